@@ -1,6 +1,6 @@
 /**
- * Scenario *ceiling*: generator and null reader alone, which is what kernel and machine can do at most with a workload: other
- * figures of it are read against these.
+ * Scenario *ceiling*: generator and null reader alone, which is the limit of kernel and machine for a workload, for comparison with other
+ * figures.
  */
 
 import { deployments } from "./load/bench-kinds.ts"

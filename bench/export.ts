@@ -1,6 +1,6 @@
 /**
- * Scenario *export*: 100,000 events in either format (docs/reference/architecture.md#budgets). The exporter alone, from a recording that nobody writes
- * to; then the recorder at work, asked by a client that takes everything at once and by one that hardly reads.
+ * Scenario *export*: 100,000 events in either format (docs/reference/architecture.md#budgets). The exporter alone, from a recording that is
+ * not being written to; then a running recorder, with a client that takes everything at once and one that hardly reads.
  */
 import { measureLive } from "./exporting/export-live.ts"
 import { measureRecorded } from "./exporting/export-recorded.ts"
@@ -15,7 +15,7 @@ export const exporting: Scenario = {
   run: async (settings) => {
     const isProfiled = settings.profileDirectory !== undefined
     const events = settings.events ?? (settings.isQuick ? 20_000 : 100_000)
-    // A profile is of the recorder, as a user asks it.
+    // A profile covers a recorder with a user's request.
     const parts = isProfiled ? [measureLive] : [measureRecorded, measureLive, measureSlowReader]
     const reports: Array<ScenarioReport> = []
     for (const part of parts) reports.push(await part(events, settings))

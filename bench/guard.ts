@@ -1,9 +1,9 @@
 /**
  * `npm run bench -- guard`: a check for continuous integration. The recorder's CPU per event, against the informer's in the same
- * interleaved rounds, may not rise so far that the ratio falls below the floor of guard-floor.ts. `--calibrate` measures anew what
- * the floor comes from, bench/results/guard.json, which is committed with what made it differ.
+ * interleaved rounds, may not rise so far that the ratio falls below the floor of guard-floor.ts. `--calibrate` measures the basis of the
+ * floor again, bench/results/guard.json, which is committed with the change that made it differ.
  *
- * Bounded: it begins no round that would end after 60 s, ends after 85 s in any case, and has then failed.
+ * Bounded: it starts no round that would end after 60 s, and fails after 85 s in any case.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { informer, ours } from "./ingest.ts"
@@ -17,7 +17,7 @@ import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } f
 /** Enough that a process's CPU is known to a few percent (it is counted in steps of 10 ms), and short. */
 const events = 60_000
 const usualRounds = 5
-/** Rounds when the usual ones were not enough to be content. */
+/** Maximum rounds if the usual ones fail. */
 const mostRounds = 12
 const calibrationRounds = 15
 const limitMs = 60_000
@@ -66,7 +66,7 @@ interface Runs {
   readonly ratios: ReadonlyArray<number>
 }
 
-/** The usual rounds; when these would fail, as many more as there is time for, and all of them are judged. */
+/** The usual rounds; if these fail, as many more as there is time for, and all of them are judged. */
 const judge = async (settings: ScenarioSettings, floor: number): Promise<Runs> => {
   const start = performance.now()
   const wanted = settings.rounds ?? (settings.isQuick ? 1 : usualRounds)

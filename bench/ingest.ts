@@ -1,10 +1,10 @@
 /**
- * Scenario *ingest*: changes of Deployments as fast as they are read (docs/reference/architecture.md#budgets), then latencies at steady paces
- * (latency.ts).
+ * Scenario *ingest*: changes of Deployments as fast as they are read (docs/reference/architecture.md#budgets), then latencies at steady
+ * paces (latency.ts).
  *
- * A round is null reader, recorder, informer and, if one is given, the peer, each in a process of its own against a generator of
- * its own, one after the other; ratios are taken within a round. Each subject first takes a tenth as many changes unmeasured,
- * because the budget is of a recorder at work and not of V8's compilers; what they go on compiling is in the figures.
+ * A round is null reader, recorder, informer and, if one is given, the peer, each in its own process with its own generator, one after
+ * another; ratios are taken within a round. Each subject first takes a tenth as many changes unmeasured, because the budget is for a warm
+ * recorder and not for V8's compilers; what they compile later is in the figures.
  */
 
 import { describeWorkload } from "./load/workload.ts"
@@ -20,7 +20,7 @@ import { startRecorder } from "./subjects/recorder-subject.ts"
 
 /** ms for all rounds at full speed. */
 const limitMs = 170_000
-/** s of a run whose pace is given. */
+/** s of a run at a given rate. */
 const secondsAtPace = 10
 
 type Runs = Readonly<Record<"nullReader" | "ours" | "informer" | "peer", Array<IngestRun>>>
@@ -60,7 +60,7 @@ export const ingest: Scenario = {
   },
 }
 
-/** Large objects come in smaller numbers, so that a run is as long. */
+/** Fewer events of large objects, so that a run takes as long. */
 const usualEvents = ({ isQuick, workload: { rate, objectBytes } }: ScenarioSettings): number => {
   const usual = isQuick ? 50_000 : 300_000
   const paced = rate === undefined ? usual : Math.ceil(rate * (isQuick ? 2 : secondsAtPace))
@@ -93,7 +93,7 @@ const report = (runs: Runs, events: number, rounds: number, { workload, peer }: 
   })
   const ceiling = runs.nullReader.map(paceOf)
   const share = (of: ReadonlyArray<IngestRun>): ReadonlyArray<number> => quotients(of.map(paceOf), ceiling)
-  // Budgets are of the scenario's own workload.
+  // Budgets are for the scenario's own workload.
   const budget = <Budget>(of: Budget): Budget | Record<string, never> => (Object.keys(workload).length === 0 ? of : {})
   const measures: ReadonlyArray<Measure> = [
     row("CPU per event, whole process", "µs", 2, cpuOf, {
@@ -111,7 +111,7 @@ const report = (runs: Runs, events: number, rounds: number, { workload, peer }: 
       informer: share(runs.informer),
       peer: share(runs.peer),
       hasRatios: false,
-      // Two thirds, as the page says it; 0.67 would ask for more.
+      // Two thirds, as in the documentation; 0.67 would require more.
       ...budget({ must: { relation: "at least", value: 0.667 }, aim: { relation: "at least", value: 0.75 } } as const),
     },
     row("busiest thread: on a CPU", "%", 0, (run) => run.busiest.running * 100, { hasRatios: false }),

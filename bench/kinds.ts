@@ -1,6 +1,6 @@
 /**
- * Scenario *kinds*: what a further kind costs, from 1 to 32 (docs/reference/architecture.md#budgets): memory some seconds after the lists, and CPU until
- * they are there. Each figure is of a recorder of its own; the cost of a kind is the slope of a line through all of them.
+ * Scenario *kinds*: what a further kind costs, from 1 to 32 (docs/reference/architecture.md#budgets): memory some seconds after the lists,
+ * and CPU until they are complete. Each figure is from a separate recorder; the cost of a kind is the slope of a line through all of them.
  */
 import { baseKinds, gvkOf } from "./load/bench-kinds.ts"
 import { generatorOptionsOf, kindsOf } from "./load/workload.ts"
@@ -55,7 +55,7 @@ const startWithEach = async (
 ): Promise<Round> => {
   const round = new Map<number, ListMemory>()
   for (const count of counts) {
-    // All kinds are there each time; how many of them are followed is what differs.
+    // The cluster has all kinds each time; only the number of followed ones differs.
     const most = Math.max(...counts)
     const options = generatorOptionsOf({ ...settings.workload, kinds: most })
     const names = kindsOf({ kinds: count }).map(gvkOf)
@@ -76,7 +76,7 @@ const report = (
     const run = round.get(count)
     return run === undefined ? Number.NaN : value(run)
   }
-  // The base kinds have a hundred times as many objects, so only what comes on top of them is a kind's own cost.
+  // The base kinds have a hundred times as many objects, so only the increase over them is the cost of a kind.
   const further = counts.filter((count) => count >= baseKinds.length)
   const perKind = (value: (run: ListMemory) => number) => (round: Round) =>
     slope(further.map((count) => ({ x: count, y: at(count, value)(round) })))

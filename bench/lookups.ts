@@ -1,9 +1,9 @@
 /**
- * Scenario *lookups*: what recording costs while owners are being asked for, by how long the API server takes to answer.
+ * Scenario *lookups*: the cost of recording while owners are being looked up, by the API server's response time.
  *
- * Pods are recorded and their ReplicaSets are not, so that each pod's owner is a question; there are more of them than can be
- * asked in the time measured. Meanwhile Deployments change: first at a steady pace, then as fast as they are read. An event's
- * latency is from its receipt, which stands in the recording, until a reader beside the recorder finds it committed.
+ * Pods are recorded and their ReplicaSets are not, so that each pod's owner must be looked up; there are more of them than can be looked up
+ * in the measured time. Meanwhile Deployments change: first at a steady rate, then as fast as they are read. An event's latency is from its
+ * receipt, as recorded, until a separate reader finds it committed.
  */
 import { deployments, gvkOf, pods } from "./load/bench-kinds.ts"
 import { BenchCluster } from "./load/generator-process.ts"
@@ -13,9 +13,9 @@ import type { Measure } from "./report/table.ts"
 import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } from "./scenario.ts"
 import { startRecorder } from "./subjects/recorder-subject.ts"
 
-/** ms after which the API server answers a look-up. */
+/** ms after which the API server responds to a look-up. */
 const delays = [0, 50, 500] as const
-/** Each owned by a ReplicaSet of its own; 50 a second are asked for, after 100 at once. */
+/** Each owned by its own ReplicaSet; 50 a second are looked up, after a burst of 100. */
 const ownedPods = 4000
 /** The steady pace: changes a second. */
 const steadyPerSecond = 5000
@@ -34,7 +34,7 @@ interface LookupsRun {
   /** Owners unknown at the end. */
   readonly unknown: number
   readonly answered: number
-  /** Changes sent that the recording does not hold. */
+  /** Changes sent that are not in the recording. */
   readonly missing: number
 }
 
@@ -67,7 +67,7 @@ const measure = async (
   const steadyChanges = steadyPerSecond * (isQuick ? 1 : 5)
   const warmUp = Math.ceil(changes / 10)
   let sent = 0
-  /** Sends and waits until all was committed. */
+  /** Sends changes and waits until all are committed. */
   const phase = async (count: number, send: () => Promise<unknown>): Promise<CommitWatch> => {
     const commits = new CommitWatch(subject.dataDirectory)
     try {
@@ -83,7 +83,7 @@ const measure = async (
   const fastCommits = await phase(changes, () => cluster.change(changes, patienceMs))
   const unknown = (await subject.metric("kubereel_owners_pending")) ?? Number.NaN
   const answered = (await subject.metric("kubereel_owner_requests_total")) ?? Number.NaN
-  // Last, because it takes seconds in which no question can be asked.
+  // Last, because it takes seconds in which no look-up can be made.
   const received = recordedChanges(subject.dataDirectory, gvkOf(deployments))
   const missing = sent - (received.length - listed.Deployment)
   const steady = latenciesOf(steadyCommits, received)

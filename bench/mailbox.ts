@@ -1,11 +1,10 @@
 /**
- * Scenario *mailbox*: what a frame costs on its way from one thread to another: written into shared memory (src/runtime), cloned, or
- * transferred by postMessage.
+ * Scenario *mailbox*: the cost of a frame from one thread to another: written into shared memory (src/runtime), cloned, or transferred by
+ * postMessage.
  *
- * Each way does the same work: the sender copies bytes "from the network" into the frame and keeps the frame until it is
- * acknowledged; the receiver looks at one byte per cache line and acknowledges every MiB; 8 MiB may be unacknowledged. The
- * ways take turns within each round. Sender and receiver are the CPU time of their threads; process also counts what V8's
- * other threads do to collect the garbage.
+ * Each way does the same work: the sender copies bytes "from the network" into the frame and keeps the frame until it is acknowledged; the
+ * receiver reads one byte per cache line and acknowledges every MiB; 8 MiB may be unacknowledged. The ways alternate within each round.
+ * Sender and receiver are the CPU time of their threads; process also counts what V8's other threads do to collect the garbage.
  */
 import { MessageChannel, Worker } from "node:worker_threads"
 import type { MailboxRun, MailboxStart, Way } from "./measuring/mailbox-worker.ts"

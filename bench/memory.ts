@@ -1,5 +1,5 @@
 /**
- * Scenario *memory*: resident memory after the lists and along changes (docs/reference/architecture.md#budgets).
+ * Scenario *memory*: resident memory after the lists and over many changes (docs/reference/architecture.md#budgets).
  *
  * Resident memory is what the kernel counts (VmRSS), of the whole process, its program files included; MB are 10^6 bytes.
  */
@@ -67,7 +67,7 @@ const measureLists = async (settings: ScenarioSettings): Promise<ScenarioReport>
 
 const isOfTheBudgets = ({ workload }: ScenarioSettings): boolean => Object.keys(workload).length === 0
 
-/** Along changes at full speed. The informer keeps what it is told to keep, so fewer changes show as much. */
+/** Over changes at full speed. The informer keeps what it is told to keep, so fewer changes are enough. */
 const measureChanges = async (settings: ScenarioSettings): Promise<ScenarioReport> => {
   const changes = settings.events ?? (settings.isQuick ? 120_000 : 3_000_000)
   const ours = await followOnce("ours", startRecorder, changes, settings)

@@ -1,4 +1,4 @@
-/** The command line of `npm run bench`. Pure: refuses by throwing an Error whose message says what is wrong. */
+/** The command line of `npm run bench`. Pure: throws an Error whose message says what is wrong. */
 import { parseArgs } from "node:util"
 import {
   largestObjectBytes,
@@ -42,7 +42,7 @@ export const usage = `npm run bench -- [SCENARIO…] [options]      all scenario
   --objects N        Deployments, and as many ReplicaSets
   --pods N           Pods`
 
-/** How options of the workload are written. */
+/** The spelling of the workload's options. */
 export const workloadFlags: Readonly<Record<WorkloadOption, string>> = {
   rate: "rate",
   heartbeatShare: "heartbeats",
@@ -102,7 +102,7 @@ export const parseOptions = (args: ReadonlyArray<string>): BenchOptions => {
   }
 }
 
-/** The options of `workload` that a scenario does not take, as they are written. */
+/** The options of `workload` that a scenario does not take, as spelled on the command line. */
 export const optionsNotTaken = (workload: Workload, takes: ReadonlyArray<WorkloadOption>): ReadonlyArray<string> =>
   (Object.keys(workload) as ReadonlyArray<WorkloadOption>)
     .filter((option) => !takes.includes(option))

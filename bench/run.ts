@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- [SCENARIO…]`: runs scenarios one after another, all by default; prints each table beside the budgets of
- * docs/reference/architecture.md#budgets, then the overall one, and keeps them in bench/results/. How to read them: docs/reference/benchmarks.md.
+ * `npm run bench -- [SCENARIO…]`: runs scenarios one after another, all by default; prints each table with the budgets of
+ * docs/reference/architecture.md#budgets, then the overall one, and stores them in bench/results/. How to read them:
+ * docs/reference/benchmarks.md.
  *
- * A scenario that fails does not keep the others from running; the exit code is then 1. A command that cannot be obeyed is 2.
+ * If a scenario fails, the others run nevertheless, and the exit code is 1. For an invalid command line it is 2.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -45,7 +46,7 @@ const scenarios: ReadonlyArray<Scenario> = [
 ]
 const partsOfAll = scenarios.filter(({ isPartOfAll = true }) => isPartOfAll)
 
-/** Programs of their own that compare ways to do one thing; they print their own tables and take their own arguments. */
+/** Separate programs that compare ways to do one thing; they print their own tables and have their own arguments. */
 const studies: Readonly<Record<string, string>> = {
   scanner: "what the byte scanner costs, against JSON.parse",
   "http-receive": "what receiving costs, against node:http and undici",
@@ -81,7 +82,7 @@ const parse = (args: ReadonlyArray<string>): BenchOptions => {
   }
 }
 
-/** The scenarios asked for. One that was named must take every option given; of all, each gets what it takes. */
+/** The requested scenarios. A named one must support every given option; if all run, each gets those that it supports. */
 const choose = ({ names, workload, peer, isCalibration }: BenchOptions): ReadonlyArray<Scenario> => {
   if (isCalibration && names.join() !== "guard") fail("--calibrate is for the guard alone")
   if (names.length === 0) return partsOfAll
@@ -111,13 +112,13 @@ const chosen = choose(options)
 if (process.platform !== "linux") fail("processes are measured through /proc, so this needs Linux")
 
 const tell = (line: string): void => console.error(line)
-// Results with a workload of one's own are no results of the scenario: they are for the terminal, or for --json.
+// Results of a custom workload are not the scenario's results: they only go to the terminal, or to --json.
 const isKept = !options.isQuick && !options.isProfiled && Object.keys(options.workload).length === 0
 const command = ["npm run bench", ...(process.argv.length > 2 ? ["--", ...process.argv.slice(2)] : [])].join(" ")
 const results: Array<ScenarioResult> = []
 const failures: Array<string> = []
 for (const scenario of chosen) {
-  // Anew each time: what else the machine does may change in between.
+  // Measured each time: other work on the machine may change in between.
   const machine = describeMachine(await thisMachine())
   tell(`\n${scenario.name}: ${machine}`)
   const profileDirectory = options.isProfiled ? mkdtempSync(join(tmpdir(), "kubereel-profile-")) : undefined

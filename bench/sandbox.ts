@@ -1,9 +1,9 @@
 /**
  * Scenario *sandbox*: writes and watch events per second, and the memory of many Pods.
  *
- * Server, watchers and writers are processes of their own. "In process" means `sandbox.request`, a write with everything
- * but the socket; "over HTTP" means 16 clients in another process, each with one request under way. Beside the latter
- * stands an empty node:http server that the same clients ask: what no server on Node's HTTP can exceed.
+ * Server, watchers and writers are separate processes. "In process" means `sandbox.request`, a write with everything but the socket; "over
+ * HTTP" means 16 clients in another process, each with one request at a time. The latter is compared with an empty node:http server and the
+ * same clients: the limit for any server on Node's HTTP.
  */
 
 import type { Bound, Measure } from "./report/table.ts"

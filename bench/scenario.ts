@@ -1,4 +1,4 @@
-/** What a scenario gets and gives. */
+/** The input and the results of a scenario. */
 
 import type { Workload, WorkloadOption } from "./load/workload.ts"
 import type { Curve } from "./report/chart.ts"
@@ -13,19 +13,19 @@ export interface ScenarioSettings {
   readonly isQuick: boolean
   /** Directory for CPU profiles of the recorder; its figures are then too high. */
   readonly profileDirectory: string | undefined
-  /** What is asked of the generator; only what the scenario takes. */
+  /** Options of the generator; only those that the scenario supports. */
   readonly workload: Workload
   /** Command of another recorder for the same rounds; only for scenarios that take one. */
   readonly peer: string | undefined
-  /** True: measure what the floor of the guard is derived from. */
+  /** True: measure the basis of the guard's floor. */
   readonly isCalibration: boolean
-  /** Says what goes on, for people who wait. */
+  /** Reports progress to the user. */
   readonly tell: (line: string) => void
 }
 
 export interface ScenarioReport {
   readonly measures: ReadonlyArray<Measure>
-  /** What a reader of the table must know. */
+  /** Notes for readers of the table. */
   readonly notes: ReadonlyArray<string>
   /** What is shown as lines in the chart, beside the bars of the measures. */
   readonly curves?: ReadonlyArray<Curve>
@@ -36,7 +36,7 @@ export interface ScenarioReport {
 export interface Scenario {
   readonly name: string
   readonly description: string
-  /** Options of the generator that make sense here; others are refused. */
+  /** Options of the generator that make sense here; others are rejected. */
   readonly takes: ReadonlyArray<WorkloadOption>
   readonly takesPeer: boolean
   /** Run by `npm run bench` without a name, with a table of its own. Default true. */
@@ -45,8 +45,8 @@ export interface Scenario {
 }
 
 /**
- * Runs `round` up to `rounds` times, but begins none that would probably end after `limitMs`: a busy machine gets fewer
- * rounds, not a longer run. At least one.
+ * Runs `round` up to `rounds` times, but starts none that would probably end after `limitMs`: a busy machine gets fewer rounds, not a
+ * longer run. At least one.
  */
 export const inRounds = async (
   rounds: number,

@@ -1,8 +1,8 @@
 /**
- * Scenario *start*: what it takes until 100,000 Pods are listed and recorded (docs/reference/architecture.md#budgets), as one stream and in pages from a
- * server that does not know streaming lists.
+ * Scenario *start*: the cost of listing and recording 100,000 Pods (docs/reference/architecture.md#budgets), as one stream and in pages
+ * from a server that does not support streaming lists.
  *
- * From the start of the process: loading the program is in every figure. MB are 10^6 bytes.
+ * From the start of the process: every figure includes loading the program. MB are 10^6 bytes.
  */
 import { baseKinds, gvkOf } from "./load/bench-kinds.ts"
 import { generatorOptionsOf } from "./load/workload.ts"
@@ -66,7 +66,7 @@ const report = (
     value: (run: ListMemory) => number,
     bounds: Pick<Measure, "must" | "aim">,
   ): ReadonlyArray<Measure> => {
-    // The informers list in one page, and the peer as it likes: both stand beside either way of ours.
+    // The informers list in one page, and the peer in its own way: both are compared with either way of ours.
     const others = { informer: informer.map(value), peer: peer.map(value) }
     const more = { unit, digits, ...others, ...(isOfTheBudgets && bounds) }
     return [

@@ -1,6 +1,6 @@
 /**
- * Bundles what runs into dist/: the command, one file per worker, the toy workers of the tests, and the modules that
- * package.json exports; and puts the data that modules of src/apiserver and src/sandbox read at runtime beside them.
+ * Bundles all programs into dist/: the command, one file per worker, the toy workers of the tests, and the modules that
+ * package.json exports; and copies the data that modules of src/apiserver and src/sandbox read at runtime.
  *
  *   src/cli/main.ts             dist/cli.js                   `reel`; runs when it is imported
  *   src/cli/NAME.ts             dist/reel-NAME.js             one per command that src/cli/reel.ts loads
@@ -11,9 +11,9 @@
  *   src/sandbox/protobuf/data/  dist/protobuf/                likewise
  *
  * Guaranteed: a bundle is one file that imports nothing but Node's modules and `external` packages; it is replaced in
- * one step, so a process that starts meanwhile loads the old or the new one whole, also when several builds run at once;
- * a bundle whose inputs have the same content is left alone. A bundle that does not build is replaced by a module that
- * throws the reason, so that what does not need it still works and nobody runs yesterday's code.
+ * one step, so a process that starts meanwhile loads either the old or the new one completely, even if several builds
+ * run at once; a bundle whose inputs have the same content is left alone. A bundle that fails to build is replaced by a
+ * module that throws the reason, so that programs without it still work and outdated code never runs.
  *
  * Workers are bundled and minified for memory: four deep imports of Effect cost a worker 22–29 MB as modules and 10 MB
  * as one minified file, which also starts in 23 ms.
@@ -30,10 +30,13 @@ import { messageOf } from "../src/message-of.ts"
 /** Packages that never go into a bundle: piscina starts its worker threads from files beside its own. */
 const external: readonly string[] = ["piscina"]
 
-/** Where the programs are that only tests start. No two may have one name. */
+/** The folders of programs that only tests start. Their names must be unique. */
 const testFolders: readonly string[] = ["test/runtime/workers", "test/recorder/workers", "test/archive/workers"]
 
-/** What src/cli/reel.ts loads when it is called: a recorder would hold the sandbox's code in memory for nothing, 10 MB. */
+/**
+ * The commands that src/cli/reel.ts loads on demand: otherwise a recorder would hold 10 MB of the sandbox's code in
+ * memory for nothing.
+ */
 const commandImport = /\bimport\("\.\/(?<name>[a-z0-9-]+)\.ts"\)/g
 
 /** One bundle to make. */
@@ -45,7 +48,7 @@ interface Target {
   readonly external: readonly string[]
 }
 
-/** What a build did; the three lists hold every bundle once. */
+/** The result of a build; the three lists contain every bundle once. */
 export interface BuildReport {
   readonly built: readonly string[]
   readonly fresh: readonly string[]
@@ -64,7 +67,7 @@ interface Stamp {
 const projectRoot = fileURLToPath(new URL("..", import.meta.url))
 
 /**
- * Brings dist/ up to date. Never rejects for a source that does not build: that is `failed`.
+ * Brings dist/ up to date. Never rejects for a source that fails to build: it is listed in `failed`.
  *
  * @param root the directory with package.json; default this project. Tests build small ones.
  */
@@ -169,14 +172,14 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
   return { targets, absent }
 }
 
-/** Names, without `.ts`, of the modules directly in a folder; none when there is no such folder. */
+/** Names, without `.ts`, of the modules directly in a folder; none if there is no such folder. */
 const sourcesIn = async (root: string, folder: string): Promise<string[]> => {
   const entries = await readdir(join(root, folder)).catch(absentAs<string[]>([]))
   return entries.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts")).map((name) => name.slice(0, -3))
 }
 
 const bundle = async (root: string, target: Target): Promise<{ code: string; map: string; sources: string[] }> => {
-  // Loading rolldown costs more than everything else of a build that finds nothing to do.
+  // Loading rolldown costs more than the rest of a build with nothing to do.
   const { rolldown } = await import("rolldown")
   const unresolved: string[] = []
   const bundler = await rolldown({
@@ -194,17 +197,17 @@ const bundle = async (root: string, target: Target): Promise<{ code: string; map
       },
     ],
     onLog: (_level, log) => {
-      // Rolldown leaves what it cannot find as an import and only warns.
+      // Rolldown leaves an unresolved module as an import and only warns.
       if (log.code === "UNRESOLVED_IMPORT") unresolved.push(log.message)
     },
   })
   try {
     const { output } = await bundler.generate({
-      // Nothing is written here; the source map needs to know from where its paths count.
+      // Nothing is written here; the source map needs the base of its paths.
       file: join(root, "dist", `${target.name}.js`),
       format: "esm",
       sourcemap: "hidden",
-      // Names and lines are what a stack trace needs; with the sources in them the maps of the workers were 3 MB each.
+      // A stack trace needs only names and lines; with the sources in them the maps of the workers were 3 MB each.
       sourcemapExcludeSources: true,
       minify: minification(target),
       codeSplitting: false,
@@ -224,8 +227,8 @@ const bundle = async (root: string, target: Target): Promise<{ code: string; map
 }
 
 /**
- * Workers are many and pay for each byte. The command runs once and holds the client library: only its white space goes,
- * because shortening its names took half of the whole build. Exported modules are left readable.
+ * There are many workers, and each pays for every byte. The command runs once and contains the client library: only its
+ * white space is removed, because shortening its names took half of the whole build. Exported modules are left readable.
  */
 const minification = (target: Target): NonNullable<OutputOptions["minify"]> => {
   if (target.name.startsWith("lib/")) return false
@@ -249,12 +252,12 @@ const copyData = async (root: string, folder: string, target: string): Promise<v
     await replace(join(target, name), await readFile(join(source, name)))
   }
   const copied = await readdir(target).catch(absentAs<string[]>([]))
-  // Not what another build is just writing: that has a random suffix.
+  // Except for files that another build is writing: they have a random suffix.
   const strangers = copied.filter((name) => /\.(?:json|zst)$/.test(name) && !names.includes(name))
   for (const name of strangers) await rm(join(target, name), { force: true })
 }
 
-/** A worker or command whose source is gone must not go on being found. */
+/** Removes workers and commands whose source is gone, so that they are no longer found. */
 const removeStrangers = async (dist: string, targets: readonly Target[]): Promise<void> => {
   const known = new Set(targets.map(({ name }) => join(dist, `${name}.js`)))
   for (const folder of [".", "workers", "test-workers", "lib"]) {

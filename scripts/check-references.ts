@@ -1,9 +1,9 @@
 /**
- * Fails on references to nothing: links and anchors of Markdown pages; paths and file names in pages and comments; decisions, and the
+ * Fails on broken references: links and anchors of Markdown pages; paths and file names in pages and comments; decisions, and the
  * rules, hazards and defects that docs/facts defines. Part of `npm run lint`.
  *
- * In code only comments are read for paths, because tests make up paths in strings. Numbers of rules, hazards and defects are read
- * everywhere, because they are in the names of tests.
+ * In code only comments are read for paths, because tests invent paths in strings. Numbers of rules, hazards and defects are read
+ * everywhere, because they occur in the names of tests.
  */
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { basename, join, posix } from "node:path"

@@ -1,4 +1,4 @@
-/** Whether a recording holds what a server did: every version of every object once, in order, and nothing else. */
+/** Whether a recording matches a server's changes: every version of every object once, in order, and nothing else. */
 
 /** One change as both sides name it. */
 export interface NamedChange {
@@ -11,7 +11,7 @@ export interface KindComparison {
   readonly gvk: string
   readonly done: number
   readonly recorded: number
-  /** The first change at which they part, in words; `undefined` if they agree. */
+  /** Describes the first difference; `undefined` if they agree. */
   readonly difference: string | undefined
 }
 
@@ -19,8 +19,8 @@ const nameOf = ({ uid, resourceVersion, isDeleted }: NamedChange): string =>
   `${isDeleted ? "deletion" : "version"} ${resourceVersion} of ${uid}`
 
 /**
- * Compares one kind. Both lists are in order. The first `before` of `done` had happened when the recorder came: of those it was
- * told the last state of each object that was left, in no order.
+ * Compares one kind. Both lists are in order. The first `before` of `done` happened before the recorder watched: of those it
+ * got the last state of each remaining object, in no order.
  */
 export const compareKind = (
   gvk: string,

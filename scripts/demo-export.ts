@@ -1,4 +1,4 @@
-/** Asks the demo's recorder for everything it has, in both formats. */
+/** Exports everything from the demo's recorder, in both formats. */
 import { SimkubeTraceReader } from "../src/trace/formats/simkube/simkube-trace-reader.ts"
 
 export interface ExportedChange {
@@ -35,13 +35,13 @@ export const exportChanges = async (port: number): Promise<ReadonlyArray<Exporte
 
 export interface SimkubeSummary {
   readonly bytes: number
-  /** Objects in the trace, without what they own. */
+  /** Objects in the trace, without owned ones. */
   readonly objects: number
-  /** Pods whose start, and end if there was one, is known, by owner: `apps/v1.Deployment shop/web`. */
+  /** Number of pods with a known start, and end if there was one, by owner: `apps/v1.Deployment shop/web`. */
   readonly lives: ReadonlyMap<string, number>
 }
 
-/** What a trace in SimKube's format holds. */
+/** A summary of the trace in SimKube's format. */
 export const exportSimkube = async (port: number): Promise<SimkubeSummary> => {
   const bytes = await requestExport(port, "simkube")
   const reader = new SimkubeTraceReader()

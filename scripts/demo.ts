@@ -1,6 +1,6 @@
 /**
- * `npm start`: a little cluster in this process lives through a quarter of a minute, the real recorder records it, and what it
- * exports is compared with what the cluster's own ledger says. Exits 1 unless they agree.
+ * `npm start`: a small cluster in this process runs a workload of fifteen seconds, the real recorder records it, and its
+ * export is compared with the cluster's own ledger. Exits with 1 unless they agree.
  *
  * `npm start -- --kubeconfig FILE` records that cluster instead, until Ctrl-C.
  */
@@ -93,7 +93,7 @@ const quietLog = createLogger({
   isColoured: isColoured(process.stderr, process.env),
 })
 
-/** Plays the demo from the moment every kind is watched until what it did is recorded and nothing more happens. */
+/** Plays the demo once every kind is watched, until its changes are recorded and nothing more happens. */
 const recordDemo = async (cluster: LocalCluster, running: RunningRecorder): Promise<Before> => {
   const line = createLiveLine({
     stream: process.stdout,
@@ -122,8 +122,8 @@ const describeStep = ({ at, title }: DemoStep): string => {
   return `${painted("dim", `${(at / 1000).toFixed(1).padStart(5)} s`)}  ${painted(colour, title)}`
 }
 
-/** ms between two looks. */
-const lookMs = 250
+/** ms between two checks. */
+const checkIntervalMs = 250
 
 const showStatus = ({ actors }: RunningRecorder, line: LiveLine): (() => void) => {
   const started = performance.now()
@@ -131,7 +131,7 @@ const showStatus = ({ actors }: RunningRecorder, line: LiveLine): (() => void) =
   const look = async (): Promise<void> => {
     const { sequence, lagMs } = await Effect.runPromise(actors.store.call("statistics", undefined))
     const status = {
-      eventsPerSecond: ((sequence - before) * 1000) / lookMs,
+      eventsPerSecond: ((sequence - before) * 1000) / checkIntervalMs,
       objects: sequence,
       lagMs,
       kinds: actors.statuses.all(),
@@ -140,7 +140,7 @@ const showStatus = ({ actors }: RunningRecorder, line: LiveLine): (() => void) =
     before = sequence
     line.show((columns) => painted("yellow", renderStatusLine(status, columns)))
   }
-  const timer = setInterval(() => void look().catch((cause: unknown) => console.warn(String(cause))), lookMs)
+  const timer = setInterval(() => void look().catch((cause: unknown) => console.warn(String(cause))), checkIntervalMs)
   return () => clearInterval(timer)
 }
 
@@ -148,11 +148,11 @@ const until = async (what: string, limitMs: number, isTrue: () => boolean | Prom
   const deadline = performance.now() + limitMs
   while (!(await isTrue())) {
     if (performance.now() > deadline) throw new Error(`after ${limitMs / 1000} s it is still not so that ${what}`)
-    await sleep(lookMs)
+    await sleep(checkIntervalMs)
   }
 }
 
-/** Nothing has changed for a second, and what was received is committed. */
+/** Resolves when nothing has changed for a second and everything received is committed. */
 const quiet = async (cluster: LocalCluster, { actors }: RunningRecorder): Promise<void> => {
   let before = ""
   let looks = 0

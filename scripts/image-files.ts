@@ -1,9 +1,9 @@
 /**
- * Exactly the files of the image, as one list: the Containerfile's last stage copies what this list stages, and tests run
- * the recorder from the same.
+ * The complete list of the image's files: the Containerfile's last stage copies these files, and tests run the recorder
+ * from them.
  *
- * There is no base image below it. Node comes from the `node` package, whose version stands in the lock file, with the
- * shared libraries it is linked to; the program is the bundles. No shell, no package manager, nobody's home.
+ * There is no base image. Node comes from the `node` package, whose version is in the lock file, with the shared
+ * libraries it is linked to; the program is the bundles. There is no shell, no package manager, no home directory.
  */
 import { readdir, readFile, realpath } from "node:fs/promises"
 import { join } from "node:path"
@@ -17,7 +17,7 @@ export interface ImageFile {
   readonly isExecutable: boolean
 }
 
-/** Directories that are there although the image has nothing in them: mount points. */
+/** Empty directories of the image: mount points. */
 export const mountPoints: ReadonlyArray<string> = [
   "/etc/kubereel",
   "/var/lib/kubereel",
@@ -27,7 +27,7 @@ export const mountPoints: ReadonlyArray<string> = [
   "/tmp",
 ]
 
-/** The user that distroless images call nonroot, and that the manifests run the recorder as. */
+/** The user that is called nonroot in distroless images; the manifests run the recorder as this user. */
 const accounts: Readonly<Record<string, string>> = {
   "/etc/passwd": "root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/tmp:/sbin/nologin\n",
   "/etc/group": "root:x:0:\nnonroot:x:65532:\n",
@@ -39,7 +39,7 @@ const accounts: Readonly<Record<string, string>> = {
  * The list, in order of targets.
  *
  * @param root the project, built and with its packages installed.
- * @param node the Node to put in; default this one, which has to be the version of the lock file.
+ * @param node the Node to include; default: the running one, which must have the version of the lock file.
  */
 export const imageFiles = async (root: string, node: string = process.execPath): Promise<ReadonlyArray<ImageFile>> => {
   await checkVersion(root)
@@ -69,7 +69,7 @@ const checkVersion = async (root: string): Promise<void> => {
     )
 }
 
-/** What runs: the command, in as many files as the build makes of it, and the workers. Source maps stay behind. */
+/** The programs: the command, in all its files, and the workers. Without source maps. */
 const bundles = async (root: string): Promise<ReadonlyArray<string>> => {
   const scriptsIn = async (folder: string): Promise<ReadonlyArray<string>> => {
     const names = (await readdir(join(root, folder))).filter((name) => name.endsWith(".js"))
@@ -79,7 +79,7 @@ const bundles = async (root: string): Promise<ReadonlyArray<string>> => {
   return [...(await scriptsIn("dist")), ...(await scriptsIn("dist/workers"))]
 }
 
-/** What bundles read at run time: folders of dist/ without programs in them. */
+/** The data that bundles read at run time: the folders of dist/ without programs. */
 const data = async (root: string): Promise<ReadonlyArray<string>> => {
   const programs = new Set(["workers", "test-workers", "bench", "lib", "types"])
   const entries = await readdir(join(root, "dist"), { withFileTypes: true })
@@ -96,7 +96,7 @@ const data = async (root: string): Promise<ReadonlyArray<string>> => {
 /** The libraries that this process was linked to, by the paths at which the loader looks for them. */
 const sharedLibraries = (): ReadonlyArray<string> => {
   const report = process.report.getReport() as unknown as { readonly sharedObjects: ReadonlyArray<string> }
-  // linux-vdso.so.1 has no path: it comes from the kernel. Add-ons that this process happened to load are no part of Node.
+  // linux-vdso.so.1 has no path: it comes from the kernel. Add-ons that this process has loaded are not part of Node.
   const libraries = report.sharedObjects.filter((path) => path.startsWith("/") && /\/[^/]*\.so(?:\.\d+)*$/.test(path))
   if (libraries.length === 0)
     throw new Error("cannot tell which shared libraries Node is linked to: use a Linux with glibc")

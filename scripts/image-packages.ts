@@ -1,21 +1,21 @@
-/** Which installed packages the bundles need beside them: those that they import and that cannot be part of a bundle. */
+/** The installed packages that bundles need: those that they import and that cannot be part of a bundle. */
 import { access, readdir, readFile } from "node:fs/promises"
 import { isBuiltin } from "node:module"
 import { dirname, join } from "node:path"
 
-/** Folders of packages that only their authors read, and files that only tools read. */
+/** Folders of packages that only their authors use, and files that only tools read. */
 const uselessFolder = /^(?:test|tests|test-jest|docs?|examples?|benchmarks?|scripts|\.github)$/
 /** The same program once more, for bundlers and browsers: 1,700 of 4,100 files. */
 const otherPlatforms = /\/(?:dist-es|dist\/(?:browser|react-native))$/
 const uselessFile = /(?:\.map|\.[cm]?ts|\.md|\.markdown|\.flow|\.tsbuildinfo)$|^(?:\.|tsconfig)/i
 
-/** What exports to object stores are written with: imported by names that no bundle shows (src/blob/optional-package.ts). */
+/** The SDKs for exports to object stores: imported by names that are not visible in a bundle (src/blob/optional-package.ts). */
 const sdks: ReadonlyArray<string> = ["@aws-sdk/client-s3", "@azure/storage-blob", "@google-cloud/storage"]
 
 /**
- * Files below `root` of every package that the scripts import, of the stores' SDKs, and of what those depend on. Packages that are optional and
- * not installed are left out, as are the optional dependencies of others: piscina's changes the priority of threads,
- * which nobody here asks it to.
+ * Files below `root` of every package that the scripts import, of the stores' SDKs, and of what those depend on. Optional packages that
+ * are not installed are omitted, as are the optional dependencies of others: piscina's changes the priority of threads, which is not
+ * used here.
  */
 export const packageFiles = async (root: string, scripts: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
   const files: string[] = []
@@ -55,7 +55,7 @@ const importsOf = (bundle: string): ReadonlySet<string> => {
   return new Set([...found].map(([, , name = ""]) => name).filter((name) => name !== "" && !isBuiltin(name)))
 }
 
-/** Looks where Node looks: in the folder's own node_modules, then in those above it. */
+/** Searches as Node does: in the folder's own node_modules, then in those above it. */
 const findPackage = async (root: string, from: string, name: string): Promise<string | undefined> => {
   const folder = join(from, "node_modules", name)
   const isThere = await access(join(root, folder, "package.json")).then(
@@ -71,7 +71,7 @@ const filesBelow = async (root: string, folder: string, isTop: boolean): Promise
   const nested = await Promise.all(
     entries.map(async (entry) => {
       const path = join(folder, entry.name)
-      // Nested packages come by themselves, if somebody needs them.
+      // Nested packages are found separately if they are needed.
       if (entry.isDirectory())
         return entry.name === "node_modules" || (isTop && uselessFolder.test(entry.name)) || otherPlatforms.test(path)
           ? []

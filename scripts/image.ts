@@ -1,11 +1,11 @@
 /**
- * Puts the files of the image into a directory, or says how large they are.
+ * Copies the files of the image into a directory, or prints their size.
  *
- *   node scripts/image.ts stage DIRECTORY    which must be empty or not exist; answers with a digest of what is in it
+ *   node scripts/image.ts stage DIRECTORY    which must be empty or not exist; prints a digest of its contents
  *   node scripts/image.ts size DIRECTORY     bytes as they are, and compressed as a registry keeps them
  *
- * Two stagings of one commit are the same to the byte: names, contents, modes and times (SOURCE_DATE_EPOCH, default 0).
- * Nothing in it can be written to, by whomever.
+ * Two stagings of one commit are identical: names, contents, modes and times (SOURCE_DATE_EPOCH, default 0). Nothing in
+ * it is writable by any user.
  */
 import { createHash } from "node:crypto"
 import {
@@ -28,7 +28,7 @@ const projectRoot = fileURLToPath(new URL("..", import.meta.url))
 /**
  * Stages the image: 2,500 files, one after the other without a thread pool, which took 5 s of CPU instead of 2.
  *
- * @throws Error when the directory holds something already, or the project is not built.
+ * @throws Error if the directory is not empty, or the project is not built.
  */
 export const stageImage = async (directory: string, root: string = projectRoot): Promise<void> => {
   mkdirSync(directory, { recursive: true })
@@ -61,7 +61,7 @@ export const digestOf = (directory: string): string => {
 }
 
 /**
- * Bytes of all files, and of the same gzipped one after the other, which is what a layer's tar file comes to.
+ * Bytes of all files, and of the files gzipped one after the other, which approximates a layer's tar file.
  *
  * @param level of gzip; 6 is what registries and builders use, lower ones give an upper bound sooner.
  */
@@ -89,7 +89,7 @@ export const sizeOf = async (
   return { files, compressed }
 }
 
-/** The directory itself and all below it, in an order that depends on names alone; contents before their directory. */
+/** The directory itself and everything below it, in an order that depends only on names; contents before their directory. */
 const everythingIn = (directory: string): ReadonlyArray<{ readonly path: string; readonly isDirectory: boolean }> => {
   const entries = readdirSync(directory, { withFileTypes: true })
   const found: Array<{ readonly path: string; readonly isDirectory: boolean }> = []

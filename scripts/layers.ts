@@ -1,11 +1,10 @@
 /**
- * The layers of `src`: the only place that says which folder may import which. From it the import rules in biome.json are generated,
- * which repeat themselves because the options of a rule in one Biome override replace those of another.
+ * The layers of `src`: the only definition of which folder may import which. The import rules in biome.json are generated from it;
+ * they are repetitive because the options of a rule in one Biome override replace those of another.
  *
- *   npm run layers              writes them into biome.json
- *   npm run layers -- --check   fails if biome.json says something else
+ * npm run layers writes them into biome.json npm run layers -- --check fails if biome.json differs
  *
- * `npm run lint` includes the check. test/structure.test.ts shows that Biome finds what the table forbids.
+ * `npm run lint` includes the check. test/structure.test.ts shows that Biome finds violations of the table.
  */
 import { execFileSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -18,11 +17,11 @@ export interface Layer {
   readonly folder: string
   /** Other folders of `src` that it may import, or single modules of them (`kube/gvk.ts`). */
   readonly imports: ReadonlyArray<string>
-  /** Why so little, for those who meet the rule. */
+  /** Why it may import so little, shown with the rule. */
   readonly reason?: string
 }
 
-/** The modules of `kube` that only name things: they talk to no server, so a trace may use them. */
+/** The modules of `kube` that do not talk to a server, so a trace may use them. */
 const names = ["kube/gvk.ts", "kube/label-selector.ts", "kube/resource-version.ts"]
 
 /** From the bottom up: a folder imports only folders above its own line. */
@@ -65,7 +64,7 @@ const override = (includes: ReadonlyArray<string>, patterns: ReadonlyArray<unkno
   return { includes, linter: { rules: { style: { noRestrictedImports } } } }
 }
 
-/** The rule of a folder; none for one that may import everything. */
+/** The rule of a folder; none if it may import everything. */
 const rulesOf = (table: ReadonlyArray<Layer>, { folder, imports, reason }: Layer) => {
   const others = table.map((layer) => layer.folder).filter((other) => other !== folder && !imports.includes(other))
   if (others.length === 0) return []
@@ -92,7 +91,7 @@ interface Configuration {
   readonly overrides: ReadonlyArray<Override>
 }
 
-/** The configuration with the generated overrides in place of those that concern `src`. */
+/** The configuration with the overrides for `src` replaced by the generated ones. */
 export const withLayers = (configuration: Configuration): Configuration => ({
   ...configuration,
   overrides: [

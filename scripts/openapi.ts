@@ -4,8 +4,8 @@
  *   node scripts/openapi.ts KUBECONFIG
  *
  * One zstd file per group and version below src/apiserver/openapi/data, exactly the bytes that the server sent, and an
- * index with the hashes under which the server offers them. Fails, and writes nothing, when two documents describe one
- * schema differently: the reader of this data keeps one description per schema name.
+ * index with the server's hashes. Fails, and writes nothing, if two documents describe one schema differently: the
+ * reader of this data keeps one description per schema name.
  */
 
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises"
@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url"
 import { constants, zstdCompressSync } from "node:zlib"
 import { KubeConfig } from "@kubernetes/client-node"
 
-/** The groups whose kinds the sandbox serves, and the reviews that clients ask it for. */
+/** The groups whose kinds the sandbox serves, and the reviews that clients request. */
 const paths = [
   "api/v1",
   "apis/apiextensions.k8s.io/v1",
@@ -90,7 +90,7 @@ const openServer = async (kubeconfig: string): Promise<(path: string) => Promise
     })
 }
 
-/** Throws when two documents describe one schema differently. */
+/** Throws if two documents describe one schema differently. */
 const refuseContradictions = (files: ReadonlyArray<{ readonly path: string; readonly bytes: Buffer }>): void => {
   const known = new Map<string, string>()
   for (const { path, bytes } of files) {

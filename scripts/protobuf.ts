@@ -1,14 +1,14 @@
 /**
- * Writes what the sandbox needs to read protobuf bodies into the repository, from the sources of Kubernetes:
+ * Writes the data that the sandbox needs to read protobuf bodies into the repository, from the sources of Kubernetes:
  *
  *   node scripts/protobuf.ts GO_MODULES [VERSION]
  *
- * GO_MODULES is the directory that holds `k8s.io/api@v0.34.4` and its neighbours (`$(go env GOMODCACHE)`); VERSION is
- * theirs, default v0.34.4.
+ * GO_MODULES is the directory with `k8s.io/api@v0.34.4` and its siblings (`$(go env GOMODCACHE)`); VERSION is their
+ * version, default v0.34.4.
  *
  * A message is described by two files: `generated.proto` has its types, and the Go structs it was generated from have
- * the names that JSON uses and tell which fields encoding/json leaves out. Both know the field's number. Only messages
- * that a served kind reaches are kept. Fails, and writes nothing, when the two files contradict each other.
+ * the JSON names and show which fields encoding/json omits. Both have the field's number. Only messages that a served
+ * kind reaches are kept. Fails, and writes nothing, if the two files contradict each other.
  *
  * One zstd file below src/sandbox/protobuf/data; its form is described in src/sandbox/protobuf/descriptors.ts.
  */
@@ -19,7 +19,7 @@ import { fileURLToPath } from "node:url"
 import { constants, zstdCompressSync } from "node:zlib"
 import protobuf from "protobufjs"
 
-/** Go package to the group and version of its kinds; without one it only lends its messages. */
+/** Go package to the group and version of its kinds; without one, only its messages are used. */
 const packages: Readonly<Record<string, string | undefined>> = {
   "api/core/v1": "v1",
   "api/apps/v1": "apps/v1",
@@ -38,7 +38,7 @@ const packages: Readonly<Record<string, string | undefined>> = {
   "apimachinery/pkg/apis/meta/v1": undefined,
 }
 
-/** Messages whose JSON is no object of their fields. */
+/** Messages whose JSON is not an object of their fields. */
 const special: Readonly<Record<string, string>> = {
   "apimachinery/pkg/api/resource.Quantity": "quantity",
   "apimachinery/pkg/apis/meta/v1.FieldsV1": "raw",
@@ -147,12 +147,12 @@ const messageType = (type: string, parent: protobuf.Type): string => {
 }
 
 interface GoStruct {
-  /** It has TypeMeta. */
+  /** Whether it has TypeMeta. */
   readonly isKind: boolean
   readonly fields: ReadonlyArray<{ readonly number: number; readonly name: string; readonly flags: string }>
 }
 
-/** The structs with protobuf tags; fields in the order of the source, which is that of JSON. */
+/** The structs with protobuf tags; fields in the order of the source, which is also that of JSON. */
 const readStructs = async (directory: string): Promise<ReadonlyMap<string, GoStruct>> => {
   const structs = new Map<string, GoStruct>()
   for (const file of await readdir(directory)) {

@@ -1,5 +1,5 @@
 /**
- * Stops an old Node with one line that says what to do, before it trips over a TypeScript file.
+ * Stops an old Node with one line that states what to do, before it fails on a TypeScript file.
  *
  * Plain JavaScript without imports, so that any Node can run it. npm puts node_modules/.bin first on the PATH of its
  * scripts, and the development dependency `node` puts Node 26 there, whatever Node the machine has.

@@ -1,9 +1,9 @@
 /**
  * Builds the WebAssembly modules of the project from their AssemblyScript sources. After changing one: `npm run simd`.
  *
- * The results are committed, so that bundles and tests need no compiler. `--check` writes nothing: it builds the modules again and fails
- * if what is committed differs in a single byte. CI runs that. The compiler's version is exact in package.json, because another one
- * would write other bytes from the same sources. A test compares the hash of the sources, which takes no time and so runs with all others.
+ * The results are committed, so that bundles and tests need no compiler. `--check` writes nothing: it rebuilds the modules and fails if
+ * the committed ones differ in a single byte. CI runs that. The compiler's version is pinned in package.json, because another one would
+ * generate different bytes from the same sources. A test compares the hash of the sources, which is fast and so runs with all others.
  */
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -39,7 +39,7 @@ const modules: ReadonlyArray<SimdModule> = [
 
 const project = fileURLToPath(new URL("../", import.meta.url))
 
-/** Compiles one module and returns its bytes. Throws what the compiler says. */
+/** Compiles one module and returns its bytes. Throws the compiler's messages. */
 const compile = ({ sources, entry, pages }: SimdModule): Buffer => {
   const workplace = mkdtempSync(join(tmpdir(), "kubereel-simd-"))
   try {

@@ -1,32 +1,29 @@
-/**
- * Time as a capability. Production uses {@link systemClock}; tests drive a clock of their own, so none waits for a
- * wall clock.
- */
+/** Time as a capability. Production uses {@link systemClock}; tests drive their own clock, so none waits for real time. */
 
-/** A timer that can be called off; calling off one that has fired does nothing. */
+/** A timer that can be cancelled; cancelling one that has fired has no effect. */
 export interface Timer {
   cancel(): void
 }
 
 export interface Clock {
   /**
-   * Wall clock in µs since the Unix epoch (an integer below 2^53): `Date.now()` for the milliseconds, the monotonic
-   * clock for the microseconds since that millisecond began to be observed. Can step back when the machine's clock is set.
+   * Wall clock in µs since the Unix epoch (an integer below 2^53): `Date.now()` for the milliseconds, the monotonic clock for the
+   * microseconds since that millisecond was first observed. Can go back when the machine's clock is set.
    */
   wallMicros(): number
   /** Monotonic ms, for durations and deadlines. */
   monotonicMs(): number
-  /** Calls `action` once after `delayMs`, however long that is; never before, and never for `Infinity`. */
+  /** Calls `action` once after `delayMs` of any length; never earlier, and never for `Infinity`. */
   after(delayMs: number, action: () => void): Timer
 }
 
 let observedMs = 0
 let observedAt = 0
 
-/** ms: what `setTimeout` keeps at most; a longer delay it takes for 1 ms (Node's documentation of timers). */
+/** Maximum ms of `setTimeout`, which treats a longer delay as 1 ms (Node's documentation of timers). */
 const longestDelay = 2 ** 31 - 1
 
-/** A yearly schedule is a delay of 31,536,000,000 ms: it is waited for in pieces. */
+/** A yearly schedule is a delay of 31,536,000,000 ms, so it is waited for in steps. */
 const longTimer = (delayMs: number, action: () => void): Timer => {
   const due = performance.now() + delayMs
   let handle = setTimeout(wait, longestDelay)
@@ -47,7 +44,7 @@ export const systemClock: Clock = {
       observedMs = now
       observedAt = monotonic
     }
-    // The fraction saturates below 1 ms: the next millisecond is Date.now()'s to announce.
+    // The fraction stops just below 1 ms: only Date.now() starts the next millisecond.
     return now * 1000 + Math.min(999, Math.floor((monotonic - observedAt) * 1000))
   },
   monotonicMs: () => performance.now(),
@@ -60,7 +57,7 @@ export const systemClock: Clock = {
 
 /**
  * The machine's clocks with timers that do not keep the process alive: for limits of something that does so itself (a socket, a child
- * process) and for what nobody misses at the end (a repainted line). For delays of at most 2^31−1 ms.
+ * process) and for work that can be dropped at the end (a repainted line). For delays of at most 2^31−1 ms.
  */
 export const backgroundClock: Clock = {
   ...systemClock,

@@ -1,4 +1,4 @@
-/** The part of WebAssembly's JavaScript API that the modules with SIMD use: Node has it, and its types only stand in those of browsers. */
+/** The part of WebAssembly's JavaScript API that the SIMD modules use: Node has it, but the types are only in those of browsers. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array)

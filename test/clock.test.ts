@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from "vitest"
 import { backgroundClock, systemClock } from "../src/clock.ts"
 
 describe("the system clock", () => {
-  test("tells whole microseconds of the wall clock, within the millisecond that Date.now() tells", () => {
+  test("returns whole microseconds of the wall clock, within the millisecond of Date.now()", () => {
     for (let count = 0; count < 2000; count++) {
       const before = Date.now()
       const micros = systemClock.wallMicros()
@@ -12,7 +12,7 @@ describe("the system clock", () => {
     }
   })
 
-  test("a timer fires once, unless it was called off", async () => {
+  test("a timer fires once, unless it was cancelled", async () => {
     const fired: Array<string> = []
     systemClock.after(0, () => fired.push("called off")).cancel()
     await new Promise<void>((resolve) => {
@@ -40,7 +40,7 @@ describe("the system clock", () => {
     expect(kept).toEqual([false, false, true])
   })
 
-  describe("with a delay beyond what setTimeout keeps", () => {
+  describe("with a delay beyond the maximum of setTimeout", () => {
     const year = 365 * 24 * 3_600_000
     afterEach(() => {
       vi.useRealTimers()
@@ -57,7 +57,7 @@ describe("the system clock", () => {
       expect(vi.getTimerCount()).toBe(0)
     })
 
-    test("can be called off at any time", () => {
+    test("can be cancelled at any time", () => {
       vi.useFakeTimers()
       const fired: string[] = []
       const timer = systemClock.after(year, () => fired.push("year"))
@@ -68,7 +68,7 @@ describe("the system clock", () => {
       expect(fired).toEqual([])
     })
 
-    test("asks of Node no longer delay than it keeps", () => {
+    test("never passes a longer delay to Node than it supports", () => {
       vi.useFakeTimers()
       const asked = vi.spyOn(globalThis, "setTimeout")
       systemClock.after(year, () => undefined)

@@ -1,4 +1,6 @@
-/** Where Effects are run, and that none is started to live by itself: docs/decisions/0015-where-effect-rules.md names the same places. */
+/**
+ * Effects are run in few places only, and none is detached from a scope: docs/decisions/0015-where-effect-rules.md names the same places.
+ */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"

@@ -1,4 +1,4 @@
-/** What somebody who embeds the recorder imports: every name is there, and settings can be written with nothing else. */
+/** What a program that embeds the recorder imports: every name exists, and settings can be written with nothing else. */
 import { expect, expectTypeOf, test } from "vitest"
 import type {
   AccessSettings,
@@ -12,6 +12,7 @@ import type {
   ExportRefused,
   KindState,
   KindStatus,
+  NamespaceState,
   Reconfiguration,
   RecorderActors,
   RecorderActorsOptions,
@@ -29,7 +30,7 @@ import type {
 } from "../src/index.ts"
 import * as kubereel from "../src/index.ts"
 
-test("the module exports what it says, and nothing by accident", () => {
+test("the module exports the intended names, and nothing by accident", () => {
   expect(Object.keys(kubereel).sort()).toEqual([
     "AnonymousRefused",
     "ConfigurationInvalidError",
@@ -73,10 +74,11 @@ test("all settings of a recorder can be written", () => {
   expect(settings.allowedTargets).toEqual([{ provider: "s3", host: undefined, bucket: "traces", key: "team-a" }])
 })
 
-test("what the functions take, give and fail with has the names that are exported", () => {
+test("the types of parameters, results and errors are exported", () => {
   expectTypeOf<RecorderSettings["access"]>().toEqualTypeOf<AccessSettings | undefined>()
   expectTypeOf<RecorderSummary["incomplete"]>().toEqualTypeOf<ReadonlyArray<KindStatus>>()
   expectTypeOf<KindStatus["state"]>().toEqualTypeOf<KindState>()
+  expectTypeOf<KindStatus["namespaces"]>().toEqualTypeOf<ReadonlyArray<NamespaceState>>()
   expectTypeOf<RunningRecorder["configuration"]>().toEqualTypeOf<RecorderConfiguration>()
   expectTypeOf<RecorderConfiguration["kinds"][number]>().toMatchTypeOf<TrackedKind>()
   expectTypeOf<RecorderActorsOptions["endpoints"]>().toEqualTypeOf<EndpointSource>()

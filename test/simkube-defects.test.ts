@@ -28,7 +28,7 @@ const rows = new Map(
 )
 
 describe.each(guarded)("%s", (defect) => {
-  test("has a test that is named after it in every file that the table names", () => {
+  test("has a test with its number in every file that the table names", () => {
     const files = new Set(titles.filter(({ title }) => title.includes(defect)).map(({ file }) => file))
     const named = rows.get(defect) ?? []
     expect(named).not.toEqual([])
@@ -36,6 +36,6 @@ describe.each(guarded)("%s", (defect) => {
   })
 })
 
-test("the table names no other defects", () => {
+test("the table contains no other defects", () => {
   expect([...rows.keys()].sort()).toEqual(guarded)
 })

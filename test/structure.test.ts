@@ -1,6 +1,6 @@
 /**
- * The import rules bite: for each rule of biome.json Biome is shown a file that breaks it, in a copy of the source tree's
- * folders, and one that just does not. A lint that cannot fail would be worth nothing.
+ * The import rules work: for each rule of biome.json, Biome checks a file that breaks it, in a copy of the source tree's folders, and one
+ * that only just obeys it. A lint rule that cannot fail would be useless.
  */
 
 import { execFile } from "node:child_process"
@@ -98,12 +98,12 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
 describe("the table of layers", () => {
-  test("has every folder of src, and no other", async () => {
+  test("contains every folder of src, and no other", async () => {
     const present = (await readdir(join(root, "src"), { withFileTypes: true })).filter((entry) => entry.isDirectory())
     expect(present.map((entry) => entry.name).sort()).toEqual([...folders].sort())
   })
 
-  test("lets a folder import only what stands above its own line, so there is no circle", () => {
+  test("lets a folder import only folders above its own line, so there are no circles", () => {
     const upwards = layers.flatMap(({ folder, imports }, line) =>
       imports.filter((path) => folders.indexOf(path.split("/")[0] ?? "") >= line).map((path) => `${folder} > ${path}`),
     )
@@ -116,7 +116,7 @@ describe("the table of layers", () => {
       expect(layers.find(({ folder }) => folder === foundation)?.imports).toEqual([])
   })
 
-  test("is what biome.json says", async () => {
+  test("agrees with biome.json", async () => {
     const configuration = JSON.parse(await readFile(join(root, "biome.json"), "utf8"))
     expect(withLayers(configuration)).toEqual(configuration)
   })
@@ -130,7 +130,7 @@ describe("the imports of the house", () => {
     },
   )
 
-  test("the judges of the cluster suite share no code with what they judge", () => {
+  test("the checkers of the cluster suite share no code with what they check", () => {
     expect(verdicts("test/cluster")).toEqual(expectations("test/cluster"))
   })
 })
@@ -146,7 +146,7 @@ const perFile = (folder: string, rules: (example: Example) => string[]): Record<
   return Object.fromEntries(chosen.map((example) => [example.file, rules(example)]))
 }
 
-/** Runs Biome on a directory that holds its own biome.json; answers the rules broken, per file. */
+/** Runs Biome on a directory that holds its own biome.json; returns the broken rules, per file. */
 const lint = (cwd: string): Promise<Map<string, string[]>> =>
   new Promise((resolve, reject) => {
     const biome = join(root, "node_modules", ".bin", "biome")

@@ -1,11 +1,11 @@
 /**
- * A client of `POST /export` in a process of its own, so that what it does delays nobody who measures.
+ * A client of `POST /export` in its own process, so that it does not delay the measurements.
  *
- *   node bench/exporting/export-client-process.ts SERVER simkube|ndjson
+ * node bench/exporting/export-client-process.ts SERVER simkube|ndjson
  *
- * Standard input takes lines: `{"export": true}` asks for everything and takes it as fast as it comes; `{"read": bytesPerSecond}` asks
- * and takes no more than that; `{"stop": true}` ends the latter; `{"count": true}` counts what came, which takes a second or more
- * of a CPU. Each is answered by a line, {@link ExportAnswer}. Ends when standard input closes.
+ * Standard input takes lines: `{"export": true}` requests everything and reads it as fast as it arrives; `{"read": bytesPerSecond}`
+ * requests everything and reads no faster than that; `{"stop": true}` ends the latter; `{"count": true}` counts what arrived, which takes a
+ * second or more of a CPU. Each is followed by one line of output, {@link ExportAnswer}. Ends when standard input closes.
  */
 
 import { createHash } from "node:crypto"
@@ -16,31 +16,31 @@ import { createInterface } from "node:readline"
 import { messageOf } from "../../src/message-of.ts"
 import { countTrace, type TraceCount, type TraceFormat } from "./export-trace-count.ts"
 
-// It stands for another machine: what it takes from these two cores no recorder loses there.
+// It stands for another machine, so it must not take CPU from the recorder on these two cores.
 setPriority(10)
 
-/** When an export was asked for and when the head of its answer came. */
+/** When an export was requested and when the head of its response arrived. */
 export interface ExportMoments {
   /** Just before the request was written: ms on the clock that all processes share, µs since the Unix epoch. */
   readonly askedMs: number
   readonly askedMicros: number
-  /** When the head of the answer was there: the cut had been made. */
+  /** When the head of the response had arrived: the cut had been made. */
   readonly headMicros: number
 }
 
-/** A trace that came as a whole. */
+/** A complete trace. */
 export interface TakenExport extends ExportMoments {
-  /** When the last byte came. */
+  /** When the last byte arrived. */
   readonly endedMs: number
   readonly bytes: number
 }
 
-/** What was read of a trace until reading was stopped. */
+/** The part of a trace that was read until reading was stopped. */
 export interface ReadExport {
   readonly stoppedMs: number
   /** Taken from the stream; the kernel and Node hold more. */
   readonly bytes: number
-  /** Neither at its end nor broken. */
+  /** Neither complete nor broken. */
   readonly isUnderWay: boolean
 }
 
@@ -52,9 +52,9 @@ export interface ExportAnswer {
   readonly counted?: TraceCount
 }
 
-/** Looks a second: 10 kB/s are read as 1,000 bytes at a time. */
+/** Reads per second: 10 kB/s are read as 1,000 bytes at a time. */
 const readsPerSecond = 10
-/** Seconds that the window ends ahead of now: nothing but the cut ends it, and a recorder's clock may be ahead by as many. */
+/** Seconds by which the window's end is ahead of now: only the cut must end the window, and a recorder's clock may be ahead by as much. */
 const aheadSeconds = 5
 
 const [server = "", format = ""] = process.argv.slice(2)
@@ -120,7 +120,7 @@ const readSlowly = async (bytesPerSecond: number): Promise<void> => {
   const size = Math.ceil(bytesPerSecond / readsPerSecond)
   let bytes = 0
   let isOver = false
-  // With a listener Node fills its own buffer, of 64 kB at most, and takes nothing more from the kernel until it was read.
+  // With a listener Node fills its own buffer, of at most 64 kB, and takes nothing more from the kernel until it is read.
   response.on("readable", () => undefined)
   response.on("error", () => undefined)
   for (const end of ["end", "close"]) {

@@ -1,10 +1,10 @@
-/** A client that asks a recorder for a trace, as the scenario uses it: a process of its own, which also counts what came. */
+/** A client that requests a trace from a recorder, in its own process, which also counts what arrived. */
 import { fileURLToPath } from "node:url"
 import { fieldOf, LineProcess } from "../processes/line-process.ts"
 import type { ExportAnswer, ExportMoments, ReadExport, TakenExport } from "./export-client-process.ts"
 import type { TraceCount, TraceFormat } from "./export-trace-count.ts"
 
-/** ms for a process to come up on a busy machine. */
+/** ms for a process to start on a busy machine. */
 const startMs = 15_000
 /** ms for an export, or for counting one. */
 const patienceMs = 120_000
@@ -30,22 +30,22 @@ export class ExportClient implements AsyncDisposable {
     this.#process = child
   }
 
-  /** Asks for everything that is recorded and takes it as fast as it comes. */
+  /** Requests everything that is recorded and reads it as fast as it arrives. */
   take(): Promise<TakenExport> {
     return this.#order({ export: true }, "taken")
   }
 
-  /** Counts what was taken. Rejects if it is not whole, or not what its trailer says. */
+  /** Counts what was read. Rejects if it is incomplete, or does not match its trailer. */
   count(): Promise<TraceCount> {
     return this.#order({ count: true }, "counted")
   }
 
-  /** Asks for everything and takes it slowly. Resolves when the answer has begun. */
+  /** Requests everything and reads it slowly. Resolves when the response has begun. */
   read(bytesPerSecond: number): Promise<ExportMoments> {
     return this.#order({ read: bytesPerSecond }, "reading")
   }
 
-  /** Closes the connection in the middle. */
+  /** Closes the connection midway. */
   stop(): Promise<ReadExport> {
     return this.#order({ stop: true }, "read")
   }

@@ -1,11 +1,10 @@
 /**
- * Part of scenario *export*: 100,000 events asked for while 5,000 a second arrive. How long it takes, what it costs the recorder in
- * memory, what ingest feels of it, and whether the trace holds exactly the events of its cut.
+ * Part of scenario *export*: an export of 100,000 events while 5,000 a second arrive. Measures its duration, the recorder's memory, the
+ * effect on ingest, and whether the trace contains exactly the events of its cut.
  *
- * Exactly: everything received before the request was written must be in it, nothing received after the head of the answer may
- * be, and in between there is no hole; the header of NDJSON names the cut itself, and then it is one number. The
- * trace is counted by a reader that shares no code with the recorder (export-trace-count.ts), the times of receipt are read from the
- * recording.
+ * Exactly: everything received before the request was written must be in it, nothing received after the head of the response may be, and in
+ * between there is no hole; the header of NDJSON names the cut itself, and then it is one number. The trace is counted by a reader that
+ * shares no code with the recorder (export-trace-count.ts), the times of receipt are read from the recording.
  */
 
 import type { Workload } from "../load/workload.ts"
@@ -27,7 +26,10 @@ import type { TraceCount, TraceFormat } from "./export-trace-count.ts"
 
 const formats = ["ndjson", "simkube"] as const
 
-/** Formats whose time is judged: the budget is of a trace of 110 MB. 2.9 kB in SimKube's format are that, as NDJSON three times as much. */
+/**
+ * Formats with a time budget: it is for a trace of 110 MB, which objects of 2.9 kB give in SimKube's format; as NDJSON they give three
+ * times as much.
+ */
 const sizes: ReadonlyArray<{
   readonly name: string
   readonly workload: Workload
@@ -36,17 +38,17 @@ const sizes: ReadonlyArray<{
   { name: "1.1 kB", workload: { objectBytes: 1100 }, judged: formats },
   { name: "2.9 kB", workload: {}, judged: ["simkube"] },
 ]
-/** s of the load from the request on: twice what it may take. */
+/** s of the load from the request on: twice the allowed duration. */
 const loadedSeconds = 4
 const limitMs = 130_000
-/** µs: the recorder's clock tells whole milliseconds, and what follows within one. */
+/** µs: the recorder's clock has whole milliseconds, and events follow within one. */
 const clockMicros = 1000
 
-/** How a trace differs from the events of its cut. */
+/** The differences between a trace and the events of its cut. */
 export interface CutFault {
-  /** Events of the cut that the trace lacks. */
+  /** Events of the cut missing from the trace. */
   readonly missing: number
-  /** Events that are not of the cut, or there twice, or behind a later one of the same object. */
+  /** Events that are not of the cut, or occur twice, or after a later one of the same object. */
   readonly surplus: number
 }
 
@@ -58,8 +60,8 @@ type LiveRun = LoadedRun<TakenExport> & {
 }
 
 /**
- * Holds a trace against the recording. `changes` are its Deployments in the order of their sequence numbers; numbers of
- * changes rise with them.
+ * Compares a trace with the recording. `changes` are its Deployments in the order of their sequence numbers; numbers of changes increase
+ * with them.
  */
 export const cutFault = (
   count: TraceCount,
@@ -91,7 +93,7 @@ export const cutFault = (
 export const measureLive = async (events: number, settings: ScenarioSettings): Promise<ScenarioReport> => {
   const { isQuick, profileDirectory, tell } = settings
   const isProfiled = profileDirectory !== undefined
-  // A profile is of the cluster's usual objects.
+  // A profile is for the cluster's usual objects.
   const measured = isProfiled ? sizes.slice(-1) : sizes
   const runs = new Map(
     measured.flatMap((size) => formats.map((format) => [nameOf(size.name, format), [] as Array<LiveRun>])),

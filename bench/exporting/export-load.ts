@@ -1,7 +1,6 @@
 /**
- * Parts of scenario *export* that ask a recorder at work: the real recorder, which has recorded 100,000 events by then, and 5,000
- * more arriving each second from before the request until after its end. Each begins with a stretch in which nobody asks, which is what
- * everything is held against.
+ * The parts of scenario *export* with a running recorder, which has recorded 100,000 events by then, while 5,000 more arrive each second
+ * from before the request until after its end. Each begins with a stretch without a request, which is the baseline.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { deployments, gvkOf, replicaSets } from "../load/bench-kinds.ts"
@@ -20,14 +19,14 @@ export const perSecond = 5000
 export const megabyte = 1e6
 const patienceMs = 120_000
 /**
- * No Pods: each of the generator's has an owner that is nowhere, and a trace in SimKube's format waits until the recorder has asked
- * for it, which is what scenario *lookups* is about.
+ * No Pods: each of the generator's has an owner that does not exist, and a trace in SimKube's format waits until the recorder has looked it
+ * up, which scenario *lookups* measures.
  */
 const recordedKinds = [deployments, replicaSets]
-/** Objects that are listed before anything changes. */
+/** Objects that are listed before the changes. */
 export const listedOfKind = 1000
 export const listedObjects = recordedKinds.length * listedOfKind
-/** Fewest changes as fast as they go: V8 compiles in them. */
+/** Minimum number of changes at full speed, in which V8 compiles. */
 const leastFilled = 5000
 
 /** s of the load before an export. */
@@ -39,13 +38,13 @@ const stretches = {
 export interface LoadedExport {
   readonly format: TraceFormat
   readonly workload: Workload
-  /** Recorded when the export is asked for, about. */
+  /** Approximate number of recorded events at the request. */
   readonly events: number
   /** s of the load from the request on; more follow if the export takes longer. */
   readonly seconds: number
 }
 
-/** What an export finds. */
+/** The result of an export. */
 export interface ExportSituation {
   readonly client: ExportClient
   readonly subject: RunningRecorder
@@ -53,9 +52,9 @@ export interface ExportSituation {
 
 export interface LoadedRun<Answer> {
   readonly answer: Answer
-  /** Of the export until its end, bytes. */
+  /** During the export, bytes. */
   readonly peakGrowth: number
-  /** Of the stretch before, bytes. */
+  /** During the baseline, bytes. */
   readonly peakGrowthBefore: number
   readonly before: StretchLatency
   readonly during: StretchLatency
@@ -116,7 +115,7 @@ export const exportUnderLoad = async <Answer extends { readonly askedMs: number;
 
 export const atMost = (value: number): Bound => ({ relation: "at most", value })
 
-/** What ingest felt, and the memory: rows that both parts have. */
+/** The effect on ingest, and the memory: rows of both parts. */
 export const loadMeasures = (name: string, runs: ReadonlyArray<LoadedRun<unknown>>): ReadonlyArray<Measure> => {
   const row = (
     what: string,

@@ -1,10 +1,10 @@
 /**
- * Exports a recording once, as the recorder does it: an exporter in its worker, a reader in the main thread that takes
- * everything at once. Prints what it took as one line of JSON.
+ * Exports a recording once, as the recorder does it: an exporter in its worker, a reader in the main thread that takes everything at once.
+ * Prints the resources used as one line of JSON.
  *
- *   node bench/exporting/export-process.ts DIRECTORY simkube|ndjson GVK
+ * node bench/exporting/export-process.ts DIRECTORY simkube|ndjson GVK
  *
- * Memory is the whole process's; its peak is asked of the kernel, so that nothing between two samples is missed.
+ * Memory is the whole process's; its peak is read from the kernel, so that nothing between two samples is missed.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import * as Effect from "effect/Effect"
@@ -17,12 +17,12 @@ import { ActorSystem } from "../../src/runtime/actor-system.ts"
 import { defaultRestartPolicy } from "../../src/runtime/supervisor.ts"
 import { workerThread } from "../../src/runtime/thread/thread.ts"
 
-/** What one export took. */
+/** The cost of one export. */
 export interface ExportCost {
   readonly wallMs: number
   /** User and system time of all threads. */
   readonly cpuMs: number
-  /** Resident memory before, and the most during the export. */
+  /** Resident memory before, and the maximum during the export. */
   readonly beforeBytes: number
   readonly peakBytes: number
   /** Of the trace. */
@@ -70,7 +70,7 @@ const exportOnce = async (): Promise<ExportCost> => {
       excludeDaemonSetOwned: true,
       recordedKinds: [],
       trackedObjects: { [gvk]: {} },
-      incomplete: {},
+      incomplete: [],
     } as const
     const started = service.start(job, {
       piece: async (data) => {

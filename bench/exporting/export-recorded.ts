@@ -1,9 +1,9 @@
 /**
- * Part of scenario *export*: a window of 100,000 events of a recording that nobody writes to, in either format, from the first call
+ * Part of scenario *export*: a window of 100,000 events of a recording that is not being written to, in either format, from the first call
  * to the last byte (docs/reference/architecture.md#budgets).
  *
- * Deployments, 1,000 objects changed in turn. Each export runs in a process of its own whose exporter has just started: no
- * code is warm, no thread of the pool exists. Memory is what the process grew by at its peak; MB are 10^6 bytes.
+ * 1,000 Deployments are changed one after another. Each export runs in its own process, whose exporter has just started: no code is warm,
+ * no thread of the pool exists. Memory is the growth of the process at its peak; MB are 10^6 bytes.
  */
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -23,7 +23,7 @@ import type { ExportCost } from "./export-process.ts"
 
 const gvk = gvkOf(deployments)
 const objects = 1000
-/** Objects that differ beyond their numbers. */
+/** Number of objects that differ in more than their numbers. */
 const variety = 20
 const frameBytes = 256 * 1024
 const megabyte = 1e6
@@ -49,7 +49,7 @@ export const measureRecorded = async (events: number, settings: ScenarioSettings
   }
 }
 
-/** A smaller object of the same kind: no status, no managedFields, no annotations, of the pod no more than its container. */
+/** A smaller object of the same kind: no status, no managedFields, no annotations, of the pod only its container. */
 const withoutStatus = (text: string): string => {
   const { kind, apiVersion, metadata, spec } = JSON.parse(text) as Record<string, Record<string, unknown>>
   const { managedFields: _, annotations: __, ...kept } = metadata ?? {}
@@ -59,7 +59,7 @@ const withoutStatus = (text: string): string => {
   return JSON.stringify({ kind, apiVersion, metadata: kept, spec: { ...rest, template: small } })
 }
 
-/** Writes a recording; answers the size of an object in bytes. */
+/** Writes a recording; returns the size of an object in bytes. */
 const record = (directory: string, events: number, textOf: (number: number) => string): number => {
   const templates = Array.from({ length: variety }, (_, number) => new ObjectTemplate(textOf(number)))
   const writer = ArchiveWriter.open(directory)

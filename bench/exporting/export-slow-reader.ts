@@ -1,7 +1,6 @@
 /**
- * Part of scenario *export*: a client that reads 10 kB/s while 5,000 events a second arrive. Its export waits for it, for as long
- * as it likes; nothing else may. Above all the write-ahead log may not: under a read transaction that lasts it grows with everything
- * that is recorded (from 4 to 152 MB).
+ * Part of scenario *export*: a client that reads 10 kB/s while 5,000 events a second arrive. Its export waits for it; nothing else may.
+ * Above all the write-ahead log must not grow: during a long read transaction it grows with everything that is recorded (from 4 to 152 MB).
  */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -14,7 +13,7 @@ const formats = ["ndjson", "simkube"] as const
 const bytesPerSecond = 10_000
 /** s for which the client reads. */
 const readSeconds = { full: 25, quick: 4 } as const
-/** ms between two looks at the log's size. */
+/** ms between two samples of the log's size. */
 const sampleMs = 50
 const limitMs = 120_000
 

@@ -1,9 +1,9 @@
 /**
- * What a trace of the generator's cluster holds, counted by a reader that shares no code with what wrote it: lines of
- * `JSON.parse`, or `@msgpack/msgpack`. The number of a change is read out of the object itself (its environment variable
- * `CHANGE`), because SimKube's format has neither versions nor sequence numbers.
+ * The content of a trace of the generator's cluster, counted by a reader that shares no code with the writer: lines of `JSON.parse`, or
+ * `@msgpack/msgpack`. The number of a change is read from the object itself (its environment variable `CHANGE`), because SimKube's format
+ * has neither versions nor sequence numbers.
  *
- * A trace is taken as a whole: 300 MB are 300 MB of memory. @throws Error for a trace that is broken or not whole
+ * A trace is read as a whole: 300 MB take 300 MB of memory. @throws Error for a trace that is broken or incomplete
  */
 import { decodeMulti } from "@msgpack/msgpack"
 import { firstVersion } from "../load/object-template.ts"
@@ -15,17 +15,17 @@ export interface TraceCount {
   readonly changes: number
   /** The highest number among them; 0 without any. */
   readonly last: number
-  /** Changes and listed objects that the trace has once more. */
+  /** Changes and listed objects that the trace contains again. */
   readonly repeated: number
-  /** Changes that stand behind a later one of the same object. */
+  /** Changes after a later one of the same object. */
   readonly disordered: number
   /** Different Deployments as they were listed. */
   readonly listed: number
   /** Objects of other kinds. */
   readonly others: number
-  /** Gaps and deletions: the generator gives no reason for any. */
+  /** Gaps and deletions: the generator causes none. */
   readonly unasked: number
-  /** Sequence number up to which was exported; only NDJSON says it. */
+  /** Sequence number of the cut; only NDJSON states it. */
   readonly cut?: number
 }
 
@@ -49,7 +49,7 @@ const changeOf = ({ spec, metadata }: TracedObject): number => {
   return change
 }
 
-/** What was seen so far. */
+/** State of the count so far. */
 class Tally {
   readonly #changes = new Set<number>()
   readonly #listed = new Set<string>()
@@ -133,17 +133,17 @@ interface SimkubeEvent {
   readonly deleted_objs: ReadonlyArray<unknown>
 }
 
-/** The key as a short string of MessagePack. What stands before it is small and has no such key. */
+/** The key as a short string of MessagePack. The data before it is small and has no such key. */
 const eventsKey = Buffer.from("\xa6events", "latin1")
-/** Keys of lifecycles are arrays and hashes; nobody looks at them. */
+/** Keys of lifecycles are arrays and hashes; they are not read. */
 const options = {
   useBigInt64: true,
   mapKeyConverter: (key: unknown) => (typeof key === "string" ? key : String(key)),
 }
 
 /**
- * The outer map and its array of events are opened by hand, so that one event after the other is decoded: as objects, a
- * whole trace of 110 MB would need more than a gigabyte.
+ * The outer map and its array of events are parsed by hand, so that events are decoded one by one: as objects, a whole trace of 110 MB
+ * would need more than a gigabyte.
  */
 const countSimkube = (bytes: Buffer): TraceCount => {
   const tally = new Tally()

@@ -1,13 +1,13 @@
 /**
- * The texts of the benchmarks' objects, shaped as an API server writes them: a seventh of the bytes are quotes and half of a
- * Deployment is `managedFields`, as in the recordings of test/data. That is what scanners and parsers are slow at; an
- * object of the same length with long strings costs them half as much.
+ * The texts of the benchmarks' objects, shaped as an API server writes them: a seventh of the bytes are quotes and half of a Deployment is
+ * `managedFields`, as in the recordings of test/data. Scanners and parsers are slow at those; an object of the same length with long
+ * strings costs them half as much.
  *
- * What differs between objects of a real cluster without being a number (hashes, image tags, addresses) differs between
- * varieties, so that zstd meets what it meets in life: a real cluster's changes took 76 bytes (docs/reference/architecture.md#budgets).
+ * What differs between objects of a real cluster without being a number (hashes, image tags, addresses) differs between varieties, so that
+ * zstd compresses as in practice: a real cluster's changes took 76 bytes (docs/reference/architecture.md#budgets).
  *
- * Objects that are to be longer get more environment variables and the fields that own them, so that the share of quotes
- * stays; shorter ones have no `managedFields` and only the container of their pod.
+ * Objects that are to be longer get more environment variables and the fields that own them, so that the share of quotes stays; shorter
+ * ones have no `managedFields` and only the container of their pod.
  */
 import type { BenchKind } from "./bench-kinds.ts"
 import { nameDigits, placeholders, uidDigits, versionDigits } from "./object-template.ts"
@@ -36,7 +36,7 @@ interface BenchObject {
 
 const lengthOf = (object: BenchObject): number => JSON.stringify(object).length
 
-/** Made as long as wanted by a note, which is shorter than what could be added otherwise. */
+/** Padded to the wanted length with a note, which is shorter than anything else that could be added. */
 const filled = (object: BenchObject, kind: BenchKind, bytes: number, variety: number): string => {
   const missing = bytes - lengthOf(object)
   if (missing < 0) throw new RangeError(`a ${kind.kind} takes ${-missing} bytes more than ${kind.lineBytes}`)
@@ -140,7 +140,7 @@ const furtherVariables = (random: (digits: number) => string, count: number) =>
 /** Differs between heartbeats, which change nothing else. */
 const heartbeatText = `at ${placeholders.heartbeat.repeat(versionDigits)}`
 
-/** The least that a workload has. */
+/** The minimum of a workload. */
 const bareParts = (random: (digits: number) => string, variables: number) => ({
   spec: {
     replicas: 3,

@@ -1,9 +1,9 @@
 /**
- * Which of the generator's events are changes and which are heartbeats: updates of `status` alone, which a recorder that looks for
- * changes of the content reads in full and does not keep. Generator and harness each compute it, so that nothing is sent about it.
+ * Which of the generator's events are changes and which are heartbeats: updates of `status` alone, which a recorder that looks for changes
+ * of the content reads in full and does not keep. Generator and harness each compute it, so that they need not exchange it.
  */
 
-/** 2^32 divided by the golden ratio: multiples of it fill a range evenly and repeat no pattern of the objects' turns. */
+/** 2^32 divided by the golden ratio: multiples of it fill a range evenly and do not follow the pattern in which objects change. */
 const goldenStep = 2_654_435_761
 
 /** True for that share of all events, evenly spread. `number` counts from 1. */
@@ -11,7 +11,7 @@ const isChosen = (number: number, share: number): boolean => (Math.imul(number, 
 
 export class ChangePlan {
   readonly #heartbeatShare: number
-  /** The last event of each order is a change, or nobody could see that an order was carried out. */
+  /** The last event of each order is a change, because otherwise the end of an order could not be observed. */
   readonly #lastOfOrders = new Set<number>()
   #events = 0
   #changes = 0

@@ -1,9 +1,9 @@
 /**
- * The generator's events: on every watch of one kind, one write per event, because the API server flushes each event by
- * itself. As fast as the reader takes them, or at a pace, where events that are due together leave together.
+ * The generator's events: on every watch of one kind, one write per event, because the API server flushes each event separately. As fast as
+ * the reader takes them, or at a fixed rate, at which events that are due together are sent together.
  *
- * A reader that is slow makes its own watch wait and no other. At a pace the schedule does not wait with it: what became due
- * meanwhile follows as soon as it can, late.
+ * A slow reader delays only its own watch. At a fixed rate the schedule does not wait for it: events that became due meanwhile follow as
+ * soon as possible, late.
  */
 import type { Socket } from "node:net"
 import type { BenchKind } from "./bench-kinds.ts"
@@ -13,7 +13,7 @@ import { listVersion, type ObjectTemplate } from "./object-template.ts"
 
 export interface ChangeSenderOptions {
   readonly kind: BenchKind
-  /** Objects of the list; at most 1,000 of them change, in turn. */
+  /** Objects of the list; at most 1,000 of them change, one after another. */
   readonly objects: number
   /** 0 to 1 */
   readonly heartbeatShare: number
@@ -31,7 +31,7 @@ interface Pace {
 export class ChangeSender {
   readonly #options: ChangeSenderOptions
   readonly #plan: ChangePlan
-  /** Events that every watch is to have had by now. */
+  /** Number of events that every watch should have received by now. */
   #goal = 0
   #pace: Pace | undefined
   readonly #waiting = new Set<() => void>()
@@ -50,7 +50,7 @@ export class ChangeSender {
       return
     }
     this.#pace = { from: this.#goal, startMs: performance.now(), perSecond }
-    // On the clock that all processes share, so that others can tell when an event was due.
+    // On the clock that all processes share, so that others know when an event was due.
     this.#options.say({ pacedFromMs: Number(process.hrtime.bigint()) / 1e6 })
     this.#allowDue(this.#pace)
   }
@@ -63,7 +63,7 @@ export class ChangeSender {
     const { kind, objects, say } = this.#options
     const frames = renderFrames(kind, frameCount(kind, Math.max(100, Math.min(1000, objects))))
     const frameOf = (number: number): ObjectTemplate => frames[(number - 1) % frames.length] as ObjectTemplate
-    // What changed last before a resumed watch went on is what a heartbeat leaves as it is.
+    // A heartbeat leaves unchanged what changed last before a resumed watch continued.
     for (let number = 1; number <= had; number++) this.#renumber(frameOf(number), number)
     let lateMs = 0
     let wake: () => void = () => undefined
@@ -100,7 +100,7 @@ export class ChangeSender {
     for (const wakeUp of this.#waiting) wakeUp()
   }
 
-  /** Allows what is due, and comes back for the next event. */
+  /** Sends what is due, and returns for the next event. */
   #allowDue(pace: Pace): void {
     const due = pace.from + Math.floor(((performance.now() - pace.startMs) / 1000) * pace.perSecond)
     if (due > this.#goal) this.#allow(Math.min(this.#plan.events, due))

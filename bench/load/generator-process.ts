@@ -1,10 +1,10 @@
-/** The generator as the scenarios use it: a cluster of its own process. */
+/** The generator as the scenarios use it: a cluster in its own process. */
 import { fileURLToPath } from "node:url"
 import { fieldOf, LineProcess } from "../processes/line-process.ts"
 import { ChangePlan } from "./change-plan.ts"
 import type { GeneratorOptions } from "./generator.ts"
 
-/** ms for a process to come up on a busy machine. */
+/** ms for a process to start on a busy machine. */
 const startMs = 15_000
 
 /** An order that was sent at a pace. */
@@ -19,7 +19,7 @@ export interface PacedOrder {
 export class BenchCluster implements AsyncDisposable {
   readonly port: number
   readonly #process: LineProcess
-  /** What was ordered since the start. */
+  /** The orders since the start. */
   readonly #plan: ChangePlan
   #watches = 0
   #sent = 0
@@ -79,7 +79,7 @@ export class BenchCluster implements AsyncDisposable {
     return (await this.#order(count, timeoutMs, perSecond)).atMs
   }
 
-  /** The same, for those who want to know when each event was due. */
+  /** The same, and returns when each event was due. */
   async changeAtPace(count: number, perSecond: number, timeoutMs: number): Promise<PacedOrder> {
     const start = this.#process.hear("the start of a pace", timeoutMs, fieldOf<number>("pacedFromMs"))
     const [startMs, { lateMs }] = await Promise.all([start, this.#order(count, timeoutMs, perSecond)])
@@ -105,7 +105,7 @@ export class BenchCluster implements AsyncDisposable {
     )
   }
 
-  /** As `promise`, or rejects when the generator fails before that, so that nobody waits for what cannot come. */
+  /** As `promise`, but rejects if the generator fails first, so that no one waits for ever. */
   during<Value>(promise: Promise<Value>): Promise<Value> {
     return this.#process.during("the generator", promise)
   }

@@ -1,11 +1,11 @@
 /**
- * A process that is an API server as fast as one can be read: lists and streams its objects, and sends changes of
- * Deployments on every watch of them, as many as it was told and as fast as the reader takes them.
+ * A process that acts as a very fast API server: it lists and streams its objects, and sends the ordered number of changes of Deployments
+ * on every watch of them, as fast as the reader takes them.
  *
- * Spawned by generator-process.ts, with {@link GeneratorOptions} as a JSON argument. Standard input takes lines
- * `{"changes": n, "perSecond": r}`: n more events on every watch of Deployments, present and future; without `perSecond` as fast
- * as they are read. Standard output has lines `{"port"}` at the start, `{"paced"}` when a pace begins, `{"watches"}` when a
- * watch of Deployments begins and `{"sent", "atMs", "lateMs"}` when one has had all. Ends when its standard input closes.
+ * Spawned by generator-process.ts, with {@link GeneratorOptions} as a JSON argument. Standard input takes lines `{"changes": n,
+ * "perSecond": r}`: n more events on every watch of Deployments, present and future; without `perSecond` as fast as they are read. Standard
+ * output has lines `{"port"}` at the start, `{"paced"}` when a pace begins, `{"watches"}` when a watch of Deployments begins and `{"sent",
+ * "atMs", "lateMs"}` when one has had all. Ends when its standard input closes.
  */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -22,9 +22,9 @@ export interface GeneratorOptions {
   readonly listed?: Readonly<Record<string, number>>
   /** Custom resources on top of the three base kinds. Default 0. */
   readonly furtherKinds?: number
-  /** False: `sendInitialEvents` is answered with 422, as a server before 1.32 does, and readers page. Default true. */
+  /** False: `sendInitialEvents` is rejected with 422, as by a server before 1.32, and readers page. Default true. */
   readonly isStreamingListKnown?: boolean
-  /** ms after which the owner of a pod that is asked for by name is answered. Default: such reads are not served. */
+  /** ms after which the owner of a pod is returned when it is requested by name. Default: such reads are not served. */
   readonly ownerDelayMs?: number
   /** Share of events that change `status` alone, 0 to 1. Default 0. */
   readonly heartbeatShare?: number
@@ -101,7 +101,7 @@ const refuse = (response: ServerResponse, code: number, reason: string, message:
   response.end(JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", reason, message, code }))
 }
 
-/** Resolves false when the reader is gone. */
+/** Resolves to false if the reader is gone. */
 const send = async (response: ServerResponse, piece: Buffer | string): Promise<boolean> => {
   if (response.destroyed) return false
   if (response.write(piece)) return true
@@ -153,7 +153,7 @@ const initialEventsEnd = ({ kind, apiVersion }: BenchKind) => ({
   metadata: { resourceVersion: String(listVersion), annotations: { "k8s.io/initial-events-end": "true" } },
 })
 
-// With the smallest mark every write asks for a `drain`, which is what the sender waits for.
+// With the smallest high-water mark every write causes a `drain`, which the sender waits for.
 const server = createServer({ highWaterMark: 1 }, (request, response) => {
   answer(request, response).catch((cause: unknown) => {
     process.stderr.write(`generator: ${String(cause)}\n`)

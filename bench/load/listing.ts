@@ -1,6 +1,6 @@
 /**
- * The objects of one kind as a list or as the beginning of a streaming list, in pieces of 64 KiB and a little more:
- * 430 MB of Pods are sent without being held.
+ * The objects of one kind as a list or as the beginning of a streaming list, in pieces of slightly more than 64 KiB: 430 MB of Pods are
+ * sent without being in memory.
  */
 import type { BenchKind } from "./bench-kinds.ts"
 import { objectText } from "./bench-objects.ts"
@@ -9,10 +9,10 @@ import { firstVersion, ObjectTemplate } from "./object-template.ts"
 const pieceBytes = 64 * 1024
 /** Different texts among the objects of a list. The next one alike is megabytes away, beyond what compression sees. */
 const varieties = 1000
-/** Bytes of different texts that are held; beyond that objects repeat sooner. */
+/** Bytes of different texts in memory; beyond that objects repeat sooner. */
 const heldBytes = 64e6
 
-/** What stands around each object, and between two. */
+/** The text around each object, and between two. */
 export interface Affixes {
   readonly before: string
   readonly between: string
@@ -30,8 +30,8 @@ const templatesOf = (kind: BenchKind, affixes: Affixes): Array<ObjectTemplate> =
 }
 
 /**
- * The objects `from` to `until` (not included). Every piece is the same memory, so the caller must have sent one before
- * it asks for the next.
+ * The objects `from` to `until` (not included). All pieces share the same memory, so the caller must have sent one before it requests the
+ * next.
  */
 export function* renderObjects(kind: BenchKind, from: number, until: number, affixes: Affixes): Generator<Buffer> {
   const { before, between, after } = affixes

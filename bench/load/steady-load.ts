@@ -1,11 +1,10 @@
 /**
- * Changes that arrive at a steady pace at a recorder, and how long each of them took: until the recorder had read it, and until it
- * was committed. Both begin when the generator's schedule has the event due, whether it could be written then or not, so that a
- * recorder that makes its server wait is charged for the waiting (no coordinated omission).
+ * Sends changes to a recorder at a steady rate and measures how long each of them took: until the recorder had read it, and until it was
+ * committed. Both begin when the event is due in the generator's schedule, whether or not it could be written then, so that a recorder that
+ * makes its server wait is charged for the waiting (no coordinated omission).
  *
- * *Received* is the time that the recorder gave the event, which stands in the recording; the machine's wall clock is
- * converted to the monotonic one, precise to a millisecond. *Committed* is what commit-watch.ts sees. A wall clock that is set
- * meanwhile spoils the former.
+ * *Received* is the event's time in the recording; the machine's wall clock is converted to the monotonic one, precise to a millisecond.
+ * *Committed* is the time that commit-watch.ts observes. Setting the wall clock meanwhile invalidates the former.
  */
 
 import { CommitWatch, type RecordedChange, recordedChanges } from "../measuring/commit-watch.ts"
@@ -38,7 +37,7 @@ export interface StretchLatency {
   readonly committedMs: number
 }
 
-/** Begins with its making. Dispose of it, or the looks go on. */
+/** Starts when constructed. Dispose of it, or the sampling continues. */
 export class SteadyLoad implements Disposable {
   readonly #cluster: BenchCluster
   readonly #subject: RunningRecorder
@@ -54,7 +53,7 @@ export class SteadyLoad implements Disposable {
     this.#watch = new CommitWatch(subject.dataDirectory)
   }
 
-  /** Resolves when the last event of these seconds was given to a socket. One order at a time. */
+  /** Resolves when the last event of this period was given to a socket. One order at a time. */
   async during(seconds: number): Promise<void> {
     const from = this.#cluster.ordered.events
     const events = Math.ceil(seconds * this.#perSecond)
@@ -65,7 +64,7 @@ export class SteadyLoad implements Disposable {
     await sent
   }
 
-  /** Waits until everything is committed; then reads the recording, which takes a second. Nothing may be ordered afterwards. */
+  /** Waits until everything is committed, then reads the recording, which takes a second. Nothing may be ordered afterwards. */
   async end(): Promise<EndedLoad> {
     const orders = await Promise.all(this.#orders)
     await this.#subject.taken(this.#cluster.ordered.changes, patienceMs)
@@ -96,12 +95,12 @@ export class EndedLoad {
     this.changes = changes
   }
 
-  /** How late the generator wrote an event at most, by its own doing or the reader's; ms. */
+  /** The longest delay of an event, caused by the generator or the reader; ms. */
   get lateMs(): number {
     return Math.max(...this.#orders.map(({ lateMs }) => lateMs))
   }
 
-  /** Of the events due from the one moment and before the other, ms on the clock that all processes share. */
+  /** Of the events due in this period (end exclusive), ms on the clock that all processes share. */
   latency(fromMs: number, untilMs: number): StretchLatency {
     const due = (event: RecordedChange): number => dueMs(this.#orders, event.number) ?? Number.NaN
     const events = this.changes.filter((event) => due(event) >= fromMs && due(event) < untilMs)
@@ -118,7 +117,7 @@ export class EndedLoad {
 /** ms on the clock that all processes share. */
 export const sharedMs = (): number => Number(process.hrtime.bigint()) / 1e6
 
-/** What the wall clock is ahead of the shared one, ms: taken when a millisecond begins, because `Date.now` tells no less. */
+/** The wall clock minus the shared one, ms: sampled when a millisecond begins, because `Date.now` has whole milliseconds. */
 const wallClockOffsetMs = (): number => {
   const before = Date.now()
   let now = before

@@ -1,8 +1,8 @@
-/** What the generator is told to be: the part of the command line that says how large a cluster is and what happens in it. */
+/** The options of the generator: how large its cluster is and what happens in it. */
 import { type BenchKind, baseKinds, furtherKinds } from "./bench-kinds.ts"
 import type { GeneratorOptions } from "./generator.ts"
 
-/** Each is as the scenario has it by default unless it is given. */
+/** The scenario's default applies to each that is not given. */
 export interface Workload {
   /** Events a second; default as fast as the reader takes them. */
   readonly rate?: number
@@ -20,11 +20,11 @@ export interface Workload {
 export type WorkloadOption = keyof Workload
 
 export const smallestObjectBytes = 1000
-/** An API server refuses objects above 1.5 MB; beyond a third of that nobody has Deployments. */
+/** An API server rejects objects above 1.5 MB; Deployments beyond a third of that do not occur. */
 export const largestObjectBytes = 500_000
 export const mostKinds = 128
 
-/** Bytes of objects in a list that nobody gave a number for: 1,000 of the usual size, fewer of large ones. */
+/** Bytes of objects in a list without a given number: 1,000 of the usual size, fewer of large ones. */
 const listBytes = 64e6
 const usualObjects = 1000
 

@@ -1,4 +1,4 @@
-/** Resident memory of a subject along many changes at full speed. */
+/** Resident memory of a subject over many changes at full speed. */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { BenchCluster } from "../load/generator-process.ts"
 import type { ResidentMemory } from "../processes/process-files.ts"
@@ -9,9 +9,9 @@ import { runChanges } from "./changes-run.ts"
 
 /** ms for everything: 3 million changes at 10,000 a second. */
 const patienceMs = 300_000
-/** Parts in which the run is looked at. */
+/** Number of parts into which the run is divided. */
 const parts = 6
-/** ms of rest behind the last change. */
+/** ms of rest after the last change. */
 const restMs = 3000
 
 export interface ChangesMemory {
@@ -25,7 +25,7 @@ export interface ChangesMemory {
   readonly last: ResidentMemory
   /** Some seconds later. */
   readonly restingBytes: number
-  /** When garbage was collected after that: what is needed. NaN for who cannot be told to. */
+  /** After a forced garbage collection: what is really needed. NaN if it cannot be forced. */
   readonly collectedBytes: number
 }
 
@@ -42,7 +42,7 @@ export const followChanges = async (
   const timeoutMs = patienceMs + (perSecond === undefined ? 0 : (changes / perSecond) * 1000)
   await runChanges(cluster, subject, changes, timeoutMs, perSecond)
   const last = memory.sample()
-  // How far it was at each moment: as it says itself, or at a steady pace.
+  // The progress at each moment: as reported, or assuming a steady rate.
   const looks = subject.progress?.slice(before) ?? []
   const pace = [{ x: startMs, y: 0 }, ...looks.map((look) => ({ x: look.atMs, y: look.changes }))]
   if (looks.length === 0) pace.push({ x: last.atMs, y: changes })

@@ -1,4 +1,4 @@
-/** One subject, one cluster, a number of changes: what that took, as seen from outside. */
+/** One subject, one cluster, a number of changes: their cost, measured from outside. */
 import type { BenchCluster } from "../load/generator-process.ts"
 import { readCpuSeconds, readThreads, threadTimes } from "../processes/process-watch.ts"
 import type { RunningSubject } from "../subjects/subject.ts"
@@ -20,13 +20,13 @@ export interface ChangesRun {
   readonly cpuSeconds: number
   /** The same by group of threads: watchers, store, main, V8 (garbage collection, compilers), other. */
   readonly threadSeconds: ReadonlyMap<string, number>
-  /** Of the thread that ran most: shares of the time in which it ran, and in which it could have but others did. */
+  /** Of the busiest thread: the share of time in which it ran, and in which it was ready but others ran. */
   readonly busiest: { readonly running: number; readonly waiting: number }
-  /** From the last change's leaving the server's program until it was taken, ms: what was under way then. */
+  /** From the time the server's program sent the last change until it was taken, ms: what was in flight. */
   readonly behindMs: number
 }
 
-/** Sends `events` events, heartbeats among them, and waits until the subject has taken what it takes of them. */
+/** Sends `events` events, including heartbeats, and waits until the subject has taken its share of them. */
 export const runChanges = async (
   cluster: BenchCluster,
   subject: RunningSubject,

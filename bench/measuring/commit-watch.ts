@@ -1,17 +1,16 @@
 /**
- * When events were committed, as a reader beside the recorder sees it: the database is asked every 2 ms how far it is. An event
- * counts as committed when the first look finds it, so every latency is what it was or up to 2 ms (and this process's
- * own delays) more, never less.
+ * When events were committed, as seen by a separate reader, which queries the database every 2 ms. An event counts as committed when a
+ * query first finds it, so every latency is exact or up to 2 ms (and this process's own delays) too high, never too low.
  */
 
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { systemClock } from "../../src/clock.ts"
 import { listVersion } from "../load/object-template.ts"
 
-/** ms between two looks: the precision of a latency. */
+/** ms between two queries: the precision of a latency. */
 export const lookMs = 2
 
-/** A look that found more than the one before. */
+/** A query that found more than the previous one. */
 interface Look {
   readonly cut: number
   /** µs since the Unix epoch, on the clock of the recorder's receipts. */
@@ -20,13 +19,13 @@ interface Look {
   readonly monotonicMs: number
 }
 
-/** Looks from its making until it is stopped. */
+/** Queries from construction until it is stopped. */
 export class CommitWatch {
   readonly #reader: ArchiveReader
   readonly #from: number
   readonly #startedAt = performance.now()
   #endedAt = 0
-  /** Rising. */
+  /** Increasing. */
   readonly #looks: Array<Look> = []
   readonly #timer: NodeJS.Timeout
 
@@ -48,10 +47,10 @@ export class CommitWatch {
   }
 
   /**
-   * Of each event that was committed in this time, ms from a moment of its own until it was found committed.
+   * For each event committed in this period, the ms from a given moment until it was found committed.
    *
    * @param events in the order of their sequence numbers
-   * @param elapsed ms from that moment until the look; may be anything for events of other times
+   * @param elapsed ms from that moment until the query; any value for events outside of the period
    */
   latencies(
     events: ReadonlyArray<RecordedChange>,

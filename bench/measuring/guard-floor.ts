@@ -1,23 +1,22 @@
 /**
  * The floor of the regression guard. Pure.
  *
- * What is guarded is the CPU that the informer takes for an event through the CPU that the recorder takes, within one round. A
- * calibration measures it in rounds as long as the guard's own and keeps every round. The floor is **half the spread below the
- * smallest of them**:
+ * The guard compares the informer's CPU per event divided by the recorder's, within one round. A calibration measures it in rounds as long
+ * as the guard's own and keeps every round. The floor is **half the spread below the smallest of them**:
  *
- *   floor = min − (max − min) / 2
+ * floor = min − (max − min) / 2
  *
- * The guard judges the *median* of its rounds. For a false alarm, half of them would have to lie further below the smallest round of
- * the calibration than half of all that it ever varied by: other work on the machine slows one subject of a round and not the
- * other now and then, hardly in half of the rounds and always ours. What slows the recorder by more than median / floor is found.
+ * The guard judges the *median* of its rounds. For a false alarm, half of them would have to be below the smallest round of the calibration
+ * by more than half of the whole variation: other work on the machine sometimes slows one subject of a round and not the other, but hardly
+ * in half of the rounds and always ours. A slowdown of the recorder by more than median / floor is detected.
  */
 import { median } from "../report/statistics.ts"
 
-/** Rounds without which a spread says nothing. */
+/** Minimum number of rounds for a meaningful spread. */
 export const fewestCalibrationRounds = 5
 
 export interface Calibration {
-  /** Informer's CPU per event through ours, one for each round. */
+  /** The informer's CPU per event divided by ours, one value per round. */
   readonly ratios: ReadonlyArray<number>
   /** What it was measured on, and of what. */
   readonly machine: string
@@ -25,7 +24,7 @@ export interface Calibration {
   readonly date: string
 }
 
-/** @throws RangeError for fewer than five rounds, or a value that is no ratio. */
+/** @throws RangeError for fewer than five rounds, or a value that is not a ratio. */
 export const floorOf = (ratios: ReadonlyArray<number>): number => {
   if (ratios.length < fewestCalibrationRounds) {
     throw new RangeError(`${ratios.length} rounds are no calibration: ${fewestCalibrationRounds} at least`)

@@ -7,14 +7,14 @@ import type { ScenarioSettings } from "../scenario.ts"
 import type { StartSubject } from "../subjects/subject.ts"
 import { type ChangesRun, runChanges } from "./changes-run.ts"
 
-/** ms that one subject may take for one thing. */
+/** ms that one step of a subject may take. */
 const patienceMs = 120_000
 /** Beyond it, what V8 goes on compiling is the same for every length of a run. */
 const longestWarmUp = 30_000
 
 export interface IngestRun extends ChangesRun {
   readonly storedBytesPerEvent: number
-  /** Largest of the looks, ms. */
+  /** Largest of the samples, ms. */
   readonly commitMs: number
   readonly waitMs: number
   readonly peakBytes: number

@@ -1,10 +1,10 @@
 /**
  * Part of scenario *ingest*: how long an event takes from the socket until it is committed, at a steady pace.
  *
- * It begins at the moment at which the generator's schedule has the event due, whether it could be written then or not: a
- * recorder that makes its server wait is charged for the waiting (no coordinated omission). It ends when a reader of the
- * database finds the event committed (commit-watch.ts). Both moments are on the kernel's monotonic clock, which all processes
- * share. The generator's timers, up to 1 ms, and the reader's looks are in every figure.
+ * It begins when the event is due in the generator's schedule, whether or not it could be written then: a recorder that makes its server
+ * wait is charged for the waiting (no coordinated omission). It ends when a reader of the database finds the event committed
+ * (commit-watch.ts). Both moments are on the kernel's monotonic clock, which all processes share. Every figure includes the generator's
+ * timers, up to 1 ms, and the reader's interval.
  */
 import { baseKinds, deployments, gvkOf } from "../load/bench-kinds.ts"
 import { BenchCluster, type PacedOrder } from "../load/generator-process.ts"
@@ -22,14 +22,14 @@ const usualRates: ReadonlyArray<number> = [20, 1000, 20_000]
 const secondsAtPace = 8
 const fewestEvents = 400
 const mostEvents = 100_000
-/** The storm is 58 MB/s; more is not asked of a loopback that others use, too. */
+/** The storm is 58 MB/s; more would be too much for a loopback that others use, too. */
 const mostBytesPerSecond = 100e6
-/** Events beforehand, as fast as they go: V8 compiles in them. */
+/** Warm-up events at full speed, in which V8 compiles. */
 const warmUp = 30_000
 const patienceMs = 60_000
 const limitMs = 110_000
 
-/** Of receipt to commit at any rate (docs/reference/architecture.md#archive); the way from the socket is ours, too. */
+/** Of receipt to commit at any rate (docs/reference/architecture.md#archive); the path from the socket counts, too. */
 const limit = { must: { relation: "at most", value: 250 } } as const
 
 const shares = [
@@ -63,11 +63,11 @@ export const measureLatency = async (settings: ScenarioSettings): Promise<Scenar
   return report(measured, rounds)
 }
 
-/** The rate that was asked for, or the usual ones that a machine can carry with objects of that size. */
+/** The given rate, or the usual ones that a machine can sustain with objects of that size. */
 const ratesOf = ({ rate, objectBytes = deployments.lineBytes }: Workload): ReadonlyArray<number> =>
   rate === undefined ? usualRates.filter((usual) => usual * objectBytes <= mostBytesPerSecond) : [rate]
 
-/** Fewer of large objects: what is warmed up is the code, by its bytes. */
+/** Fewer for large objects: the warm-up of the code depends on the bytes. */
 const warmUpOf = ({ objectBytes = deployments.lineBytes }: Workload, isQuick: boolean): number =>
   Math.ceil((isQuick ? warmUp / 10 : warmUp) * Math.min(1, deployments.lineBytes / objectBytes))
 
@@ -101,7 +101,7 @@ const measureRound = async (
       watch.stop()
     }
   }
-  // Last, because it takes a second in which nobody could look.
+  // Last, because it takes a second in which no queries are possible.
   const changes = recordedChanges(subject.dataDirectory, gvkOf(deployments))
   return new Map(
     phases.map(({ rate, from, watch, paced }) => {

@@ -1,4 +1,4 @@
-/** What it takes a subject to list everything, from the start of its process. */
+/** The cost of listing everything, from the start of a subject's process. */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { GeneratorOptions } from "../load/generator.ts"
 import { BenchCluster } from "../load/generator-process.ts"
@@ -8,7 +8,7 @@ import type { StartSubject } from "../subjects/subject.ts"
 
 /** ms for the longest of lists on a busy machine. */
 const patienceMs = 180_000
-/** ms after the lists in which what a start leaves behind is given back or will not be. */
+/** ms after the lists, for memory of the start to be released if it ever is. */
 const settleMs = 3000
 const megabyte = 1e6
 
@@ -23,7 +23,7 @@ export interface ListMemory {
   readonly peakBytes: number
 }
 
-/** A start against a cluster of its own. `what` is for people who wait. */
+/** A start against a separate cluster. `what` is shown to the user. */
 export const listOnce = async (
   what: string,
   start: StartSubject,

@@ -1,7 +1,6 @@
 /**
- * Either side of scenario *mailbox*: a thread that sends frames or receives them, one of three ways. It takes a
- * {@link MailboxStart} or the word "report", which it answers with the µs of CPU since the start; a sender says "done" when
- * everything is acknowledged.
+ * Either side of scenario *mailbox*: a thread that sends frames or receives them, one of three ways. It takes a {@link MailboxStart} or the
+ * word "report", to which it replies with the µs of CPU since the start; a sender posts "done" when everything is acknowledged.
  */
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { Inbox } from "../../src/runtime/mailbox/inbox.ts"
@@ -23,7 +22,7 @@ export interface MailboxStart extends MailboxRun {
 const windowBytes = 8 * 1024 * 1024
 const acknowledgeBytes = 1024 * 1024
 
-/** Calls `send` until all frames are sent and acknowledged. `send` answers false without credit, and is called again. */
+/** Calls `send` until all frames are sent and acknowledged. `send` returns false without credit, and is called again. */
 const sendAll = (start: MailboxStart, done: () => void): void => {
   const { way, frameBytes, frames, port } = start
   const network = Buffer.alloc(frameBytes, 7)
@@ -53,7 +52,7 @@ const sendAll = (start: MailboxStart, done: () => void): void => {
       sent++
       if (way === "clone") port.postMessage(frame)
       else {
-        // What is transferred is gone from here, so what is kept for the next receiver is a copy.
+        // A transferred buffer is no longer available here, so a copy is kept for the next receiver.
         const copy = frame.slice()
         port.postMessage(copy, [copy.buffer])
       }

@@ -1,14 +1,14 @@
 /**
- * Collects the garbage of a running Node process from outside, all of its threads included: what it then holds is what it needs.
+ * Collects the garbage of a running Node process from outside, including all its threads: the remaining memory is what it needs.
  *
- * SIGUSR1 makes Node listen for a debugger, which is told over a WebSocket to collect. Whatever is measured of the process must be
- * measured before, since the debugger's own part stays. The process must have been started with `--inspect-port=0`, or two at a
- * time would want one port.
+ * SIGUSR1 makes Node listen for a debugger, which is told over a WebSocket to collect. Everything else must be measured before, because the
+ * debugger's own memory remains. The process must have been started with `--inspect-port=0`, because two processes could otherwise not
+ * listen at once.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { LineProcess } from "./line-process.ts"
 
-/** Goes into the environment of a process whose garbage is to be collected. */
+/** Environment for a process whose garbage is to be collected. */
 export const collectableOptions = "--inspect-port=0"
 
 const patienceMs = 20_000
@@ -71,7 +71,7 @@ class DebugConnection {
   /** Questions to a worker are wrapped, and so are its answers. */
   askWorker(sessionId: string, question: Question): Promise<void> {
     return this.#ask((id) => ({
-      // A number of its own for the envelope, which is answered as well, by nothing.
+      // A separate number for the envelope, which gets an empty reply too.
       id: ++this.#lastId,
       method: "NodeWorker.sendMessageToWorker",
       params: { sessionId, message: JSON.stringify({ id, ...question }) },

@@ -1,6 +1,6 @@
 /**
- * A child process that is spoken with in lines: what it says is waited for with a deadline, and when it ends instead, the
- * error holds the last it said.
+ * A child process with a line-based protocol: its lines are awaited with a deadline, and if it ends instead, the error contains its last
+ * lines.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -25,13 +25,13 @@ export class LineProcess implements AsyncDisposable {
   readonly #exited: Promise<unknown>
   readonly #endsBy: "input" | "signal"
   readonly #isGroup: boolean
-  /** Nobody survives a bench that ends early. */
+  /** No child survives a bench that ends early. */
   readonly #kill = (): void => this.#signal("SIGKILL")
   readonly #said: Array<string> = []
   readonly #listeners = new Set<(line: string | undefined) => void>()
   #isOver = false
 
-  /** Lines of both outputs are heard; the program is this Node. */
+  /** Lines of both outputs are read; the program is this Node. */
   constructor({ script, environment, endsBy }: LineProcessOptions) {
     this.#endsBy = endsBy
     this.#isGroup = typeof script === "string"
@@ -47,7 +47,7 @@ export class LineProcess implements AsyncDisposable {
       this.#isOver = true
       for (const listener of this.#listeners) listener(undefined)
     })
-    // A line written to a process that has just ended; its end is reported to whoever waits for an answer.
+    // A line written to a process that has just ended; whoever waits for a reply gets an error.
     this.#child.stdin.on("error", () => undefined)
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       createInterface(stream).on("line", (line) => this.#hear(line))
@@ -71,14 +71,14 @@ export class LineProcess implements AsyncDisposable {
     this.#child.kill(signal)
   }
 
-  /** Every line said from now on. */
+  /** Calls back for every line from now on. */
   listen(listener: (line: string) => void): void {
     this.#listeners.add((line) => {
       if (line !== undefined) listener(line)
     })
   }
 
-  /** The first answer that `read` makes of a line said from now on. Rejects after `timeoutMs`, or if the process ends. */
+  /** The first result of `read` for a line from now on. Rejects after `timeoutMs`, or if the process ends. */
   hear<Answer>(what: string, timeoutMs: number, read: (line: string) => Answer | undefined): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
@@ -102,7 +102,7 @@ export class LineProcess implements AsyncDisposable {
     })
   }
 
-  /** As `promise`, or rejects when the process ends before that. */
+  /** As `promise`, but rejects if the process ends first. */
   async during<Value>(what: string, promise: Promise<Value>): Promise<Value> {
     const end = Promise.withResolvers<never>()
     const listener = (line: string | undefined): void => {

@@ -1,12 +1,12 @@
-/** Which port a process listens on, as the kernel tells it. */
+/** Finds the port that a process listens on, from the kernel. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 
-/** Of a line of `/proc/<pid>/net/tcp`: a socket that listens. */
+/** In a line of `/proc/<pid>/net/tcp`: a listening socket. */
 const listens = "0A"
 
 /**
- * The ports of listening sockets in the text of `/proc/<pid>/net/tcp`, by the socket's inode. The file is of the whole network
- * namespace: whose they are only the inodes say.
+ * The ports of listening sockets in the text of `/proc/<pid>/net/tcp`, by the socket's inode. The file covers the whole network namespace:
+ * only the inodes tell which process they belong to.
  */
 export const parseListening = (text: string): ReadonlyMap<string, number> => {
   const ports = new Map<string, number>()
@@ -18,7 +18,7 @@ export const parseListening = (text: string): ReadonlyMap<string, number> => {
   return ports
 }
 
-/** The one port of IPv4 on which the process listens. @throws Error if it is none, or more than one */
+/** The one port of IPv4 on which the process listens. @throws Error if there is none, or more than one */
 export const listeningPort = (pid: number): number => {
   const ports = parseListening(readFileSync(`/proc/${pid}/net/tcp`, "utf8"))
   const found = readdirSync(`/proc/${pid}/fd`).flatMap((descriptor) => {

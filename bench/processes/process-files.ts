@@ -1,4 +1,4 @@
-/** Reading what Linux says about a process: the texts of /proc/<pid>/status and of a `stat` file. Pure. */
+/** Parses what Linux reports about a process: the texts of /proc/<pid>/status and of a `stat` file. Pure. */
 
 /** Resident memory of a process, bytes. */
 export interface ResidentMemory {
@@ -42,17 +42,17 @@ const ticksPerSecond = 100
 
 /** Reads `/proc/<pid>/stat` and `/proc/<pid>/task/<tid>/stat`. @throws Error for another text */
 export const parseStat = (text: string): CpuTime => {
-  // The name stands in parentheses and may contain some: the last one ends it.
+  // The name is in parentheses and may contain some: the last one ends it.
   const open = text.indexOf("(")
   const close = text.lastIndexOf(")")
   const fields = text.slice(close + 2).split(" ")
-  // Fields 14 and 15, counted from 1; the third is the first behind the name.
+  // Fields 14 and 15, counted from 1; the third is the first after the name.
   const ticks = Number(fields[11]) + Number(fields[12])
   if (open < 0 || close < open || Number.isNaN(ticks)) throw new Error(`not a stat file: ${text.slice(0, 80)}`)
   return { name: text.slice(open + 1, close), seconds: ticks / ticksPerSecond }
 }
 
-/** What a thread did with its time, from `/proc/<pid>/task/<tid>/schedstat`. */
+/** How a thread spent its time, from `/proc/<pid>/task/<tid>/schedstat`. */
 export interface Scheduling {
   /** s on a CPU. */
   readonly running: number
@@ -79,8 +79,8 @@ export const parseGroup = (text: string): number => {
 export const hasEnded = (text: string): boolean => /^[ZX] /.test(text.slice(text.lastIndexOf(")") + 2))
 
 /**
- * Bytes of `/proc/net/tcp` that wait between a server on `port` and its clients: what the server's sockets have not sent and the
- * clients' have not been read of.
+ * Bytes of `/proc/net/tcp` that wait between a server on `port` and its clients: unsent bytes of the server's sockets and unread bytes of
+ * the clients'.
  */
 export const parseQueues = (text: string, port: number): number => {
   const portText = `:${port.toString(16).toUpperCase().padStart(4, "0")}`

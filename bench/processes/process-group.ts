@@ -1,11 +1,11 @@
-/** The processes of a group and what they have not read yet: how a program is followed that says nothing itself. */
+/** The processes of a group and their unread bytes: how a program is followed that reports nothing itself. */
 import { readdirSync, readFileSync } from "node:fs"
 import { hasEnded, parseGroup, parseQueues, parseStat } from "./process-files.ts"
 
 interface Member {
   readonly pid: number
   readonly cpuSeconds: number
-  /** Nobody has asked for its exit code yet. Its CPU time counts, and there is nothing else to see. */
+  /** The exit code has not been collected yet. Its CPU time counts; nothing else can be seen. */
   readonly hasEnded: boolean
 }
 

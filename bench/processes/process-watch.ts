@@ -1,4 +1,4 @@
-/** Looks at a process from outside, through /proc: nothing is asked of it, so nothing is added to what it costs. */
+/** Observes a process from outside, through /proc: it is not queried, so observing adds nothing to its cost. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import {
   type CpuTime,
@@ -9,7 +9,7 @@ import {
   type Scheduling,
 } from "./process-files.ts"
 
-/** ms between two looks at the memory. */
+/** ms between two samples of the memory. */
 const sampleIntervalMs = 200
 
 export const readMemory = (pid: number): ResidentMemory => parseStatus(readFileSync(`/proc/${pid}/status`, "utf8"))
@@ -36,7 +36,7 @@ export const readThreads = (pid: number): ReadonlyMap<string, ThreadTime> => {
   return threads
 }
 
-/** What each thread of `after` took since `before`. */
+/** The time that each thread of `after` took since `before`. */
 export const threadTimes = (
   before: ReadonlyMap<string, ThreadTime>,
   after: ReadonlyMap<string, ThreadTime>,
@@ -56,7 +56,7 @@ export interface MemorySample extends ResidentMemory {
   readonly atMs: number
 }
 
-/** Samples the memory of a process until it is disposed of, or the process ends: whoever waits for it reports that. */
+/** Samples the memory of a process until it is disposed of, or the process ends, which is reported elsewhere. */
 export class MemoryWatch implements Disposable {
   readonly samples: Array<MemorySample> = []
   readonly #pid: number

@@ -6,14 +6,14 @@ import type { Ratio } from "./ratios.ts"
 import { median } from "./statistics.ts"
 import { type Measure, otherSubjects, qualifiedNames } from "./table.ts"
 
-/** Something measured along something else. */
+/** A measure as a function of another. */
 export interface Curve {
   readonly title: string
   readonly xTitle: string
   readonly yTitle: string
   /** Both axes; for values above 0. Default false. */
   readonly isLogarithmic?: boolean
-  /** Several of one x and series are rounds: the line goes through their medians. */
+  /** Several of the same x and series are rounds: the line connects their medians. */
   readonly points: ReadonlyArray<{ readonly series: string; readonly x: number; readonly y: number }>
 }
 
@@ -38,7 +38,7 @@ const topLegend = { title: null, orient: "top", labelLimit: 0 }
 const subjects = { ours: "ours", ...otherSubjects } as const
 type Subject = keyof typeof subjects
 const subjectKeys = Object.keys(subjects) as ReadonlyArray<Subject>
-/** Tell apart for those who do not see colours: they differ in lightness, too. */
+/** Distinguishable for colour-blind readers: they also differ in lightness. */
 const colours: Readonly<Record<Subject, string>> = {
   ours: "#1f5fa8",
   nullReader: "#9aa5b1",

@@ -1,4 +1,4 @@
-/** What was measured. */
+/** The commit that was measured. */
 import { spawnSync } from "node:child_process"
 
 const git = (...args: ReadonlyArray<string>): string | undefined => {

@@ -1,8 +1,8 @@
-/** What a table was measured on, for the line above it. */
+/** The machine that a table was measured on, for the line above it. */
 import { availableParallelism, cpus, release, totalmem } from "node:os"
 import { setTimeout as sleep } from "node:timers/promises"
 
-/** ms in which other people's work is looked for. */
+/** ms in which other work on the machine is measured. */
 const lookMs = 1000
 /** Share of all CPUs that a quiet machine may use: clocks, logs, an idle cluster. */
 const quietShare = 0.1
@@ -13,11 +13,11 @@ export interface Machine {
   readonly memoryGb: number
   readonly kernel: string
   readonly node: string
-  /** Share of all CPUs that was used before anything was measured: other people's work. */
+  /** Share of all CPUs that other work used before anything was measured. */
   readonly busyShare: number
 }
 
-/** Takes a second. Ask before anything is measured. */
+/** Takes a second. Call it before anything is measured. */
 export const thisMachine = async (): Promise<Machine> => {
   const before = cpuTimes()
   await sleep(lookMs)

@@ -1,6 +1,6 @@
 /**
- * Says where the time of CPU profiles went: the functions with the most self time of each thread, with the names and
- * files of the sources, which the bundles' source maps know.
+ * Reports where the time in CPU profiles was spent: the functions with the most self time of each thread, with the names and files of the
+ * sources, which the bundles' source maps know.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { readdir, readFile } from "node:fs/promises"
@@ -19,7 +19,7 @@ interface Frame {
   readonly columnNumber: number
 }
 
-/** What Node writes with --cpu-prof, as far as it is read here. Times in µs. */
+/** The part of Node's --cpu-prof files that is read here. Times in µs. */
 interface CpuProfile {
   readonly nodes: ReadonlyArray<{ readonly id: number; readonly callFrame: Frame }>
   readonly samples: ReadonlyArray<number>

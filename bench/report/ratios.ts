@@ -1,6 +1,6 @@
 /**
- * Each subject against ours within one round, which is what can be compared across machines: smallest, median and largest of
- * the rounds' quotients. Subjects that did not take part in every round of ours have none.
+ * The ratio of each subject to ours within one round, which can be compared across machines: smallest, median and largest of the rounds.
+ * Subjects that did not take part in every round of ours have none.
  */
 import { median } from "./statistics.ts"
 import {
@@ -14,7 +14,7 @@ import {
 } from "./table.ts"
 
 export interface Ratio {
-  /** As the row is called where it stands alone, with its unit. */
+  /** Name of the row without its context, with its unit. */
   readonly measure: string
   readonly of: OtherSubject
   readonly min: number
@@ -22,7 +22,7 @@ export interface Ratio {
   readonly max: number
 }
 
-/** The other's value through ours, one for each round; empty unless both took part in all and no value is 0. */
+/** The other's value divided by ours, one per round; empty unless both took part in all and no value is 0. */
 export const quotients = (
   others: ReadonlyArray<number> | undefined,
   ours: ReadonlyArray<number>,

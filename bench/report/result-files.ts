@@ -1,4 +1,4 @@
-/** Keeps results in bench/results/: JSON, a page and a chart for each scenario, and the overall table over all that are there. */
+/** Stores results in bench/results/: JSON, a page and a chart for each scenario, and the overall table over all that are there. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { chartSpecification } from "./chart.ts"
 import { drawChart, NoChartsError } from "./draw-chart.ts"
@@ -8,7 +8,7 @@ import { summaryAsMarkdown } from "./summary.ts"
 const directory = new URL("../results/", import.meta.url)
 const fileOf = (name: string): URL => new URL(name, directory)
 
-/** Writes what a scenario measured. Without the charting packages there is no chart, which `tell` hears. */
+/** Writes the results of a scenario. Without the charting packages there is no chart, which is reported to `tell`. */
 export const keepResult = async (result: ScenarioResult, tell: (line: string) => void): Promise<void> => {
   mkdirSync(directory, { recursive: true })
   const { scenario } = result
@@ -30,7 +30,7 @@ const keepChart = async (result: ScenarioResult, tell: (line: string) => void): 
   } catch (cause) {
     if (!(cause instanceof NoChartsError)) throw cause
     tell(cause.message)
-    // What is there is of an earlier run.
+    // The existing one is from an earlier run.
     rmSync(file, { force: true })
     return false
   }

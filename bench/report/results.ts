@@ -1,4 +1,4 @@
-/** What a scenario measured, as it is kept: the shape of bench/results/<scenario>.json, and its page. Pure. */
+/** The stored results of a scenario: the shape of bench/results/<scenario>.json, and its page. Pure. */
 
 import type { ScenarioReport } from "../scenario.ts"
 import { type Ratio, ratioCells, ratiosOf } from "./ratios.ts"
@@ -41,7 +41,7 @@ export const resultOf = (
   ratios: ratiosOf(report.measures),
 })
 
-/** JSON has no word for what is no number, and null would be read as 0. */
+/** JSON cannot represent NaN, and null would be read as 0. */
 const keptOthers = (measure: Measure): Partial<Measure> =>
   Object.fromEntries(
     (Object.keys(otherSubjects) as ReadonlyArray<OtherSubject>).flatMap((of) => {
@@ -58,7 +58,7 @@ export const resultForTerminal = ({ scenario, measures, ratios, notes }: Scenari
     notes.join("\n"),
   ].join("\n\n")
 
-/** The page of a scenario; its chart stands beside it if one was drawn. */
+/** The page of a scenario, with its chart if one was drawn. */
 export const resultAsMarkdown = (result: ScenarioResult, hasChart: boolean): string => {
   const { scenario, description, date, command, commit, machine, measures, ratios, notes } = result
   return [

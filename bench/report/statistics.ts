@@ -1,4 +1,4 @@
-/** The little arithmetic of the tables. */
+/** The statistics of the tables. */
 
 /** Middle value; the mean of the two middle ones of an even number. NaN for none. */
 export const median = (values: ReadonlyArray<number>): number => {
@@ -7,7 +7,7 @@ export const median = (values: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[(sorted.length >> 1) - 1] ?? Number.NaN)) / 2
 }
 
-/** The smallest value that at least that share of all is not above. NaN for none. */
+/** The smallest value that at least that share of all does not exceed. NaN for none. */
 export const percentile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((left, right) => left - right)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? Number.NaN
 
@@ -25,7 +25,7 @@ export const slope = (points: ReadonlyArray<Point>): number => {
   return covariance / points.reduce((sum, { x }) => sum + (x - meanX) ** 2, 0)
 }
 
-/** The value at x on the straight line between its neighbours; beyond the ends the value there. `points` rise in x. */
+/** The value at x on the straight line between its neighbours; beyond the ends the value there. `points` are ordered by x. */
 export const interpolate = (points: ReadonlyArray<Point>, x: number): number => {
   const behind = points.findIndex((point) => point.x >= x)
   const after = points[behind] ?? points.at(-1)

@@ -1,11 +1,12 @@
 /**
- * The table of a scenario: what was measured, of whom, and the budget beside it.
+ * The table of a scenario: the measured values of each subject, and the budget.
  *
- * Columns of subjects that took no part are left out. A cell is the median of the rounds with the smallest and the largest in brackets. A budget is judged by the median.
+ * Columns of subjects that did not take part are omitted. A cell is the median of the rounds with the smallest and the largest in brackets.
+ * A budget is compared with the median.
  */
 import { median } from "./statistics.ts"
 
-/** What a measure must keep, or aims at (docs/reference/architecture.md#budgets). */
+/** The limit of a measure, or its aim (docs/reference/architecture.md#budgets). */
 export interface Bound {
   readonly relation: "at most" | "at least"
   readonly value: number
@@ -14,16 +15,16 @@ export interface Bound {
 /** One row. Each list holds one value per round; a list that is missing or empty was not measured. */
 export interface Measure {
   readonly name: string
-  /** Written behind the name: `µs`, `MB`, `events/s`; empty for ratios. */
+  /** Written after the name: `µs`, `MB`, `events/s`; empty for ratios. */
   readonly unit: string
-  /** Digits behind the decimal point. */
+  /** Digits after the decimal point. */
   readonly digits: number
   readonly ours: ReadonlyArray<number>
   readonly nullReader?: ReadonlyArray<number>
   readonly informer?: ReadonlyArray<number>
   /** Another recorder, given on the command line. */
   readonly peer?: ReadonlyArray<number>
-  /** False: quotients of subjects say nothing here, because it is about the machine or a quotient itself. Default true. */
+  /** False: ratios of subjects mean nothing here, because it is about the machine or a ratio itself. Default true. */
   readonly hasRatios?: boolean
   readonly must?: Bound
   readonly aim?: Bound
@@ -41,7 +42,7 @@ export const verdictOf = ({ ours, must, aim }: Measure): Verdict => {
 const isWithin = ({ relation, value: limit }: Bound, value: number): boolean =>
   relation === "at most" ? value <= limit : value >= limit
 
-/** Who may take part beside ours, and what the columns are called. */
+/** The possible subjects besides ours, and the names of their columns. */
 export const otherSubjects = { nullReader: "null reader", informer: "client-node informer", peer: "peer" } as const
 
 export type OtherSubject = keyof typeof otherSubjects

@@ -1,4 +1,4 @@
-/** What a sandbox with many Pods takes: put one by one while ten watchers follow, then each changed once. */
+/** Memory of a sandbox with many Pods: put one by one while ten watchers follow, then each changed once. */
 import type { LedgerMode } from "../../src/sandbox/index.ts"
 import { pods } from "../load/bench-kinds.ts"
 import { readMemory } from "../processes/process-watch.ts"
@@ -45,7 +45,7 @@ const putAll = async (
 }
 
 const collected = async (server: BenchServer): Promise<{ readonly resident: number; readonly peak: number }> => {
-  // Before the collection: it moves objects about and may need more for a moment, as no other does.
+  // Before the collection, which moves objects and may briefly need more memory than anything else.
   const { peak } = readMemory(server.pid)
   await server.perform({ collect: true })
   return { resident: readMemory(server.pid).resident, peak }

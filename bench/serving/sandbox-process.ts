@@ -1,9 +1,9 @@
 /**
- * The server of scenario *sandbox*, a process of its own: a sandbox as its users import it, or an empty HTTP server that
- * shows what Node's own part of a request costs.
+ * The server of scenario *sandbox*, in its own process: a sandbox as its users import it, or an empty HTTP server that shows the cost of
+ * Node's own part of a request.
  *
- * Argument: {@link ServerProcessOptions} as JSON. Says `{"port"}`; then takes one {@link ServerCommand} a line and says
- * `{"done": true}` when it is done.
+ * Argument: {@link ServerProcessOptions} as JSON. Prints `{"port"}`; then reads one {@link ServerCommand} per line and prints `{"done":
+ * true}` after each.
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -35,7 +35,7 @@ export interface ServerProcessOptions {
 }
 
 export type ServerCommand =
-  /** Creates the objects that patches go to. */
+  /** Creates the objects to be patched. */
   | { readonly create: WrittenKind }
   /** Makes that many patches without a socket, `perTurn` in a turn of the event loop. */
   | { readonly patch: WrittenKind; readonly count: number; readonly perTurn: number }

@@ -1,4 +1,4 @@
-/** One round of scenario *sandbox*: how fast it takes writes, and how fast watchers get them. */
+/** One round of scenario *sandbox*: the rate of writes, and of events to watchers. */
 import { BenchServer, BenchWatchers, BenchWriters } from "./sandbox-server.ts"
 import { objectCount, type WrittenKind, watchPath } from "./sandbox-writes.ts"
 
@@ -8,7 +8,7 @@ export const writerCount = 16
 /** Writes without a socket between two turns of the event loop; about what 16 clients cause in one. */
 const perTurn = 16
 
-/** What a number of writes took. */
+/** The cost of a number of writes. */
 export interface Rate {
   readonly writes: number
   /** Until the last write was answered, or the last watcher had the last event. */
@@ -24,7 +24,7 @@ export interface RoundRates {
   readonly http: Rate
   readonly httpWatched: Rate
   readonly httpDeployments: Rate
-  /** The empty server's answers are as long as the sandbox's to a patch of a ConfigMap. */
+  /** The empty server's responses are as long as the sandbox's to a patch of a ConfigMap. */
   readonly emptyHttp: Rate
 }
 
@@ -83,7 +83,7 @@ const measureEmpty = async (writes: number, answerBytes: number): Promise<Rate> 
   return await measured(server, writes, () => writers.write(writes))
 }
 
-/** Until every watcher has had every event of the writes. Its watchers come for this and go afterwards. */
+/** Until every watcher has every event of the writes. Its watchers exist only for this measurement. */
 const whileWatched = async (server: BenchServer, writes: number, write: () => Promise<unknown>): Promise<Rate> => {
   await using watchers = await BenchWatchers.start(server, watchPath("ConfigMap"), watcherCount)
   return await measured(server, writes, () => Promise.all([watchers.taken(objectCount + writes), write()]))

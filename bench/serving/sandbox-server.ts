@@ -5,14 +5,14 @@ import { readCpuSeconds } from "../processes/process-watch.ts"
 import type { ServerCommand, ServerProcessOptions } from "./sandbox-process.ts"
 import type { WrittenKind } from "./sandbox-writes.ts"
 
-/** ms for a process to come up on a busy machine. */
+/** ms for a process to start on a busy machine. */
 const startMs = 30_000
 /** ms for one thing that is measured. */
 const patienceMs = 120_000
 
 const scriptOf = (name: string): string => fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
 
-/** Lines that a child says with `field` in them. */
+/** Lines of a child that contain `field`. */
 const said = <Answer>(child: LineProcess, field: string, timeoutMs = patienceMs): Promise<Answer> =>
   child.hear(field, timeoutMs, fieldOf<Answer>(field))
 
@@ -55,7 +55,7 @@ export class BenchServer implements AsyncDisposable {
   }
 }
 
-/** Watchers in one process of their own, each with a connection of its own. */
+/** Watchers in one separate process, each with its own connection. */
 export class BenchWatchers implements AsyncDisposable {
   readonly #process: LineProcess
 
@@ -82,7 +82,7 @@ export class BenchWatchers implements AsyncDisposable {
   }
 }
 
-/** Clients in one process of their own that write over connections of their own, each waiting for its answer. */
+/** Clients in one separate process with their own connections, each waiting for its response before the next write. */
 export class BenchWriters implements AsyncDisposable {
   readonly #process: LineProcess
 
@@ -97,7 +97,7 @@ export class BenchWriters implements AsyncDisposable {
     this.#process = child
   }
 
-  /** Answers the bytes of one answer's body. */
+  /** Returns the bytes of one response body. */
   async write(count: number): Promise<number> {
     const bytes = said<number>(this.#process, "bytes")
     this.#process.tell({ writes: count })

@@ -1,9 +1,9 @@
 /**
- * Watchers that only count: as many connections as told, each a watch of the same path, each with its own count of events
- * (null-reader.ts is the same for one).
+ * Watchers that only count: as many connections as told, each a watch of the same path, each with its own count of events (null-reader.ts
+ * is the same for one).
  *
- * Arguments: the port, the path, the number of watchers. Says `{"listed": true}` when all have got their heads, then takes
- * lines `{"until": n}` and says `{"taken": n}` when every watcher has seen n events.
+ * Arguments: the port, the path, the number of watchers. Prints `{"listed": true}` when all have received their heads, then reads lines
+ * `{"until": n}` and prints `{"taken": n}` when every watcher has seen n events.
  */
 import { connect } from "node:net"
 import { createInterface } from "node:readline"

@@ -1,10 +1,9 @@
 /**
- * Clients that write as fast as they are answered: a number of connections that stay open, each with one request under way
- * (no pipelining). Requests are made with as little work as possible, because the server shares the machine with them.
+ * Clients that write as fast as responses arrive: a number of connections that stay open, each with one request at a time (no pipelining).
+ * Requests are made with as little work as possible, because the server shares the machine with them.
  *
- * Arguments: the port, the kind, the number of connections. Says `{"open": true}`, then takes lines `{"writes": n}` and says
- * `{"done": n, "bytes": b}` when n more writes were answered with 200; b are the bytes of one answer's body. Ends with an error on any
- * other answer.
+ * Arguments: the port, the kind, the number of connections. Prints `{"open": true}`, then reads lines `{"writes": n}` and prints `{"done":
+ * n, "bytes": b}` after n more responses with 200; b is the size of one response body in bytes. Ends with an error on any other response.
  */
 import { connect, type Socket } from "node:net"
 import { createInterface } from "node:readline"
@@ -41,7 +40,7 @@ const idle: Array<() => void> = []
 
 const begin = (): void => {
   const buffer = Buffer.alloc(64 * 1024)
-  /** Bytes of the answer still to come; `undefined` before its head. */
+  /** Bytes of the response still to come; `undefined` before its head. */
   let missing: number | undefined
   const next = (): void => {
     if (sent === goal) idle.push(next)

@@ -1,14 +1,14 @@
 /**
- * What the recording on disk costs, and the alternatives it was chosen over.
+ * The cost of the recording on disk, and of the rejected alternatives.
  *
- *   node bench/studies/archive.ts [events]
+ * node bench/studies/archive.ts [events]
  *
- * Events are Deployment changes of 2.9 kB, 1,000 objects in turn, in frames of 64 KiB; a commit for each MiB, as the store does it.
- * CPU is the whole process (user + system). Run it on an idle machine; a table ends each section.
+ * Events are Deployment changes of 2.9 kB, 1,000 objects one after another, in frames of 64 KiB, with a commit for each MiB, as in the
+ * store. CPU is the whole process (user + system). Run it on an idle machine; a table ends each section.
  *
- * Last measured (2026-11-21, 2 shared cores, Node 26.10), never on an idle machine. Load 10: append and commit 2.9 to 3.6 µs CPU an
- * event, zstd alone 1.9 of it; 100,000 events read in 0.6 to 1.0 s. Load 4: 3.3 µs and 1.6 µs; 0.3 to 0.35 s. Always 110 bytes an
- * event on disk. The first round, which warms up, is left out. The other tables stand in docs/decisions/0003 and 0004.
+ * Last measured (2026-11-21, 2 shared cores, Node 26.10), never on an idle machine. Load 10: append and commit 2.9 to 3.6 µs CPU an event,
+ * zstd alone 1.9 of it; 100,000 events read in 0.6 to 1.0 s. Load 4: 3.3 µs and 1.6 µs; 0.3 to 0.35 s. Always 110 bytes an event on disk.
+ * The first round, which warms up, is left out. The other tables are in docs/decisions/0003 and 0004.
  */
 
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs"

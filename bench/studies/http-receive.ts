@@ -1,12 +1,11 @@
 /**
- * What it costs to receive a watch: chunks of 2.9 kB lines over one connection, nothing done with them.
+ * The cost of receiving a watch: chunks of 2.9 kB lines over one connection, without processing them.
  *
- *     node bench/studies/http-receive.ts [events=300000] [rounds=5]
+ * node bench/studies/http-receive.ts [events=300000] [rounds=5]
  *
- * Compares the client of src/kube/http with node:http(s) and undici (its lowest interface, `dispatch`): CPU of the whole
- * receiving process per event (user + system, after a warm-up), and what one request costs a worker thread in memory.
- * Sender and receiver are processes of their own; the receivers take turns within each round, so that a busy machine
- * is busy for all. The smallest of the rounds counts.
+ * Compares the client of src/kube/http with node:http(s) and undici (its lowest interface, `dispatch`): CPU of the whole receiving process
+ * per event (user + system, after a warm-up), and what one request costs a worker thread in memory. Sender and receiver are separate
+ * processes; the receivers alternate within each round, so that a busy machine is busy for all. The smallest of the rounds counts.
  */
 import { execFileSync, fork } from "node:child_process"
 import { once } from "node:events"
@@ -24,7 +23,7 @@ const warmUpEvents = 30_000
 const kinds = ["kubereel", "node:http", "undici"] as const
 type Kind = (typeof kinds)[number]
 
-/** Receives `events` lines and answers how many body bytes came. */
+/** Receives `events` lines and returns the number of body bytes. */
 type Receive = (url: string, events: number) => Promise<number>
 
 const receivers: Record<Kind, () => Promise<Receive>> = {

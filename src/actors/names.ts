@@ -1,16 +1,16 @@
-/** Names of actors and mailboxes; the one place where both ends of a link agree. */
+/** Names of actors and mailboxes, shared by both ends of each link. */
 
 export const storeName = "store"
 export const exporterName = "exporter"
 export const readerName = "reader"
 
-/** The watcher of a kind; also the sender's name under which the store remembers its frames. */
+/** The watcher of a kind; also the sender name under which the store remembers its frames. */
 export const watcherName = (gvk: string): string => `watcher ${gvk}`
 
 /** Watcher → store: frames of `proto/observations.proto`. */
 export const observationsMailbox = "observations"
 
-/** Store → watcher of that name: frames of `proto/stored-state.proto`. One mailbox each, since an outbox has one receiver. */
+/** Store → the named watcher: frames of `proto/stored-state.proto`. One mailbox each, since an outbox has one receiver. */
 export const storedStateMailbox = (watcher: string): string => `stored-state of ${watcher}`
 
 export const ownerResolverName = "owner-resolver"

@@ -2,7 +2,7 @@
  * Requests to the read half of an API server, answered from a {@link Backend}: discovery, OpenAPI, reads, lists and
  * watches, in the forms that clients ask for. Knows nothing of ports, so that one server can have several.
  *
- * Writes go to the handler given; without one they are answered with 405, and nothing here changes anything.
+ * Writes go to the given handler; without one they get a 405, and the server is read-only.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -72,13 +72,13 @@ export class ApiHandler {
     return this.#streams
   }
 
-  /** Answers one request. Never throws. An arrow, to be given to a server as it is. */
+  /** Handles one request. Never throws. An arrow function, so that it can be passed to a server as it is. */
   readonly handle = (request: IncomingMessage, response: ServerResponse): void =>
     guarded(`${request.method} ${request.url}`, this.#onTrouble, () => this.#receive(request, response))
 
   /**
-   * Sends a bookmark to every watch, of one kind or of all, that allows them and has been sent its beginning. Does nothing
-   * for a backend that knows no revision.
+   * Sends a bookmark to every watch, of one kind or of all, that allows bookmarks and has been sent its initial events.
+   * Does nothing for a backend without a revision.
    */
   sendBookmarks(plural?: string): void {
     const version = this.#backend.revision?.()
@@ -93,7 +93,7 @@ export class ApiHandler {
     }
   }
 
-  /** Sends bookmarks at the interval of the options from now on. To be called once. */
+  /** Sends bookmarks at the interval of the options from now on. Call it once. */
   startBookmarks(): void {
     const { bookmarkInterval = 60_000 } = this.#options
     if (bookmarkInterval <= 0 || this.#backend.revision === undefined) return
@@ -108,7 +108,7 @@ export class ApiHandler {
     for (const stream of this.#streams) stream.destroy()
   }
 
-  /** Ends what the handler does by itself. Requests are still answered. */
+  /** Stops the bookmark timer. Requests are still answered. */
   close(): void {
     this.#nextBookmarks?.cancel()
   }
@@ -136,7 +136,7 @@ export class ApiHandler {
     )
   }
 
-  /** Answers the exchange, now or later, or returns why not. */
+  /** Answers the exchange, now or later, or returns the failure to send. */
   #dispatch(exchange: Exchange): Failure | undefined {
     const { route, request } = exchange
     const { registry, unlistedSubresources } = this.#backend

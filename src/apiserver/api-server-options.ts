@@ -12,17 +12,17 @@ import type { Resource } from "./kinds/resources.ts"
 import type { ExpiredAs, StreamingList } from "./list/list-options.ts"
 import type { RequestHooks } from "./request-hooks.ts"
 
-/** How requests are answered, over whatever connection they come. */
+/** How requests are answered, independent of the connection. */
 export interface ApiHandlerOptions {
   /** Bearer token that every request must carry. Default: none needed. */
   readonly token?: string
   /** Default: the machine's clock. */
   readonly clock?: Clock
-  /** How a watch from a forgotten version is answered. Default `stream`, as the real server does. */
+  /** How a watch from an expired version is refused. Default `stream`, as the real server does. */
   readonly expiredAs?: ExpiredAs
   /** Default `supported`, as in Kubernetes 1.34. */
   readonly streamingList?: StreamingList
-  /** ms between bookmarks to those who allow them. Default 60,000, as the real server about does; 0 sends none. */
+  /** ms between bookmarks on watches that allow them. Default 60,000, about the real server's interval; 0 sends none. */
   readonly bookmarkInterval?: number
   /**
    * Hang up on a watcher whose unsent bytes stay above this for 100 ms. Default: never, so that a slow test machine does
@@ -31,7 +31,7 @@ export interface ApiHandlerOptions {
   readonly slowReaderLimit?: number
   /** Newest requests that the log keeps. Default 100,000. */
   readonly requestLogLimit?: number
-  /** Told of defects of the server's own, which clients see as a 500. Default: a warning of the process, on stderr. */
+  /** Called for defects of the server itself, which clients see as a 500. Default: a warning of the process, on stderr. */
   readonly onTrouble?: OnTrouble
 }
 
@@ -52,9 +52,9 @@ export interface ApiServerOptions extends ApiHandlerOptions {
 }
 
 /**
- * Takes over a request other than a GET, for a kind that is served and a path that makes sense for it, and answers the
- * exchange, now or later. A failure returned is sent at once. `form` is how the client wants to see objects; `undefined`
- * means as they are stored.
+ * Takes over a request other than a GET, for a served kind and a valid path, and answers the exchange, now or later. A
+ * returned failure is sent at once. `form` is the form in which the client wants objects; `undefined` means as they are
+ * stored.
  */
 export type WriteHandler = (
   exchange: Exchange,
@@ -67,13 +67,13 @@ export type WriteHandler = (
 export interface ApiServerParts {
   /** The half that writes. Default: none, and every write is answered with 405. */
   readonly write?: WriteHandler
-  /** Why nothing can be written, added to the message of that 405. Default: no reason. */
+  /** Why the server is read-only, added to the message of that 405. Default: no reason. */
   readonly readOnlyReason?: string
   /** Default: none. */
   readonly hooks?: RequestHooks
   /** How all JSON is formatted. Default: compact. */
   readonly format?: JsonFormat
-  /** What `/version` calls this server. Default `v1.34.4+kubereel`: the version whose API it has, and that it is not that server. */
+  /** The version in `/version`. Default `v1.34.4+kubereel`: the version of the API, marked as not being the real server. */
   readonly gitVersion?: string
 }
 
@@ -84,6 +84,6 @@ export const tlsOptions = ({ key, cert, ca, requestCert = false }: ServerTls): S
   ...(ca === undefined ? {} : { ca }),
   requestCert,
   rejectUnauthorized: requestCert,
-  // One protocol, as the faults act on connections: with HTTP/2 all watches would share one.
+  // HTTP/1.1 only: faults act on connections, and with HTTP/2 all watches would share one.
   ALPNProtocols: ["http/1.1"],
 })

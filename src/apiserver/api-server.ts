@@ -28,7 +28,7 @@ export class ApiServer {
     const { handle } = this.#handler
     this.#server = tls === undefined ? createHttpServer(handle) : createHttpsServer(tlsOptions(tls), handle)
     answerUnknownMethods(this.#server, parts.format ?? compact)
-    // Longer than any pause of a test: a reused connection must not race with the server's own idle limit.
+    // Longer than any pause of a test: a reused connection must not race with the server's idle limit.
     this.#server.keepAliveTimeout = 120_000
   }
 
@@ -73,7 +73,7 @@ export class ApiServer {
     return this.#handler.streams
   }
 
-  /** From the next request on; open watches go on, as they do in the real server. */
+  /** Takes effect with the next request; open watches continue, as in the real server. */
   setToken(token: string | undefined): void {
     this.#handler.token = token
   }
@@ -85,7 +85,7 @@ export class ApiServer {
 
   /** Cuts every connection, idle ones included. New ones are accepted at once. */
   dropConnections(): void {
-    // Watches first: they must count as closed when this returns, not when the sockets have said so.
+    // Watches first: they must count as closed when this returns, not only when their sockets report it.
     this.#handler.destroyStreams()
     this.#server.closeAllConnections()
   }

@@ -1,5 +1,5 @@
 /**
- * Reading JSON objects as Go reads them into structs: what is absent, null or of another type is the zero value. Only
+ * Reads JSON objects as Go reads them into structs: an absent, null or wrongly typed member is the zero value. Only
  * own properties count, so a key named `__proto__` reads as any other.
  */
 

@@ -1,4 +1,4 @@
-/** Where the sandbox's faults get between a request and its answer. A server that is meant to work has no hooks. */
+/** Hooks through which the sandbox's faults intervene between a request and its response. An ordinary server has none. */
 
 import type { Failure } from "./answers/failure.ts"
 import type { Exchange } from "./http/exchange.ts"
@@ -7,13 +7,13 @@ import type { ExpiredAs, WatchRequest } from "./list/list-options.ts"
 import type { StreamHooks, WatchStream } from "./watch/watch-stream.ts"
 
 export interface RequestHooks extends StreamHooks {
-  /** A request has come and is in the log. Nothing happens to it until `proceed` is called, now, later or never. */
+  /** A request has arrived and is in the log. It waits until `proceed` is called, now, later or never. */
   receive(exchange: Exchange, proceed: () => void): void
-  /** The answer to give instead of the server's own. `resource` is absent where nothing is served. */
+  /** The response to send instead of the server's own. `resource` is absent if the path names no served kind. */
   answer(exchange: Exchange, resource: Resource | undefined): Failure | undefined
-  /** A read of one object is to be answered. The same rules as for {@link receive}. */
+  /** A read of one object is about to be answered. The same rules as for {@link receive}. */
   read(proceed: () => void): void
-  /** The 410 for a watch that could be served, and how to send it. */
+  /** A 410 for a watch that could be served, and how to send it. */
   expire(resource: Resource, request: WatchRequest): { readonly failure: Failure; readonly as: ExpiredAs } | undefined
   /** A watch has been accepted; nothing but the head of its answer has been sent. */
   open(stream: WatchStream): void

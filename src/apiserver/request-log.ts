@@ -1,9 +1,9 @@
 /**
  * Every request the server has accepted, in order, for tests that must show what a client did or did not do ("the other
- * kind's stream was never reopened"). Keeps the newest entries up to a limit; numbers go on counting.
+ * kind's stream was never reopened"). Keeps the newest entries up to a limit; numbers keep counting.
  */
 
-/** What the log calls a request that is for no object or collection. */
+/** The log's name for a request that is not for an object or collection. */
 export const discoveryScope = "discovery"
 
 export interface RequestEntry {
@@ -15,14 +15,14 @@ export interface RequestEntry {
   readonly query: string
   /** `get`, `list`, `watch`, `discovery`, or the API verb of a write. */
   readonly verb: string
-  /** The plural of the kind asked for; `discovery` for everything that is no object or collection. */
+  /** The plural of the requested kind; `discovery` for everything that is not an object or collection. */
   readonly resource: string
   readonly namespace: string | undefined
   readonly name: string | undefined
   readonly userAgent: string
   /** µs since the Unix epoch. */
   readonly receivedAt: number
-  /** HTTP status of the answer; 0 while nothing has been answered. */
+  /** HTTP status of the response; 0 until there is one. */
   readonly status: number
 }
 
@@ -45,7 +45,7 @@ export class RequestLog {
     this.#limit = limit
   }
 
-  /** Requests accepted since the start or the last {@link clear}, also those no longer kept. */
+  /** Requests accepted since the start or the last {@link clear}, including those no longer kept. */
   get total(): number {
     return this.#last
   }
@@ -58,7 +58,7 @@ export class RequestLog {
     return this.entries(filter).length
   }
 
-  /** Resolves with the matching entries as soon as there are `count`; at once if there are. Never times out itself. */
+  /** Resolves with the matching entries once there are `count`, possibly at once. Never times out. */
   waitFor(filter: RequestFilter, count = 1): Promise<ReadonlyArray<RequestEntry>> {
     return new Promise((resolve) => {
       this.#waiters.push({ filter, count, resolve })
@@ -71,7 +71,7 @@ export class RequestLog {
     this.#last = 0
   }
 
-  /** Adds a request. The function returned notes the status of its answer; only the first call counts. */
+  /** Adds a request. The returned function records the status of its response; only the first call counts. */
   open(entry: Omit<RequestEntry, "number" | "status">): (status: number) => void {
     const opened = { ...entry, number: ++this.#last, status: 0 }
     this.#entries.push(opened)

@@ -1,9 +1,9 @@
 /**
- * Everything that can go wrong with a recording on disk, as one closed union, and the translation of what SQLite and the file
- * system throw into it.
+ * Everything that can go wrong with a recording on disk, as one closed union, and the translation of what SQLite and the file system throw
+ * into it.
  *
- * Retryable: `DiskFullError` and `ArchiveIoError` leave the writer as it was, so that the same commit may be tried again
- * once there is room. The others ask for a person: their messages say what to do.
+ * Retryable: after `DiskFullError` and `ArchiveIoError` the writer is as before, so the same commit can be retried once there is room. The
+ * others need a person: their messages say what to do.
  */
 
 import * as Schema from "effect/Schema"
@@ -38,7 +38,7 @@ export class DirectoryNotWritableError extends Schema.TaggedError<DirectoryNotWr
 ) {
   override get message(): string {
     const why = `(${this.code}: ${this.reason})`
-    // Of a path that leads through a file, and of one where no directory can be, permissions say nothing.
+    // For a path that leads through a file, or where no directory can exist, permissions are not the problem.
     if (this.code === "ENOTDIR" || this.code === "EEXIST") {
       return `data directory ${this.directory} is not a directory, or is below a file ${why}. Choose another --data-dir.`
     }
@@ -52,7 +52,7 @@ export class DirectoryNotWritableError extends Schema.TaggedError<DirectoryNotWr
   }
 }
 
-/** The data directory lies on a file system whose locks and shared memory SQLite cannot trust. */
+/** The data directory lies on a file system whose locks and shared memory SQLite cannot rely on. */
 export class NetworkFileSystemError extends Schema.TaggedError<NetworkFileSystemError>()("NetworkFileSystemError", {
   directory: Schema.String,
   /** `NFS`, `SMB` … */
@@ -107,7 +107,7 @@ export class OlderRecordingError extends Schema.TaggedError<OlderRecordingError>
 /** No room left. Nothing of the failed commit is on disk, nothing in memory is lost: commit again when there is room. */
 export class DiskFullError extends Schema.TaggedError<DiskFullError>()("DiskFullError", {
   directory: Schema.String,
-  /** What was being done: `commit`, `open` … */
+  /** The operation that failed: `commit`, `open` … */
   operation: Schema.String,
 }) {
   override get message(): string {
@@ -115,7 +115,7 @@ export class DiskFullError extends Schema.TaggedError<DiskFullError>()("DiskFull
   }
 }
 
-/** The disk or the database refused. As with a full disk, a failed commit can be tried again. */
+/** The disk or the database reported an error. As with a full disk, a failed commit can be retried. */
 export class ArchiveIoError extends Schema.TaggedError<ArchiveIoError>()("ArchiveIoError", {
   directory: Schema.String,
   operation: Schema.String,
@@ -128,7 +128,7 @@ export class ArchiveIoError extends Schema.TaggedError<ArchiveIoError>()("Archiv
   }
 }
 
-/** What stands on disk contradicts itself. */
+/** The content of the files is inconsistent. */
 export class CorruptArchiveError extends Schema.TaggedError<CorruptArchiveError>()("CorruptArchiveError", {
   directory: Schema.String,
   reason: Schema.String,
@@ -138,7 +138,7 @@ export class CorruptArchiveError extends Schema.TaggedError<CorruptArchiveError>
   }
 }
 
-/** State of a kind was asked for while frames of it wait for a commit: the answer would repeat their events. */
+/** The state of a kind was requested while frames of it wait for a commit: the result would repeat their events. */
 export class UncommittedFramesError extends Schema.TaggedError<UncommittedFramesError>()("UncommittedFramesError", {
   gvk: Schema.String,
 }) {
@@ -169,7 +169,7 @@ const SQLITE_NOTADB = 26
 const sqliteCodeOf = (error: unknown): number | undefined =>
   error instanceof Error && "errcode" in error && typeof error.errcode === "number" ? error.errcode : undefined
 
-/** Whether another connection holds the lock that was asked for. */
+/** Whether another connection holds the requested lock. */
 export const isBusy = (error: unknown): boolean => ((sqliteCodeOf(error) ?? 0) & 0xff) === SQLITE_BUSY
 
 /** The system's error code (`ENOSPC` …) of a thrown value. */
@@ -178,7 +178,7 @@ export const systemCodeOf = (error: unknown): string | undefined =>
     ? error.code
     : undefined
 
-/** What the system said, without its code, which Node puts in front: `EACCES: permission denied, open …`. */
+/** The system's message without its code, which Node prepends: `EACCES: permission denied, open …`. */
 export const systemReasonOf = (error: unknown, code: string): string => {
   const reason = messageOf(error)
   return reason.startsWith(`${code}: `) ? reason.slice(code.length + 2) : reason
@@ -192,9 +192,8 @@ const isDecompressionError = (error: unknown): boolean =>
   (error.code.startsWith("ZSTD_") || error.code.startsWith("Z_") || error.code === "ERR_BUFFER_TOO_LARGE")
 
 /**
- * Turns what was thrown while the recording was read or written during `operation` into a tagged error: by SQLite, by the file
- * system, or by decoding what stands on disk. Whatever else was thrown (a tagged error, a defect of this program)
- * is answered unchanged, to be thrown again.
+ * Turns what was thrown while the recording was read or written during `operation` into a tagged error: by SQLite, by the file system, or
+ * by decoding what is on disk. Anything else (a tagged error, a defect of this program) is returned unchanged, to be thrown again.
  */
 export const toArchiveError = (directory: string, operation: string, error: unknown): unknown => {
   const reason = messageOf(error)
@@ -206,7 +205,7 @@ export const toArchiveError = (directory: string, operation: string, error: unkn
     const primary = result & 0xff
     if (primary === SQLITE_FULL) return new DiskFullError({ directory, operation })
     if (primary === SQLITE_NOTADB && operation === "open") {
-      // The first bytes say what a file is: without them another program's file and a damaged recording look alike.
+      // The first bytes identify the file: without them another program's file and a damaged recording look alike.
       const what = "recording.db is not a database, or its beginning was overwritten"
       return new NotARecordingError({ directory, reason: what })
     }

@@ -1,12 +1,11 @@
 /**
- * Reads a recording, also while it is being written, in a process or thread of its own.
+ * Reads a recording, also while it is being written, in its own process or thread.
  *
- * Everything is read up to a cut, a sequence number: what lies before it never changes, so any number of readers see the same
- * recording without holding a transaction. Each statement is a short transaction of its own; a reader that stops half-way
- * holds nothing but memory. Answers stream: memory is bounded by the caches, one table of contents per kind and, for
- * snapshots, 41 bytes per object alive in one kind.
+ * Everything is read up to a cut, a sequence number: what precedes it never changes, so any number of readers see the same recording
+ * without holding a transaction. Each statement is its own short transaction; a reader that stops midway holds nothing but memory. Results
+ * are streamed: memory is bounded by the caches, one table of contents per kind and, for snapshots, 41 bytes per object alive in one kind.
  *
- * Every method may throw CorruptArchiveError (what stands on disk contradicts itself) and ArchiveIoError.
+ * Every method may throw CorruptArchiveError (the files are inconsistent) and ArchiveIoError.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
@@ -30,17 +29,17 @@ import { lastSequenceOf, openForReading } from "./schema.ts"
 
 /** Which events to read. Times are µs since the Unix epoch. */
 export interface EventSelection {
-  /** Last sequence number that counts. Default: everything durable now. */
+  /** Last sequence number to read. Default: everything durable now. */
   readonly cut?: number
   /** Inclusive. Default: from the beginning. */
   readonly fromTime?: number
   /** Exclusive. Default: to the end. */
   readonly untilTime?: number
-  /** `apps/v1.Deployment` …; unknown ones hold nothing. Default: all. */
+  /** `apps/v1.Deployment` …; unknown ones have no events. Default: all. */
   readonly kinds?: Iterable<string>
 }
 
-/** Which moment to read. */
+/** The moment to read. */
 export interface SnapshotSelection {
   readonly cut?: number
   /** µs since the Unix epoch: the state just before this moment, so that `events({fromTime: time})` follows it seamlessly. */
@@ -56,9 +55,9 @@ export interface BlockInfo {
   readonly maxTime: number
   readonly events: number
   readonly payloadBytes: number
-  /** What its table of contents and its objects take on disk. */
+  /** Size on disk of its table of contents and its objects. */
   readonly storedBytes: number
-  /** False for the parts of the block that is still being gathered. */
+  /** False for the parts of the block that is still open. */
   readonly isSealed: boolean
 }
 
@@ -73,7 +72,7 @@ export interface RecordingSummary {
 
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** Rows of blocks fetched at once. */
+/** Rows of blocks per fetch. */
 const PAGE_ROWS = 256
 
 /** Read-only view of one recording. Use {@link ArchiveReader.open}. */
@@ -138,7 +137,7 @@ export class ArchiveReader {
     }
   }
 
-  /** Every kind that was recorded, with the state its watcher would go on from. */
+  /** Every kind that was recorded, with the state from which its watcher would resume. */
   kinds(): ReadonlyArray<KindState> {
     return this.#kinds().map(({ id: _, ...state }) => state)
   }
@@ -148,7 +147,7 @@ export class ArchiveReader {
     return this.#reading(() => readMetadata(this.#database))
   }
 
-  /** Blocks that hold events from `fromSequence` on, in order. A part may show as the sealed block it went into meanwhile. */
+  /** Blocks that hold events from `fromSequence` on, in order. A part may appear as the sealed block that has replaced it meanwhile. */
   *blocks(
     range: { readonly fromSequence?: number; readonly throughSequence?: number } = {},
   ): Generator<BlockInfo, void, void> {
@@ -174,7 +173,7 @@ export class ArchiveReader {
     }
   }
 
-  /** Gaps that touch a window, ordered by the moment they were closed; those closed after it are among them. */
+  /** Gaps that overlap a window, including those closed after it, ordered by the time at which they were closed. */
   gaps(selection: Partial<GapSelection> & { readonly kinds?: Iterable<string> } = {}): ReadonlyArray<GapEvent> {
     const kinds = selection.kinds === undefined ? undefined : new Set(selection.kinds)
     const cut = selection.cut ?? NEVER
@@ -183,10 +182,10 @@ export class ArchiveReader {
   }
 
   /**
-   * Events and gaps of a window, ordered by (time, sequence); the events of one object are always in sequence order. Gaps that
-   * touch the window are never left out: one that was closed only after it comes last, with its own later time.
+   * Events and gaps of a window, ordered by (time, sequence); the events of one object are always in sequence order. Gaps that overlap the
+   * window are always included: one that was closed after it comes last, with its own later time.
    *
-   * An event's `object` is valid until the next event is taken.
+   * An event's `object` is valid until the next event is read.
    */
   *events(selection: EventSelection = {}): Generator<TraceEvent, void, void> {
     const cut = Math.min(selection.cut ?? NEVER, this.cut())
@@ -203,8 +202,8 @@ export class ArchiveReader {
   }
 
   /**
-   * The last state of every object alive just before `time`, in sequence order kind by kind: its last `applied` event with that event's own
-   * time. Objects are fetched block by block; each event's `object` is valid until the next one is taken.
+   * The last state of every object alive just before `time`, in sequence order, kind by kind: its last `applied` event with that event's
+   * own time. Objects are fetched block by block; each event's `object` is valid until the next one is read.
    */
   *snapshotAt(selection: SnapshotSelection): Generator<ObjectEvent, void, void> {
     const throughSequence = Math.min(selection.cut ?? NEVER, this.cut())
@@ -216,7 +215,7 @@ export class ArchiveReader {
   }
 
   /**
-   * The event that carries the object's last state before another event, such as its `vanished`: what to ask for its labels.
+   * The event that carries the object's last state before another event, such as its `vanished`, for instance to learn its labels.
    * `undefined` if the recording never saw the object. Its `object` is valid until other blocks are read.
    */
   lastStateBefore(event: ObjectEvent): ObjectEvent | undefined {
@@ -227,17 +226,17 @@ export class ArchiveReader {
     return sequence === undefined ? undefined : readEvent(this.#source, this.#names, kind, sequence)
   }
 
-  /** Lives of all pods that were seen to run up to a cut, each UID once, in the order in which they were first seen. */
+  /** The lifecycles of all pods that were seen to run up to a cut, each UID once, in the order in which they were first seen. */
   podLives(selection: PodLifeSelection): Iterable<RecordedPodLife> {
     return readPodLives(this.#database, this.directory, selection)
   }
 
-  /** What is known now of the owners of an object that somebody names as an owner, recorded or not; `undefined` if nothing is. */
+  /** What is known now of the owners of the referenced object, recorded or not; `undefined` if nothing is. */
   ownersOf(owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">): OwnerEdge | undefined {
     return this.#owners.of(owner)
   }
 
-  /** Which objects of a kind a window holds: by UID, the sequence number of the last event that carries its bytes. */
+  /** The objects of a kind in a window: by UID, the sequence number of the last event that carries its bytes. */
   presentObjects(gvk: string, limits: WindowLimits): ReadonlyMap<string, number> {
     const kind = this.#kindOf(gvk)
     return kind === undefined ? new Map() : presentObjects(this.#source, this.#history, this.#names, kind, limits)
@@ -253,7 +252,7 @@ export class ArchiveReader {
     this.#database.close()
   }
 
-  /** Rows of kinds never disappear, so what was read once stays right. */
+  /** Rows of kinds are never deleted, so cached ones remain valid. */
   #kindOf(gvk: string): KindEntry | undefined {
     const known = this.#knownKinds.get(gvk)
     if (known !== undefined) return known

@@ -1,14 +1,14 @@
 /**
  * The only writer of a recording.
  *
- * `append` takes a frame into memory, `commit` makes everything taken durable in one transaction: events, the state of their
- * kinds, object names, gaps, lives of pods, owners, and which frames of which sender they came in. So a frame is on disk entirely or not at all, and a
- * repeated one is recognised. Per frame it checks the columns and copies the bytes; per event it does nothing.
+ * `append` takes a frame into memory, `commit` makes all of them durable in one transaction: events, the state of their kinds, object
+ * names, gaps, pod lifecycles, owners, and the senders' frame numbers. So a frame is on disk entirely or not at all, and a repeated one is
+ * recognised. Per frame it checks the columns and copies the bytes; per event it does nothing.
  *
- * Under overload it does not slow anyone down and it drops nothing: `pendingBytes` grows until the owner commits. When a commit
- * fails (disk full, input/output error) nothing is lost: everything stays pending and the next commit tries it again.
+ * Under overload it neither slows its callers down nor drops anything: `pendingBytes` grows until the owner commits. When a commit fails
+ * (disk full, input/output error) nothing is lost: everything stays pending and the next commit retries it.
  *
- * Not for several threads, and not while another writer has the directory: `open` takes its lock.
+ * It must be used by one thread only; `open` takes the directory's lock, so there is no other writer.
  */
 
 import { closeSync, fsyncSync, openSync } from "node:fs"
@@ -61,10 +61,10 @@ export class ArchiveWriter {
   #isClosed = false
 
   /**
-   * Takes the directory, creating it if need be, and goes on where the last writer ended.
+   * Takes the directory, creating it if necessary, and continues where the last writer ended.
    *
-   * @throws ArchiveError: DirectoryInUseError, DirectoryNotWritableError, NetworkFileSystemError, NewerRecordingError,
-   * OlderRecordingError, NotARecordingError, DiskFullError, ArchiveIoError, CorruptArchiveError
+   * @throws ArchiveError: DirectoryInUseError, DirectoryNotWritableError, NetworkFileSystemError, NewerRecordingError, OlderRecordingError,
+   * NotARecordingError, DiskFullError, ArchiveIoError, CorruptArchiveError
    */
   static open(directory: string, options: ArchiveWriterOptions = {}): ArchiveWriter {
     const lock = lockDirectory(directory, options.holder, options.fileSystemTypeOf)
@@ -111,8 +111,8 @@ export class ArchiveWriter {
   }
 
   /**
-   * Whether a whole block waits for the commit. The moment to commit at a high rate: sooner, and its frames are compressed
-   * twice, once as a part and once in the block.
+   * Whether a whole block waits for the commit. At high rates, commit only then: frames committed sooner are compressed twice, once as a
+   * part and once in the block.
    */
   get hasSealedBlock(): boolean {
     return this.#rows.sealedBlocks > 0
@@ -124,17 +124,17 @@ export class ArchiveWriter {
   }
 
   /**
-   * Takes a frame; its bytes are copied before this returns. `number` rises within an incarnation, incarnations come from
-   * {@link nextIncarnation}.
+   * Takes a frame; its bytes are copied before this returns. `number` increases within an incarnation, incarnations come from {@link
+   * nextIncarnation}.
    *
-   * @throws MalformedFrameError if the bytes are no frame, or name an object that was never introduced. Nothing of it is
-   * taken and nothing else is harmed.
+   * @throws MalformedFrameError if the bytes are not a frame, or refer to an object that was never introduced. Nothing of it is taken, and
+   * nothing else is affected.
    */
   append(sender: string, incarnation: number, number: number, frame: Uint8Array): AppendResult {
     const admission = this.#senders.admit(sender, incarnation, number)
     if (admission !== "new") return admission
     const { split, events, before } = checkFrame(frame, this.#kinds, this.#pods)
-    // Nothing below this line may fail: the frame is taken.
+    // Nothing below this line may fail: the frame has been taken.
     const kind = this.#kinds.idOf(events.gvk)
     const firstSequence = this.#nextSequence
     this.#nextSequence += events.count
@@ -170,14 +170,14 @@ export class ArchiveWriter {
     return "appended"
   }
 
-  /** Records a gap that no frame tells of, such as a kind given up. It is durable with the next commit. */
+  /** Records a gap without a frame, such as that of a stopped kind. It is durable with the next commit. */
   recordGap(gvk: string, gap: Gap): void {
     this.#placeGap(this.#kinds.idOf(gvk), gap)
   }
 
   /**
-   * Whether this very gap was recorded, durably or not yet: whoever did not hear the answer to {@link recordGap} asks again,
-   * and a gap must not stand there twice.
+   * Whether this very gap has been recorded, durably or not yet: a caller that did not receive the result of {@link recordGap} repeats the
+   * call, and the gap must not be recorded twice.
    */
   hasGap(gvk: string, gap: Gap): boolean {
     const kind = this.#kinds.get(gvk)?.id
@@ -190,8 +190,8 @@ export class ArchiveWriter {
   }
 
   /**
-   * Takes a frame of answers about owners, exactly once like any frame. What the recording itself says of an object
-   * is never replaced by an answer. `byteLength`: of the frame.
+   * Takes a frame with owners that were looked up, exactly once like any frame. Owners read from the recording itself are never replaced.
+   * `byteLength`: of the frame.
    */
   appendOwners(
     sender: string,
@@ -210,20 +210,20 @@ export class ArchiveWriter {
     return "appended"
   }
 
-  /** From here on, kinds all of whose objects are recorded. */
+  /** Sets the kinds whose objects are all recorded from now on. */
   setRecordedKinds(kinds: ReadonlyArray<string>): void {
     this.#ownerSets.setRecordedKinds(kinds)
   }
 
-  /** Whether an owner that is named and not recorded waits for an answer, as of the last commit. */
+  /** Whether an owner that is named and not recorded waits to be looked up, as of the last commit. */
   get hasOpenOwners(): boolean {
     return this.#owners.hasOpen
   }
 
   /**
-   * Makes everything taken durable. With nothing taken it writes nothing and still answers the senders of repeated frames.
+   * Makes everything taken durable. If there is nothing to write, it still acknowledges repeated frames.
    *
-   * @throws DiskFullError, ArchiveIoError: nothing of it is on disk, everything is still pending, try again.
+   * @throws DiskFullError, ArchiveIoError: nothing of it is on disk, everything is still pending; retry.
    */
   commit(): CommitResult {
     const events = this.#nextSequence - 1 - this.#cut - this.#pods.pending
@@ -263,18 +263,18 @@ export class ArchiveWriter {
   }
 
   /**
-   * Forces what is committed to the disk, off this thread. Each call covers every commit that returned before it. With
-   * `fsync: "always"` there is nothing to do.
+   * Flushes what is committed to the disk, off this thread. Each call covers every commit that returned before it. With `fsync: "always"`
+   * there is nothing to do.
    *
-   * Rejects with ArchiveIoError or DiskFullError; the system may have dropped what it could not write, so a repetition that
-   * succeeds proves nothing about the commits before it.
+   * Rejects with ArchiveIoError or DiskFullError; the system may have dropped what it could not write, so a repetition that succeeds proves
+   * nothing about the commits before it.
    */
   async sync(): Promise<void> {
     if (!this.#isSynchronous) await this.#log.sync()
   }
 
   /**
-   * State from which a watcher of this kind goes on, as committed.
+   * State from which a watcher of this kind resumes, as committed.
    *
    * @throws UncommittedFramesError while frames of the kind wait for a commit.
    */
@@ -287,7 +287,7 @@ export class ArchiveWriter {
   }
 
   /**
-   * Objects of a kind that are alive as of now, in batches ordered by number; later commits do not show in it.
+   * Objects of a kind that are alive as of now, in batches ordered by number; later commits do not affect the result.
    *
    * @throws UncommittedFramesError while frames of the kind wait for a commit.
    */
@@ -304,9 +304,9 @@ export class ArchiveWriter {
   }
 
   /**
-   * Pods that were seen to run and still exist, in batches ordered by number: what the next pod watcher goes on from.
+   * Pods that were seen to run and still exist, in batches ordered by number: the state from which the next pod watcher resumes.
    *
-   * @throws UncommittedFramesError while records of lives wait for a commit.
+   * @throws UncommittedFramesError while lifecycle records wait for a commit.
    */
   livingPods(): Iterable<ReadonlyArray<LivingPod>> {
     if (this.#pods.pending > 0) throw new UncommittedFramesError({ gvk: podLivesKind })
@@ -325,12 +325,12 @@ export class ArchiveWriter {
     }
   }
 
-  /** Number of the sender's last durable frame within this incarnation, 0 if there is none: where it has to go on from. */
+  /** Number of the sender's last durable frame within this incarnation, 0 if there is none: it must continue from there. */
   lastFrame(sender: string, incarnation: number): number {
     return this.#senders.lastFrame(sender, incarnation)
   }
 
-  /** Commits, seals what was gathered, and frees the directory; it does so also if that commit fails. */
+  /** Commits, seals the open block, and frees the directory, even if that commit fails. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -352,7 +352,7 @@ export class ArchiveWriter {
     this.#open.clear()
   }
 
-  /** Pods of a recorded kind may be named twice, in their event and in their life; the second time changes nothing. */
+  /** Pods of a recorded kind may be named twice, with their event and with their lifecycle; the second time has no effect. */
   #ownersOfPod({ identity, ownerReferences }: PodLife): ReadonlyArray<NamedOwner> {
     return identity === undefined ? [] : this.#ownerSets.of(identity.namespace, ownerReferences).unrecorded
   }
@@ -372,14 +372,14 @@ export class ArchiveWriter {
       write()
       database.exec("COMMIT")
     } catch (error) {
-      // SQLite rolls back by itself after some errors (a full disk among them), not after all.
+      // SQLite rolls back automatically after some errors (a full disk among them), but not after all.
       if (database.isTransaction) database.exec("ROLLBACK")
       throw toArchiveError(this.directory, operation, error)
     }
   }
 }
 
-/** The database's files must not vanish with their directory entry in a power loss. */
+/** Otherwise the database's files could vanish with their directory entry in a power failure. */
 const syncDirectory = (directory: string): void => {
   const descriptor = openSync(directory, "r")
   try {

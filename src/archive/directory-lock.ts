@@ -1,13 +1,12 @@
 /**
- * One recorder per data directory, by a lock that the kernel frees when its process ends, however it ends.
+ * Ensures one recorder per data directory with a lock that the kernel frees when the process ends, in any way.
  *
- * Node has no flock(2). A SQLite database of its own, in rollback-journal mode with an exclusive transaction held open
- * and never written to, is the same kind of lock (POSIX byte ranges). It is not the recording's database, because a held
- * exclusive lock would shut readers out. The side file is only for the message: it may be stale, the lock never is.
+ * Node has no flock(2). A separate SQLite database, in rollback-journal mode with an exclusive transaction held open and never written to,
+ * is the same kind of lock (POSIX byte ranges). It is not the recording's database, because a held exclusive lock would exclude readers.
+ * The side file is only for the message: it may be stale, the lock never is.
  *
- * Not guaranteed: a program of this process that opens and closes the lock file by other means than SQLite frees the lock
- * (POSIX locks belong to the process, https://www.sqlite.org/howtocorrupt.html §2.2). Copy data directories from
- * another process.
+ * Not guaranteed: code in this process that opens and closes the lock file by other means than SQLite frees the lock (POSIX locks belong to
+ * the process, https://www.sqlite.org/howtocorrupt.html §2.2). Copy data directories from another process.
  */
 
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -27,7 +26,7 @@ import { type FileSystemTypeOf, refuseNetworkFileSystem } from "./network-filesy
 const LOCK_FILE = "recorder.lock"
 const SIDE_FILE = "recorder.json"
 
-/** Who holds a directory: what the message to a second recorder says. */
+/** The holder of a directory, for the message to a second recorder. */
 export interface LockHolder {
   readonly host: string
   readonly pid: number
@@ -44,12 +43,12 @@ const thisProcess = (): LockHolder => ({
 
 /** A held lock. */
 export interface DirectoryLock {
-  /** Frees the directory. Calling it again does nothing. */
+  /** Frees the directory. Calling it again has no effect. */
   release(): void
 }
 
 /**
- * Creates the directory if need be and takes its lock.
+ * Creates the directory if necessary and takes its lock.
  *
  * @throws DirectoryNotWritableError
  * @throws NetworkFileSystemError
@@ -80,7 +79,7 @@ export const lockDirectory = (
   }
 }
 
-/** Proves that a file can be made: permission bits alone say nothing about read-only mounts and root squashing. */
+/** Tests whether a file can be created: permission bits do not reveal read-only mounts and root squashing. */
 const makeWritable = (directory: string): void => {
   const probe = join(directory, `.probe-${process.pid}`)
   try {
@@ -94,7 +93,7 @@ const makeWritable = (directory: string): void => {
   }
 }
 
-/** Not `mkdirSync(…, { recursive: true })`: where a parent refuses children with ENOENT, as /proc does, that never returns. */
+/** Not `mkdirSync(…, { recursive: true })`: if a parent rejects children with ENOENT, as /proc does, that never returns. */
 const makeDirectory = (directory: string): void => {
   if (existsSync(directory)) return
   const parent = dirname(directory)
@@ -127,7 +126,7 @@ const writeSideFile = (directory: string, holder: LockHolder): void => {
 
 const UNKNOWN_HOLDER: LockHolder = { host: "unknown", pid: 0, startedAt: "an unknown time" }
 
-/** The holder may not have written the file yet, or may be removing it: then the message says less. */
+/** The holder may not have written the file yet, or may be removing it: then the message has fewer facts. */
 const readSideFile = (directory: string): LockHolder => {
   let content: unknown
   try {

@@ -1,18 +1,14 @@
 /**
- * A recording on disk, read by a program of its own (`kubereel/archive`), without a recorder or beside one that writes it.
+ * A recording on disk, for programs that read it (`kubereel/archive`) without a recorder, or beside one that writes it.
  *
- * ```ts
- * const reader = ArchiveReader.open("/var/lib/kubereel")
- * const cut = reader.cut()
- * for (const event of reader.snapshotAt({ cut, time })) …         // what existed just before that moment
- * for (const event of reader.events({ cut, fromTime: time })) …   // and what happened from then on
- * reader.close()
- * ```
+ * ```ts const reader = ArchiveReader.open("/var/lib/kubereel") const cut = reader.cut() for (const event of reader.snapshotAt({ cut, time
+ * })) …         // what existed just before that moment for (const event of reader.events({ cut, fromTime: time })) …   // and what
+ * happened from then on reader.close() ```
  *
- * Guaranteed: what lies before a cut never changes, so readers of the same cut see the same recording; reading changes nothing, takes no
- * lock and does not hold up the writer; memory is bounded whatever the recording's size. What the recording lacks is said: `gaps`.
+ * Guaranteed: what precedes a cut never changes, so readers of the same cut see the same recording; reading changes nothing, takes no lock
+ * and does not delay the writer; memory is bounded for a recording of any size. Missing parts are reported: `gaps`.
  *
- * Not guaranteed: what the directory holds. Its format is read by this package and by later ones, through {@link ArchiveReader} only.
+ * Not guaranteed: the format of the files. This package and later ones read it, through {@link ArchiveReader} only.
  *
  * Times are µs since the Unix epoch. Every method may throw an {@link ArchiveError}. Events are those of `kubereel/trace`.
  */

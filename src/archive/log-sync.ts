@@ -1,10 +1,10 @@
 /**
- * Forces the write-ahead log of a recording to the disk, off the writer's thread.
+ * Flushes the write-ahead log of a recording to the disk, off the writer's thread.
  *
- * With `synchronous=NORMAL` SQLite syncs only at checkpoints, so what was committed since lies in the system's page cache. One
- * fdatasync of the log makes all of it durable: the database itself was synced by the checkpoint that emptied the log before.
- * SQLite keeps no lock on the log file, so a descriptor of our own does no harm when it is closed (closing one on the
- * database or its shared memory would free SQLite's locks, https://www.sqlite.org/howtocorrupt.html §2.2).
+ * With `synchronous=NORMAL` SQLite syncs only at checkpoints, so what was committed since is in the system's page cache. One fdatasync of
+ * the log makes all of it durable: the database itself was synced by the checkpoint that emptied the log before. SQLite keeps no lock on
+ * the log file, so closing a descriptor of our own is harmless (closing one on the database or its shared memory would free SQLite's locks,
+ * https://www.sqlite.org/howtocorrupt.html §2.2).
  */
 
 import { closeSync, existsSync, fdatasync, openSync } from "node:fs"
@@ -12,7 +12,7 @@ import { join } from "node:path"
 import { toArchiveError } from "./archive-errors.ts"
 import { DATABASE_FILE } from "./schema.ts"
 
-/** Owns one descriptor, opened when it is first needed. */
+/** Owns one descriptor, opened on first use. */
 export class LogSync {
   readonly #directory: string
   #descriptor: number | undefined
@@ -40,7 +40,7 @@ export class LogSync {
     })
   }
 
-  /** Gives the descriptor back, once no sync uses it any more. */
+  /** Closes the descriptor once no sync uses it any more. */
   close(): void {
     this.#isClosed = true
     this.#release()

@@ -1,10 +1,10 @@
 /**
- * Tells whether a directory lies on a network file system.
+ * Detects directories on network file systems.
  *
- * SQLite's write-ahead log needs shared memory and byte-range locks that every process sees; network file systems give
- * them late, partly or not at all, and a second writer then damages the recording (https://www.sqlite.org/wal.html §1,
- * https://www.sqlite.org/faq.html#q5). FUSE is not refused: rootless containers keep their root on it and its
- * magic number does not tell a local from a remote one. Other systems than Linux answer other numbers and pass.
+ * SQLite's write-ahead log needs shared memory and byte-range locks that every process sees; network file systems provide them late, partly
+ * or not at all, and a second writer then damages the recording (https://www.sqlite.org/wal.html §1, https://www.sqlite.org/faq.html#q5).
+ * FUSE is not rejected: rootless containers keep their root on it, and its magic number does not distinguish local from remote. Operating
+ * systems other than Linux return other numbers and pass.
  */
 
 import { statfsSync } from "node:fs"
@@ -29,7 +29,7 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0xaad7aaea, "PanFS"],
 ])
 
-/** Answers the type of the file system a path lies on; `fs.statfsSync(path).type` unless a test says otherwise. */
+/** Returns the type of the file system of a path; `fs.statfsSync(path).type` except in tests. */
 export type FileSystemTypeOf = (path: string) => number
 
 const systemTypeOf: FileSystemTypeOf = (path) => statfsSync(path).type
@@ -37,7 +37,7 @@ const systemTypeOf: FileSystemTypeOf = (path) => statfsSync(path).type
 /** Name of the network file system with this `f_type`, `undefined` for all others. */
 export const networkFileSystemOf = (type: number): string | undefined => NETWORK_FILE_SYSTEMS.get(type >>> 0)
 
-/** @throws NetworkFileSystemError if the existing directory lies on one. */
+/** @throws NetworkFileSystemError if the existing directory is on one. */
 export const refuseNetworkFileSystem = (directory: string, typeOf: FileSystemTypeOf = systemTypeOf): void => {
   const fileSystem = networkFileSystemOf(typeOf(directory))
   if (fileSystem !== undefined) throw new NetworkFileSystemError({ directory, fileSystem })

@@ -1,13 +1,13 @@
 /**
- * The database of a recording: its tables, how it is opened, and which formats this program understands.
+ * The database of a recording: its tables, how it is opened, and which format this program reads.
  *
- * Events stand only inside blocks. A block row with `sealed` 0 is a part of the block that is still being gathered: at
- * low rates each commit adds one, and sealing replaces them all by one row in one transaction. Rows are keyed by their last
- * sequence number, so that "the block that holds sequence n" is one look-up and stays right across that replacement.
+ * Events are stored only inside blocks. A block row with `sealed` 0 is a part of the open block: at low rates each commit adds one, and
+ * sealing replaces them all by one row in one transaction. Rows are keyed by their last sequence number, so that "the block with sequence
+ * n" is one look-up and remains correct across that replacement.
  *
- * Write-ahead log with `synchronous=NORMAL`: a crash of the process loses nothing committed, because the log lies in the
- * system's page cache; a power loss cannot damage the database and loses what was committed after the last `sync`.
- * `OFF` would cost less at checkpoints and could leave a damaged database.
+ * Write-ahead log with `synchronous=NORMAL`: a crash of the process loses nothing committed, because the log is in the system's page cache;
+ * a power failure cannot damage the database, but loses what was committed after the last `sync`. `OFF` would cost less at checkpoints and
+ * could leave a damaged database.
  */
 
 import { existsSync } from "node:fs"
@@ -19,7 +19,7 @@ import { TABLES } from "./tables.ts"
 /** File name of the database inside a data directory; SQLite puts `-wal` and `-shm` files beside it. */
 export const DATABASE_FILE = "recording.db"
 
-/** "reel" in ASCII: tells our databases from others (`PRAGMA application_id`). */
+/** "reel" in ASCII: distinguishes our databases from others (`PRAGMA application_id`). */
 const APPLICATION_ID = 0x7265656c
 
 /** The only format this program reads and writes (`PRAGMA user_version`). No release has written an earlier one. */
@@ -40,7 +40,7 @@ const PAGE_BYTES = 4096
 /** 4 MiB of log between checkpoints: larger ones make the one commit that runs a checkpoint stall for longer. */
 const CHECKPOINT_PAGES = 1000
 
-/** What a long reader made the log grow to is given back at the next checkpoint. */
+/** The log's growth during a long read is undone at the next checkpoint. */
 const LOG_BYTES_KEPT = 16 * 1024 * 1024
 
 /**
@@ -90,10 +90,10 @@ export const openForReading = (directory: string): DatabaseSync => {
   }
 }
 
-/** Names of objects are looked up in no order; with SQLite's 2 MB most look-ups of 100,000 objects go to the system. */
+/** Names of objects are looked up in no order; with SQLite's default of 2 MB most look-ups among 100,000 objects would be system calls. */
 const READER_CACHE_KIBIBYTES = 8192
 
-/** Sequence number of the last event, gap or record of a pod's life that is committed, 0 in an empty recording. */
+/** Sequence number of the last event, gap or lifecycle record that is committed, 0 in an empty recording. */
 export const lastSequenceOf = (database: DatabaseSync): number =>
   Number(
     database
@@ -103,7 +103,7 @@ export const lastSequenceOf = (database: DatabaseSync): number =>
       .get()?.last,
   )
 
-/** A reader may meet the writer's checkpoint or the creation of the log: both last milliseconds. */
+/** A reader may coincide with the writer's checkpoint or the creation of the log: both take milliseconds. */
 const BUSY_TIMEOUT_MILLISECONDS = 5000
 
 const opened = (directory: string, readOnly: boolean): DatabaseSync => {

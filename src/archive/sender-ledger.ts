@@ -1,22 +1,22 @@
 /**
- * Exactly once: which frames of which sender the recording already has.
+ * Exactly-once delivery: tracks which frames of each sender the recording already has.
  *
- * A frame's name is (sender, incarnation, number). Numbers rise within an incarnation, and a sender gets a new
- * incarnation each time it starts, counted across restarts of the process. From the moment a new incarnation is
- * handed out, frames of older ones are fenced: their sender is dead, its successor reads the stored state and sends what
- * follows, and taking the dead one's late frames would record those events twice.
+ * A frame is identified by (sender, incarnation, number). Numbers increase within an incarnation, and a sender gets a new incarnation each
+ * time it starts, counted across restarts of the process. Once a new incarnation is assigned, frames of older ones are fenced: their sender
+ * is dead, its successor reads the stored state and sends what follows, and taking late frames of the dead one would record those events
+ * twice.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 
-/** The last frame of a sender that is stored: everything up to it may be forgotten by the sender. */
+/** The last frame of a sender that is stored: the sender may drop everything up to it. */
 export interface Acknowledgement {
   readonly sender: string
   readonly incarnation: number
   readonly number: number
 }
 
-/** What to do with a frame. */
+/** The decision about a frame. */
 export type Admission = "new" | "duplicate" | "fenced"
 
 interface SenderState {
@@ -28,10 +28,10 @@ interface SenderState {
   durable: readonly [incarnation: number, number: number]
 }
 
-/** Knows every sender; in memory one small entry each, read from the database once. */
+/** The ledger of all senders; in memory one small entry each, read from the database once. */
 export class SenderLedger {
   readonly #senders = new Map<string, SenderState>()
-  /** Senders heard of since the last commit: they wait for an acknowledgement, also of a repeated frame. */
+  /** Senders with frames since the last commit: they wait for an acknowledgement, also of a repeated frame. */
   readonly #waiting = new Set<string>()
   readonly #save: StatementSync
   readonly #handOut: StatementSync
@@ -51,7 +51,7 @@ export class SenderLedger {
     }
   }
 
-  /** Judges a frame without taking it. A duplicate's sender gets its acknowledgement (again) with the next commit. */
+  /** Classifies a frame without taking it. A duplicate's sender gets its acknowledgement (again) with the next commit. */
   admit(sender: string, incarnation: number, number: number): Admission {
     const state = this.#senders.get(sender)
     if (state === undefined) return "new"
@@ -70,8 +70,8 @@ export class SenderLedger {
   }
 
   /**
-   * Hands out the next incarnation, at least 1 and higher than any before, stored before it is answered. A statement of
-   * its own: call it outside of a transaction. What a commit has not stored yet is not stored by it either.
+   * Assigns the next incarnation, at least 1 and higher than any before, and stores it before returning. It is a statement of its own, so
+   * call it outside of a transaction; it does not store anything else that is pending.
    */
   nextIncarnation(sender: string): number {
     const state = this.#senders.get(sender)
@@ -81,13 +81,13 @@ export class SenderLedger {
     return next
   }
 
-  /** Last frame of this incarnation that is committed; 0 if none is. */
+  /** Last committed frame of this incarnation; 0 if there is none. */
   lastFrame(sender: string, incarnation: number): number {
     const [durableIncarnation, number] = this.#senders.get(sender)?.durable ?? [0, 0]
     return durableIncarnation === incarnation ? number : 0
   }
 
-  /** Writes what the waiting senders may be told; inside the commit's transaction. */
+  /** Writes the state of the waiting senders; inside the commit's transaction. */
   save(): void {
     for (const sender of this.#waiting) {
       const state = this.#stateOf(sender)
@@ -95,7 +95,7 @@ export class SenderLedger {
     }
   }
 
-  /** After the commit: what to tell whom. */
+  /** After the commit: the acknowledgements to send. */
   takeAcknowledgements(): ReadonlyArray<Acknowledgement> {
     const acknowledgements = Array.from(this.#waiting, (sender) => {
       const state = this.#stateOf(sender)

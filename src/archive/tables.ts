@@ -1,4 +1,4 @@
-/** The tables of a recording as SQL. What is in them and why they are keyed as they are: schema.ts. */
+/** The tables of a recording as SQL. schema.ts explains their content and keys. */
 
 /** Lifecycles of pods. */
 const POD_TABLES = `
@@ -30,9 +30,9 @@ const POD_TABLES = `
 `
 
 /**
- * Who owns whom. Objects refer to what their ownerReferences say, because all pods of a ReplicaSet say the same;
- * UIDs are keys only where there are few of them: a row per object under its random UID made 100,000 listed Pods write most pages
- * of its tree again in every commit, 4 s of CPU where all else took 3.
+ * Ownership. Objects refer to the text of their ownerReferences, because all pods of a ReplicaSet share it. UIDs are keys only where there
+ * are few of them: with a row per object under its random UID, 100,000 listed Pods rewrote most pages of that tree in every commit, which
+ * took 4 s of CPU, and everything else 3.
  */
 const OWNER_TABLES = `
   -- owner_references: the JSON array as the server sent it.
@@ -56,7 +56,7 @@ const OWNER_TABLES = `
   CREATE INDEX open_owner ON owner (uid, gvk) WHERE state = 'open';
 `
 
-/** All of them. */
+/** All tables. */
 export const TABLES = `
   CREATE TABLE metadata (
     key TEXT PRIMARY KEY,

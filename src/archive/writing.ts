@@ -1,4 +1,4 @@
-/** How a recording is opened for writing, and what its writer says of frames and commits. */
+/** How a recording is opened for writing, and what its writer returns for frames and commits. */
 import type { LockHolder } from "./directory-lock.ts"
 import type { FileSystemTypeOf } from "./network-filesystem.ts"
 import type { NamedOwner } from "./rows/owner-sets.ts"
@@ -7,19 +7,19 @@ import type { Acknowledgement } from "./sender-ledger.ts"
 
 /** How a recording is opened for writing. Every default suits `reel record`. */
 export interface ArchiveWriterOptions {
-  /** Default `interval`: call `ArchiveWriter.sync` each second; a power loss costs at most that second. */
+  /** Default `interval`: call `ArchiveWriter.sync` each second; a power failure loses at most that second. */
   readonly fsync?: FsyncMode
   /** Upper limit of the database file; commits beyond it fail with DiskFullError. Default: none. */
   readonly maximumBytes?: number
   /** µs since the Unix epoch. Default: the system's clock. */
   readonly now?: () => number
-  /** What the lock's side file says. Default: this process. */
+  /** Content of the lock's side file. Default: this process. */
   readonly holder?: LockHolder
   /** Default: statfs(2). */
   readonly fileSystemTypeOf?: FileSystemTypeOf
-  /** When blocks are sealed and checkpoints written; smaller ones make small tests meet many of them. */
+  /** When blocks are sealed and checkpoints written; smaller values give small tests many of them. */
   readonly limits?: Partial<ArchiveLimits>
-  /** Kinds all of whose objects are recorded, whose owners need no question therefore. Default: none. */
+  /** Kinds whose objects are all recorded, so that their owners need no look-up. Default: none. */
   readonly recordedKinds?: ReadonlyArray<string>
 }
 
@@ -31,12 +31,12 @@ interface ArchiveLimits {
   readonly blocksPerCheckpoint: number
 }
 
-/** What became of a frame. `fenced`: its sender has a successor; it was dropped and will never be acknowledged. */
+/** The result for a frame. `fenced`: its sender has a successor; the frame was dropped and will never be acknowledged. */
 export type AppendResult = "appended" | "duplicate" | "fenced"
 
-/** What a commit did. */
+/** The result of a commit. */
 export interface CommitResult {
-  /** Per sender its last durable frame, for every sender heard of since the commit before. */
+  /** The last durable frame of every sender with frames since the previous commit. */
   readonly acknowledgements: ReadonlyArray<Acknowledgement>
   /** Events and gaps made durable. */
   readonly events: number
@@ -46,6 +46,6 @@ export interface CommitResult {
   readonly blocks: number
   /** Sequence number of the last durable event. */
   readonly cut: number
-  /** Owners that objects and pods among it name and that are of no kind recorded whole. */
+  /** Owners named by the objects and pods in it whose kinds are not recorded whole. */
   readonly namedOwners: ReadonlyArray<NamedOwner>
 }

@@ -9,6 +9,8 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { formatInstant, parseInstant } from "./command-line/instant.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { type Recorder, recorderAt } from "./export/connection/recorder-connection.ts"
+import { recorderToken } from "./export/connection/recorder-token.ts"
 import { type ExportQuery, localPath, requestForecast, requestUpload } from "./export/export-client.ts"
 import { type ExportError, isExportError } from "./export/export-errors.ts"
 import { readForecast } from "./export/export-forecast.ts"
@@ -16,8 +18,6 @@ import { type Destination, defaultServer, defaultStart, exportOptions } from "./
 import { type ExportProgress, expectedEvents, showProgress } from "./export/export-progress.ts"
 import { report, reportForecast } from "./export/export-report.ts"
 import { exportTrace } from "./export/export-trace.ts"
-import { type Recorder, recorderAt } from "./export/recorder-connection.ts"
-import { recorderToken } from "./export/recorder-token.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
@@ -138,7 +138,7 @@ const findRecorder = async (order: Order, { environment }: Terminal, signal: Abo
   const token = await recorderToken(order.tokenFile, environment)
   if (address === undefined) return recorderAt(server, token)
   // The code that reads kubeconfigs is loaded only when it is needed.
-  const { recorderInCluster } = await import("./export/export-in-cluster.ts")
+  const { recorderInCluster } = await import("./export/connection/export-in-cluster.ts")
   return recorderInCluster({ ...order, address, environment, token, idleTimeoutMs, userAgent: userAgent(), signal })
 }
 

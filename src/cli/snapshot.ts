@@ -1,4 +1,4 @@
-/** `reel snapshot`: its arguments. The work is in snapshot-run.ts and snapshot-trace.ts. */
+/** `reel snapshot`: its arguments. The work is in src/recorder/snapshot, what is printed in snapshot/snapshot-run.ts. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"

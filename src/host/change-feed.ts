@@ -1,9 +1,9 @@
 /**
- * Tells handlers what changed in a cache.
+ * Passes the changes of a cache to handlers.
  *
- * Guaranteed: each handler is told each change once, in order. One that is added late is first told of all objects there are, as
- * additions, then of what follows, without gap or repeat. One that throws has been told all the same, as have the others: its
- * exception is reported and its next batch comes as usual.
+ * Guaranteed: each handler gets each change once, in order. A handler added late first gets all present objects as additions,
+ * then what follows, without gap or repeat. When a handler throws, its exception is reported; the other handlers still get the
+ * batch, and the one that threw gets the next batch as usual.
  */
 
 /** `previous` is absent for an object that was not known, `current` for one that is gone. */
@@ -12,31 +12,31 @@ export interface ObjectChange<T> {
   readonly previous: T | undefined
   readonly current: T | undefined
   /**
-   * It was deleted while nobody watched: a list has shown that it is gone, and `previous` is the last state known, which may not be
-   * its last (client-go's DeletedFinalStateUnknown).
+   * The object was deleted while no watch was open: a list has shown that it is gone, and `previous` is the last state known, which
+   * may not be its last (client-go's DeletedFinalStateUnknown).
    */
   readonly isFinalStateUnknown?: true
 }
 
-/** Told the changes of one network read, or of one own write, together. */
+/** Gets the changes of one network read, or of one own write, together. */
 export type ChangeHandler<T> = (changes: ReadonlyArray<ObjectChange<T>>) => void
 
 export class ChangeFeed<T> {
   readonly #objects: () => Iterable<T>
   readonly #onHandlerError: (error: unknown) => void
   readonly #handlers = new Set<ChangeHandler<T>>()
-  /** Added while changes are being told. */
+  /** Handlers added while changes are being delivered. */
   #late: ChangeHandler<T>[] = []
   #batch: ObjectChange<T>[] = []
-  #isTelling = false
+  #isNotifying = false
 
-  /** `objects`: those there are, for late handlers. */
+  /** `objects`: the present objects, for late handlers. */
   constructor(objects: () => Iterable<T>, onHandlerError: (error: unknown) => void) {
     this.#objects = objects
     this.#onHandlerError = onHandlerError
   }
 
-  /** The handler is told what there is before this returns, unless it is added from within a handler: then soon after. */
+  /** The handler gets the present objects before this returns or, if it is added from within a handler, soon after. */
   add(handler: ChangeHandler<T>): void {
     this.#late.push(handler)
     this.flush()
@@ -47,25 +47,25 @@ export class ChangeFeed<T> {
     this.#late = this.#late.filter((late) => late !== handler)
   }
 
-  /** To be told with the next {@link flush}. */
+  /** Delivered with the next {@link flush}. */
   push(change: ObjectChange<T>): void {
     this.#batch.push(change)
   }
 
-  /** Tells what was pushed. From within a handler: when the present batch has been told to all. */
+  /** Delivers what was pushed. From within a handler: once every handler has got the present batch. */
   flush(): void {
-    if (this.#isTelling) return
-    this.#isTelling = true
+    if (this.#isNotifying) return
+    this.#isNotifying = true
     try {
       while (this.#batch.length > 0 || this.#late.length > 0) {
         const changes = this.#batch
         this.#batch = []
-        if (changes.length > 0) for (const handler of [...this.#handlers]) this.#tell(handler, changes)
-        // Only once nothing is due: the objects there are then hold no change that will be told again.
+        if (changes.length > 0) for (const handler of [...this.#handlers]) this.#notify(handler, changes)
+        // Only once nothing is pending: otherwise a late handler would get a change twice, as part of an object and by itself.
         if (this.#batch.length === 0) this.#addLate()
       }
     } finally {
-      this.#isTelling = false
+      this.#isNotifying = false
     }
   }
 
@@ -74,11 +74,11 @@ export class ChangeFeed<T> {
     if (handler === undefined) return
     this.#handlers.add(handler)
     const additions = [...this.#objects()].map((current) => ({ previous: undefined, current }))
-    if (additions.length > 0) this.#tell(handler, additions)
+    if (additions.length > 0) this.#notify(handler, additions)
   }
 
-  #tell(handler: ChangeHandler<T>, changes: ReadonlyArray<ObjectChange<T>>): void {
-    // One that was removed by a handler before it in this batch.
+  #notify(handler: ChangeHandler<T>, changes: ReadonlyArray<ObjectChange<T>>): void {
+    // It may have been removed by an earlier handler of this batch.
     if (!this.#handlers.has(handler)) return
     try {
       handler(changes)

@@ -1,6 +1,6 @@
 /**
- * The cluster as controllers see it: one cache per kind, shared by all of them, and writes that enter the caches as soon
- * as the server has accepted them.
+ * The cluster as controllers see it: one cache per kind, shared by all of them, and writes that update the caches as
+ * soon as the server has accepted them.
  */
 
 import type { Clock } from "../clock.ts"
@@ -18,7 +18,7 @@ interface ClusterOptions {
   readonly clock: Clock
   /** In [0, 1). */
   readonly random: () => number
-  /** Told what an operator should see. */
+  /** Gets what an operator should see. */
   readonly onTrouble?: ((detail: string) => void) | undefined
 }
 
@@ -36,7 +36,7 @@ export class Cluster {
     this.api = api
   }
 
-  /** The objects of a kind. The first to ask for it makes it watched; ask before `start`. */
+  /** The objects of a kind. The first call makes the kind watched; call it before `start`. */
   cache<T extends ApiObject>(kind: Kind): ObjectCache<T> {
     let informer = this.#informers.get(kind)
     if (informer === undefined) {
@@ -45,11 +45,11 @@ export class Cluster {
       informer = new SharedInformer<ApiObject>({ connection, kind, clock, random, onTrouble: trouble })
       this.#informers.set(kind, informer)
     }
-    // One kind has one shape; whoever names the kind knows it.
+    // One kind has one shape, and the caller that names the kind knows it.
     return informer.cache as unknown as ObjectCache<T>
   }
 
-  /** Now, in RFC 3339 whole seconds. */
+  /** Now, in RFC 3339 with whole seconds. */
   now(): string {
     return `${new Date(this.nowMs()).toISOString().slice(0, 19)}Z`
   }
@@ -59,7 +59,7 @@ export class Cluster {
     return Math.floor(this.clock.wallMicros() / 1000)
   }
 
-  /** Resolves when every kind asked for has been listed. */
+  /** Resolves when every kind passed to `cache` has been listed. */
   async start(): Promise<void> {
     for (const informer of this.#informers.values()) informer.start()
     await Promise.all([...this.#informers.values()].map(({ synced }) => synced))
@@ -90,7 +90,7 @@ export class Cluster {
     return this.#enter(kind, await this.api.patch<T>(kind, object.metadata, type, body, options))
   }
 
-  /** One that is gone already counts as deleted. The UID guards against one created anew under the name. */
+  /** An object that is gone already counts as deleted. The UID guards against deleting a new object of the same name. */
   async delete<T extends ApiObject>(kind: Kind, object: T, options: DeleteOptions = {}): Promise<void> {
     const { uid } = object.metadata
     try {

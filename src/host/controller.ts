@@ -1,12 +1,13 @@
 /**
- * What all controllers share: a queue of object keys, filled by changes of caches, worked off by one function that
- * compares what is with what should be.
+ * The parts that all controllers share: a queue of object keys, filled by cache changes and processed by one function
+ * that compares the actual state with the desired one.
  */
 
 import { ConflictError, isTerminatingNamespace } from "../kube/client/api-errors.ts"
-import type { ApiObject, SelectorObject, StringMap } from "../kube/client/objects.ts"
+import type { ApiObject, SelectorObject } from "../kube/client/objects.ts"
 import { controllerOf } from "../kube/client/owner-references.ts"
 import type { Kind } from "../kube/kind.ts"
+import { selectorMatches } from "../kube/label-selector.ts"
 import type { ChangeHandler } from "./change-feed.ts"
 import type { Cluster } from "./cluster.ts"
 import type { EventRecorder, EventSource, EventType } from "./event-recorder.ts"
@@ -22,9 +23,9 @@ export interface Surroundings {
 /** A running controller. */
 export interface Controller {
   readonly name: string
-  /** Begins to work; the caches are complete. */
+  /** Called once the caches are complete. */
   start(): void
-  /** Resolves when what is in work is done. */
+  /** Resolves when the current runs are done. */
   close(): Promise<void>
 }
 
@@ -36,7 +37,7 @@ export const recordAs =
   (object, type, reason, message) =>
     events.record(source, { object, type, reason, message })
 
-/** Runs `reconcile` for keys. A conflict is no error: the newer state is on its way. */
+/** Runs `reconcile` for keys. A conflict is not reported: the newer state is on its way. */
 export class KeyedController implements Controller {
   readonly name: string
   readonly queue: WorkQueue
@@ -98,15 +99,10 @@ export const enqueueSelf =
 
 /**
  * Queues the owners of objects that changed: before and after, as the owner may have changed; for orphans every owner in
- * the namespace whose selector would adopt them, as `matches` says.
+ * the namespace whose selector would adopt them.
  */
 export const enqueueOwners =
-  <T extends ApiObject>(
-    controller: KeyedController,
-    ownerKind: Kind,
-    { cluster }: Surroundings,
-    matches: (selector: SelectorObject | undefined, labels: StringMap | undefined) => boolean,
-  ): ChangeHandler<T> =>
+  <T extends ApiObject>(controller: KeyedController, ownerKind: Kind, { cluster }: Surroundings): ChangeHandler<T> =>
   (changes) => {
     const owners = cluster.cache<ApiObject & { readonly spec?: { readonly selector?: SelectorObject } }>(ownerKind)
     for (const { previous, current } of changes) {
@@ -118,7 +114,7 @@ export const enqueueOwners =
       }
       if (current === undefined || controllerOf(current) !== undefined) continue
       for (const owner of owners.inNamespace(current.metadata.namespace)) {
-        if (matches(owner.spec?.selector, current.metadata.labels)) controller.enqueue(keyOf(owner))
+        if (selectorMatches(owner.spec?.selector, current.metadata.labels)) controller.enqueue(keyOf(owner))
       }
     }
   }

@@ -1,10 +1,10 @@
 /**
- * Events as the real components record them: one object per (source, object, reason, message), its `count` and
- * `lastTimestamp` moved on when the same happens again.
+ * Events as the real components record them: one object per (source, object, reason, message), whose `count` and
+ * `lastTimestamp` are updated when it happens again.
  *
- * Never waited for: a controller's work does not depend on its Events. Guaranteed: they are sent one after the other in
- * the order recorded. Under overload (1,000 waiting, as client-go's broadcaster) further ones are dropped; an Event the
- * server refuses is told as trouble and dropped.
+ * Controllers never wait for their Events. Guaranteed: Events are sent one after the other in the order recorded. Under
+ * overload (1,000 waiting, as client-go's broadcaster) further ones are dropped; an Event that the server refuses is
+ * reported as trouble and dropped.
  */
 
 import { isTerminatingNamespace, NotFoundError } from "../kube/client/api-errors.ts"
@@ -23,7 +23,7 @@ export interface RecordedEvent {
   readonly fieldPath?: string
 }
 
-/** What a component records events as. */
+/** The source that a component's Events name. */
 export interface EventSource {
   /** `deployment-controller`, `kubelet`, … */
   readonly component: string
@@ -68,7 +68,7 @@ export class EventRecorder {
       try {
         await this.#sendOne(next.source, next.event, next.at)
       } catch (error) {
-        // With its namespace everything in it ends, Events as well.
+        // A namespace's end deletes everything in it, Events as well.
         if (!isTerminatingNamespace(error))
           this.#cluster.trouble(`event ${next.event.reason} not recorded: ${String(error)}`)
       }
@@ -89,7 +89,7 @@ export class EventRecorder {
         this.#remember(key, { ...known, count })
         return
       } catch (error) {
-        // Expired meanwhile: it is recorded anew.
+        // It has expired meanwhile: a new one is created.
         if (!(error instanceof NotFoundError)) throw error
       }
     }

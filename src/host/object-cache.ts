@@ -1,13 +1,14 @@
 /**
- * The objects of one kind as far as they are known: what a watch delivered, and what own writes returned.
+ * The known objects of one kind: what a watch delivered, and what own writes returned.
  *
- * Own writes are entered at once, so a controller that has created a Pod sees it in its next look and never creates it
- * twice; the real controllers get there with counters of expected events. Versions decide: an older state of an object
- * never replaces a newer one, whichever way it came, and an object known to be gone does not come back.
+ * Own writes are entered at once, so a controller that has created a Pod sees it in its next run and never creates it
+ * twice; the real controllers achieve this with counters of expected events. Versions decide: an older state of an
+ * object never replaces a newer one, whether a watch or a write brought it, and an object known to be gone does not
+ * come back.
  *
- * Handlers are told every change once, in batches (see {@link ChangeFeed}): the last state of every object reaches them, and so
- * does the deletion of every object that they were told of, also when it happened while nothing was watched, and when another object
- * has its name by then. Of states between two lists they see none.
+ * Handlers get every change once, in batches (see {@link ChangeFeed}): the last state of every object, and the deletion of every
+ * object that they have seen, even if it happened while no watch was open and another object has its name by then. They see no
+ * states between two lists.
  */
 
 import type { ApiObject } from "../kube/client/objects.ts"
@@ -23,7 +24,7 @@ export const objectKey = (namespace: string | undefined, name: string): string =
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`
 
 interface CacheOptions {
-  /** Told what a handler threw. Default: it is thrown where nobody catches it, which ends the process. */
+  /** Gets what a handler threw. Default: it is thrown again as an uncaught exception, which ends the process. */
   readonly onHandlerError?: (error: unknown) => void
 }
 
@@ -36,10 +37,10 @@ export class ObjectCache<T extends ApiObject> {
   readonly #objects = new Map<string, T>()
   readonly #indexes = new Map<string, ObjectIndex<T>>()
   readonly #feed: ChangeFeed<T>
-  /** UIDs of objects that own writes removed, until the watch has said so too. */
+  /** UIDs of objects that own writes removed, until the watch reports their deletion too. */
   readonly #gone = new Set<string>()
-  /** Highest version the watch has told of: an absent object below it is gone, not new. */
-  #told: ResourceVersion | undefined
+  /** Highest version that the watch has reported: an absent object below it is gone, not new. */
+  #reportedVersion: ResourceVersion | undefined
   #listed: Map<string, T> | undefined
   #isNewHistory = false
 
@@ -72,19 +73,19 @@ export class ObjectCache<T extends ApiObject> {
     return this.byIndex("namespace", namespace ?? "")
   }
 
-  /** Those whose controlling ownerReference names this UID. */
+  /** The objects whose controlling ownerReference names this UID. */
   controlledBy(uid: string | undefined): ReadonlyArray<T> {
     return uid === undefined ? [] : this.byIndex("controller", uid)
   }
 
-  /** Makes objects be found by what `valuesOf` says of them. An index of the same name is replaced. */
+  /** Indexes objects by the values that `valuesOf` returns. An index of the same name is replaced. */
   addIndex(name: string, valuesOf: (object: T) => Iterable<string>): void {
     const index = new ObjectIndex(valuesOf)
     for (const [key, object] of this.#objects) index.enter(key, object)
     this.#indexes.set(name, index)
   }
 
-  /** Empty also for an index that does not exist. */
+  /** Also empty for an index that does not exist. */
   byIndex(name: string, value: string): ReadonlyArray<T> {
     const found: T[] = []
     for (const key of this.#indexes.get(name)?.keysOf(value) ?? []) {
@@ -94,13 +95,13 @@ export class ObjectCache<T extends ApiObject> {
     return found
   }
 
-  /** The objects there are already are told as additions, before anything else. Returns what ends it. */
+  /** The handler first gets the present objects as additions. Returns a function that removes it. */
   onChange(handler: ChangeHandler<T>): () => void {
     this.#feed.add(handler)
     return () => this.#feed.remove(handler)
   }
 
-  /** Tells the handlers of every object as if it had changed, for those whose work depends on more than the objects. */
+  /** Passes every object to the handlers as if it had changed, for handlers whose work depends on more than the objects. */
   resync(): void {
     for (const object of this.#objects.values()) this.#feed.push({ previous: object, current: object })
     this.flush()
@@ -111,12 +112,12 @@ export class ObjectCache<T extends ApiObject> {
     const { uid } = object.metadata
     if (uid !== undefined && this.#gone.has(uid)) return
     const version = versionOf(object)
-    const isPast = version !== undefined && this.#told !== undefined && version <= this.#told
+    const isPast = version !== undefined && this.#reportedVersion !== undefined && version <= this.#reportedVersion
     if (this.#objects.has(keyOf(object)) || !isPast) this.#put(object)
     this.flush()
   }
 
-  /** The server has removed it on our behalf. */
+  /** A write of ours has removed the object. */
   removed(object: T): void {
     const { uid } = object.metadata
     const known = this.#objects.get(keyOf(object))
@@ -126,10 +127,10 @@ export class ObjectCache<T extends ApiObject> {
     this.flush()
   }
 
-  /** Told to the handlers with the next {@link flush}. */
+  /** Passed to the handlers with the next {@link flush}. */
   watched(object: T, isDeleted: boolean): void {
     const { uid = "" } = object.metadata
-    this.#tell(versionOf(object))
+    this.#noteVersion(versionOf(object))
     if (isDeleted) {
       this.#gone.delete(uid)
       const known = this.#objects.get(keyOf(object))
@@ -145,7 +146,7 @@ export class ObjectCache<T extends ApiObject> {
     this.#listed?.set(keyOf(object), object)
   }
 
-  /** What is not in the list is gone, unless an own write is newer than the list. */
+  /** An object that is not in the list is gone, unless an own write of it is newer than the list. */
   listCompleted(versionText: string): void {
     const listed = this.#listed ?? new Map<string, T>()
     const version = parseResourceVersion(versionText)
@@ -159,29 +160,32 @@ export class ObjectCache<T extends ApiObject> {
     for (const object of listed.values()) if (!this.#gone.has(object.metadata.uid ?? "")) this.#put(object)
     this.#isNewHistory = false
     this.#listed = undefined
-    this.#tell(version)
+    this.#noteVersion(version)
     this.flush()
   }
 
-  /** Versions of before compare with none of those to come. */
+  /** Earlier versions cannot be compared with later ones. */
   newHistory(): void {
     this.#isNewHistory = true
-    this.#told = undefined
+    this.#reportedVersion = undefined
     this.#gone.clear()
   }
 
   progressed(versionText: string): void {
-    this.#tell(parseResourceVersion(versionText))
+    this.#noteVersion(parseResourceVersion(versionText))
   }
 
-  /** Tells the handlers what has changed. */
+  /** Passes what has changed to the handlers. */
   flush(): void {
     this.#feed.flush()
   }
 
-  #tell(version: ResourceVersion | undefined): void {
-    if (version !== undefined && (this.#told === undefined || compareResourceVersions(version, this.#told) > 0)) {
-      this.#told = version
+  #noteVersion(version: ResourceVersion | undefined): void {
+    if (
+      version !== undefined &&
+      (this.#reportedVersion === undefined || compareResourceVersions(version, this.#reportedVersion) > 0)
+    ) {
+      this.#reportedVersion = version
     }
   }
 

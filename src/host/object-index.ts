@@ -1,9 +1,9 @@
-/** One index over the keys of a cache: which objects have a value. Values without objects cost nothing. */
+/** An index over the keys of a cache: the objects that have a value. Values without objects cost nothing. */
 export class ObjectIndex<T> {
   readonly #valuesOf: (object: T) => Iterable<string>
   readonly #keys = new Map<string, Set<string>>()
 
-  /** `valuesOf`: none, one or several for each object; always the same for the same object. */
+  /** `valuesOf` returns none, one or several values for an object, always the same for the same object. */
   constructor(valuesOf: (object: T) => Iterable<string>) {
     this.#valuesOf = valuesOf
   }

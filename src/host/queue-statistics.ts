@@ -1,29 +1,29 @@
-/** What a work queue counts, for metrics: client-go's depth, adds, latency, work duration and retries. */
+/** The counters of a work queue, for metrics: client-go's depth, adds, latency, work duration and retries. */
 
 /** Counters since the queue was made. */
 interface QueueCounters {
-  /** Keys added, those included that were queued already. */
+  /** Keys added, including those that were queued already. */
   adds: number
-  /** Runs that ended, well or not. */
+  /** Runs that ended, successful or not. */
   runs: number
   /** Runs that failed. */
   failures: number
   /** Keys added again after a failure. */
   retries: number
-  /** ms that keys waited between being added and being worked on, in all and at most. */
+  /** ms that keys waited between being added and being processed: sum and maximum. */
   waitedMs: number
   longestWaitMs: number
-  /** ms that runs took, in all and at most. */
+  /** ms that runs took: sum and maximum. */
   workedMs: number
   longestRunMs: number
 }
 
 export interface QueueStatistics extends Readonly<QueueCounters> {
-  /** Keys waiting or in work now. */
+  /** Keys waiting or being processed now. */
   readonly depth: number
-  /** Keys that wait for a time. */
+  /** Delayed keys. */
   readonly delayed: number
-  /** ms for which the oldest run has been in work; 0 without one. */
+  /** ms since the oldest current run began; 0 without one. */
   readonly longestRunningMs: number
 }
 

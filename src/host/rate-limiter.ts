@@ -1,18 +1,18 @@
 /**
- * How long a key waits before it is tried again: client-go's rate limiters of work queues.
+ * How long a key waits before it is retried: client-go's rate limiters for work queues.
  *
- * {@link controllerRateLimiter} is what client-go gives controllers: the longer of a back-off per key and a token bucket for
- * all keys. So one key that always fails costs little, and a server on which everything fails is not asked more than ten times
- * a second, after a burst.
+ * {@link controllerRateLimiter} is client-go's default for controllers: the longer of a back-off per key and a token bucket
+ * for all keys. So one key that always fails costs little, and a server on which everything fails gets at most ten requests a
+ * second, after a burst.
  */
 
 import type { Clock } from "../clock.ts"
 export interface RateLimiter {
   /** A key has failed: ms until its next attempt. */
   delayMs(key: string): number
-  /** A key has succeeded, or is given up: its failures no longer count. */
+  /** A key has succeeded or was dropped: its failures no longer count. */
   forget(key: string): void
-  /** How often the key has failed since it was forgotten. */
+  /** How often the key has failed since it was last forgotten. */
   failures(key: string): number
 }
 
@@ -21,13 +21,16 @@ export interface BackOffOptions {
   readonly baseMs?: number
   /** Longest delay in ms, jitter included. Default 1,000,000, client-go's. */
   readonly maximumMs?: number
-  /** Part of the delay that is added at most, at random. Default 0.1; client-go has none, and keys that failed together come back together. */
+  /**
+   * Largest random addition, as a part of the delay. Default 0.1; client-go has none, so keys that failed together are
+   * retried together.
+   */
   readonly jitter?: number
   /** In [0, 1). */
   readonly random: () => number
 }
 
-/** Exponential back-off, each key by itself. Memory: one number for each key that has failed and was not forgotten. */
+/** Exponential back-off per key. Memory: one number for each key that has failed and was not forgotten. */
 export class KeyBackOff implements RateLimiter {
   readonly #options: Required<BackOffOptions>
   readonly #failures = new Map<string, number>()
@@ -54,7 +57,7 @@ export class KeyBackOff implements RateLimiter {
 
 /**
  * A token bucket for all keys together. Tokens are taken in advance, as by `rate.Reserve` in Go: when none is left, each further
- * key gets the next free moment, so that at no time more than `burst` and then `perSecond` keys come back.
+ * key gets the next free slot, so that never more than `burst` and then `perSecond` keys are retried.
  */
 export class TokenBucket implements RateLimiter {
   readonly #clock: Pick<Clock, "monotonicMs">
@@ -80,7 +83,7 @@ export class TokenBucket implements RateLimiter {
   }
 
   forget(): void {
-    // A token that was taken is gone, whatever became of the key.
+    // A token that was taken stays taken, even when its key is forgotten.
   }
 
   failures(): number {
@@ -88,7 +91,7 @@ export class TokenBucket implements RateLimiter {
   }
 }
 
-/** The longest delay of several. */
+/** The longest delay of several limiters. */
 const longestOf = (...limiters: ReadonlyArray<RateLimiter>): RateLimiter => ({
   delayMs: (key) => Math.max(...limiters.map((limiter) => limiter.delayMs(key))),
   forget: (key) => {

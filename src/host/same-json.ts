@@ -3,7 +3,7 @@
 /** Semantic equality as controllers need it: an absent member, `undefined`, `null`, `{}` and `[]` are one. */
 export const sameJson = (left: unknown, right: unknown): boolean => stableText(left) === stableText(right)
 
-/** JSON with sorted members, without those that say nothing. */
+/** JSON with sorted members, without absent and empty ones. */
 export const stableText = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map((item) => stableText(item)).join(",")}]`
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"

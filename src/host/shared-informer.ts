@@ -1,12 +1,12 @@
 /**
- * One selection of objects kept up to date for everyone in the process who asks: a lossless watch feeding an object cache.
+ * One selection of objects, kept up to date for the whole process: a lossless watch that feeds an object cache.
  *
- * What client-go's reflector and shared informer guarantee holds here:
+ * The guarantees of client-go's reflector and shared informer hold here:
  * - The last state of every object, and every deletion, reach every handler, over reconnects, expired versions (410), restored
- *   backups and servers that fall silent. A deletion that happened meanwhile is delivered with the next list, with the last state
- *   known.
- * - {@link SharedInformer.hasSynced} is true only after the first list is complete and the handlers have been told all of it.
- * - A handler that is added late is told what there is first. One that throws costs no handler an event, itself included.
+ *   backups and servers that fall silent. A deletion during such a break is delivered with the next list, with the last known
+ *   state.
+ * - {@link SharedInformer.hasSynced} is true only after the first list is complete and the handlers have got all of it.
+ * - A handler added late first gets the present objects. A handler that throws costs no handler an event, itself included.
  * - Changes of one object come in the order of its versions; handlers see each batch one after the other.
  */
 
@@ -20,11 +20,11 @@ export interface InformerOptions extends WatchOptions {
   readonly connection: ApiConnection
   readonly clock: Clock
   /**
-   * ms between two times at which the handlers are told of all objects as if they had changed, in case their work depends on
-   * something that nobody watches. Default: never; nothing is lost that it would have to repair.
+   * ms between two resyncs, which pass all objects to the handlers as if they had changed, for work that depends on
+   * something that is not watched. Default: never; no event is lost that a resync would have to repair.
    */
   readonly resyncMs?: number | undefined
-  /** Told what an operator should see: refusals, alarms, handlers that throw. */
+  /** Gets what an operator should see: refusals, alarms, handlers that throw. */
   readonly onTrouble?: ((detail: string) => void) | undefined
 }
 

@@ -1,16 +1,16 @@
 /**
- * A queue of keys with the guarantees of client-go's work queue, and the workers that empty it.
+ * A queue of keys with the guarantees of client-go's work queue, and the workers that process them.
  *
- * - A key is queued at most once, however often it is added: the queue is bounded by the number of keys, and keys are taken in
- *   the order in which they came.
- * - A key is never in work twice at the same time. One that is added while it is in work is worked on once more afterwards, however
- *   often it was added.
- * - So every `add` is followed by a run that began after it, unless the queue is closed before.
- * - A run that fails is repeated after the delay of the rate limiter; one that succeeds forgets the key's failures. Of several
- *   delays of a key the earliest counts, and a run that begins before does not cancel it.
- * - {@link WorkQueue.close} waits for what is in work; {@link WorkQueue.drain} also works off what is queued first.
+ * - A key is queued at most once, however often it is added: the queue is bounded by the number of keys, and keys are
+ *   processed in the order in which they were added.
+ * - A key is never processed twice at the same time. A key added while it is being processed is processed once more afterwards,
+ *   however often it was added.
+ * - So every `add` is followed by a run that started after it, unless the queue is closed first.
+ * - A run that fails is repeated after the delay of the rate limiter; one that succeeds forgets the key's failures. If a key
+ *   has several pending delays, the earliest counts; a run that starts earlier does not cancel it.
+ * - {@link WorkQueue.close} waits for running keys; {@link WorkQueue.drain} first processes the queued ones as well.
  *
- * Keys that are added together are worked on together, a moment later: never in the middle of what added them.
+ * Keys added together are processed together, shortly afterwards and never in the middle of the code that added them.
  */
 
 import type { Clock, Timer } from "../clock.ts"
@@ -21,19 +21,19 @@ export interface WorkQueueOptions {
   readonly clock: Clock
   /** In [0, 1), for the default rate limiter. Default `Math.random`. */
   readonly random?: () => number
-  /** Rejections and exceptions are failures. What returns without a promise is done when it returns. */
+  /** Rejections and exceptions are failures. A run that returns no promise is done when it returns. */
   readonly process: (key: string) => Promise<void> | void
-  /** Keys in work at once. Default 5, the real controllers' number of workers. */
+  /** Keys processed at once. Default 5, the real controllers' number of workers. */
   readonly concurrency?: number
   /** Default: {@link controllerRateLimiter}. */
   readonly rateLimiter?: RateLimiter
-  /** Failures in a row after which a key is given up until it is added again. Default: never; 0: no retries. */
+  /** Consecutive failures after which a key is dropped until it is added again. Default: never dropped; 0: no retries. */
   readonly maximumRetries?: number
-  /** Told of every failure, before the retry. `attempt`: failures in a row, from 1. */
+  /** Called for every failure, before the retry. `attempt`: consecutive failures, from 1. */
   readonly onError?: (key: string, error: unknown, attempt: number) => void
   /**
-   * When keys that have come to an idle queue are worked on. Default `microtask`: as soon as the code that added them is done.
-   * `timer`: as soon as the clock turns, so that a test's clock decides.
+   * When keys added to an idle queue are processed. Default `microtask`: as soon as the code that added them is done. `timer`:
+   * in a timer of 0 ms, so that a test's clock decides.
    */
   readonly start?: "microtask" | "timer"
 }
@@ -41,12 +41,12 @@ export interface WorkQueueOptions {
 export class WorkQueue {
   readonly #options: WorkQueueOptions
   readonly #limiter: RateLimiter
-  /** Keys added since the last start, and those to be worked on now, oldest first, each with the ms at which it was added. */
+  /** Keys added since the last start, and keys to be processed now, oldest first, each with the ms at which it was added. */
   #added = new Map<string, number>()
   readonly #ready = new Map<string, number>()
-  /** In work, with the ms at which the run began. */
+  /** Keys being processed, with the ms at which the run began. */
   readonly #running = new Map<string, number>()
-  /** Added while in work. */
+  /** Keys added while they were being processed. */
   readonly #again = new Set<string>()
   readonly #delayed = new Map<string, { readonly at: number; readonly timer: Timer }>()
   readonly #statistics = noStatistics()
@@ -60,12 +60,12 @@ export class WorkQueue {
     this.#limiter = options.rateLimiter ?? controllerRateLimiter(options.clock, options.random ?? Math.random)
   }
 
-  /** Keys waiting or in work; not those that wait for a time. */
+  /** Keys waiting or being processed, without delayed ones. */
   get depth(): number {
     return this.#added.size + this.#ready.size + this.#running.size
   }
 
-  /** A copy of the counters, and what is so now. */
+  /** A copy of the counters, with the current depths. */
   get statistics(): QueueStatistics {
     const now = this.#options.clock.monotonicMs()
     const longestRunningMs = Math.max(0, ...[...this.#running.values()].map((began) => now - began))
@@ -78,7 +78,7 @@ export class WorkQueue {
     this.#queue(key)
   }
 
-  /** Adds after `delayMs`; of several pending delays of one key only the earliest counts. */
+  /** Adds after `delayMs`; if a key has several pending delays, the earliest counts. */
   addAfter(key: string, delayMs: number): void {
     if (this.#isClosed) return
     if (delayMs <= 0) return this.add(key)
@@ -100,7 +100,7 @@ export class WorkQueue {
     this.addAfter(key, this.#limiter.delayMs(key))
   }
 
-  /** Takes no more keys, drops those that wait, and resolves when those in work are done. */
+  /** Takes no more keys, drops waiting ones, and resolves when running ones are done. */
   async close(): Promise<void> {
     this.#added.clear()
     this.#ready.clear()
@@ -109,8 +109,8 @@ export class WorkQueue {
   }
 
   /**
-   * Takes no more keys, drops those that wait for a time, works off those that are queued or were added while in work, and
-   * resolves when all are done. What fails now is not tried again.
+   * Takes no more keys, drops delayed ones, processes those that are queued or were added during their own run, and
+   * resolves when all are done. A run that fails now is not retried.
    */
   drain(): Promise<void> {
     this.#isClosed = true
@@ -150,7 +150,7 @@ export class WorkQueue {
     this.#work()
   }
 
-  /** Not entered again by processors that are done when they return: the loop goes on by itself then. */
+  /** Not re-entered by processors that are done when they return: the loop then continues by itself. */
   #work(): void {
     if (this.#isWorking) return
     this.#isWorking = true

@@ -10,7 +10,7 @@ import {
   usualMegabytes,
   worstMegabytes,
 } from "../recorder/memory/measured-memory.ts"
-import { watchedKinds } from "../recorder/pod-stream.ts"
+import { watchedKinds } from "../recorder/watchers/pod-stream.ts"
 import type { ManifestSettings } from "./settings.ts"
 
 /** µs of CPU time per change, the whole process. */

@@ -1,16 +1,16 @@
 /**
- * The credentials of all watchers: one refresh at a time, however many meet a 401 at once.
+ * The credentials of all watchers: one refresh at a time, even if many watchers get a 401 at once.
  *
- * Whoever hands them on must leave out watchers that have them already: fresh credentials make a watcher try again at once, and
- * a server that refuses them would be asked as fast as it answers.
+ * Callers must not pass the credentials to watchers that already have them: fresh credentials make a watcher retry at once, so a server
+ * that rejects them would be asked in a tight loop.
  */
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 import { messageOf } from "../message-of.ts"
 
 interface CredentialListener {
-  /** What is to be used now; the same object as before while nothing has changed. */
+  /** Called with the credentials to use from now on; the same object as before if nothing has changed. */
   had(endpoint: ApiEndpoint): void
-  /** Fresh ones could not be had, and why; `undefined` when they can. */
+  /** Called with the reason when fresh credentials cannot be obtained, and with `undefined` when they can be again. */
   trouble(reason: string | undefined): void
 }
 
@@ -26,20 +26,20 @@ export class CredentialRefresh {
   }
 
   /**
-   * For a watcher that starts: fresh if they can be had, else the last ones. A plugin that fails for a minute must not look
-   * like a watcher that crashes. Rejects if there never were any.
+   * For a watcher that starts: fresh credentials if they can be obtained, else the last ones. A plugin that fails for a minute must not
+   * look like a watcher that crashes. Rejects if there have never been any.
    */
   async current(): Promise<ApiEndpoint> {
     await this.renew()
     return this.#endpoint ?? (await this.#source.endpoint())
   }
 
-  /** The server refused the present ones. */
+  /** Call when the server has rejected the present credentials. */
   refresh(): void {
     void this.#fetch(() => this.#source.onUnauthorized())
   }
 
-  /** They are about to expire, or their files are to be read again. Answers whether that went well; never rejects. */
+  /** Call when the credentials are about to expire or their files are to be read again. Returns whether that succeeded; never rejects. */
   renew(): Promise<boolean> {
     return this.#fetch(() => Promise.resolve())
   }

@@ -1,7 +1,8 @@
 /**
- * What each recorded kind is doing, as its watcher reports it, and whether the store can write: the source of readiness, of
- * the incompleteness header of exports, of exit codes, and of the status line.
+ * The state of each recorded kind, as its watcher reports it, and whether the store can write: the source of readiness, of the
+ * incompleteness header of exports, of exit codes, and of the status line.
  */
+import type { NamespaceState } from "../actors/watcher/progress/namespace-states.ts"
 import type { KindState } from "../kube/watch/protocol/protocol.ts"
 
 export interface KindStatus {
@@ -9,26 +10,31 @@ export interface KindStatus {
   readonly state: KindState
   /** One sentence for people. */
   readonly detail: string
+  /**
+   * The state of each namespace where the kind is watched namespace by namespace: `state` is then that of the worst. Empty: `state` is
+   * that of everything recorded of the kind.
+   */
+  readonly namespaces: ReadonlyArray<NamespaceState>
   /** µs since the Unix epoch at which the state was entered. */
   readonly since: number
-  /** The server refuses us: the kind is `forbidden`, or it is `failing` because the credentials are not accepted (401). */
+  /** The server denies access: the kind is `forbidden`, or it is `failing` because the credentials are not accepted (401). */
   readonly isRefused: boolean
 }
 
 export class KindStatuses {
   readonly #kinds = new Map<string, KindStatus>()
-  /** Kinds that have just met a 401; the state that follows from it comes right after. */
+  /** Kinds that have just received a 401; the resulting state is reported right afterwards. */
   readonly #unauthorized = new Set<string>()
   #storeTrouble: string | undefined
 
-  /** Every kind starts as `listing`: ready means that each first list is recorded or cannot be made. */
+  /** Every kind starts as `listing`. Ready means that each first list is recorded or cannot be made. */
   constructor(gvks: Iterable<string>, nowMicros: number) {
     for (const gvk of gvks) this.#kinds.set(gvk, starting(gvk, "starting", nowMicros))
   }
 
   /**
-   * These kinds and no others are recorded from here on, told of in this order. Those that are new start as `listing`, like those of
-   * `restarted`, whose settings have changed and whose watchers start again; the others stay in their states.
+   * Sets the recorded kinds, reported in this order. New kinds, and those in `restarted`, whose settings have changed and whose watchers
+   * start again, start as `listing`; the others keep their states.
    */
   follow(gvks: ReadonlyArray<string>, restarted: ReadonlySet<string>, nowMicros: number): void {
     const before = new Map(this.#kinds)
@@ -41,18 +47,24 @@ export class KindStatuses {
     for (const gvk of [...this.#unauthorized]) if (!this.#kinds.has(gvk)) this.#unauthorized.delete(gvk)
   }
 
-  /** Answers whether the state, not only its detail, has changed. */
-  set(gvk: string, state: KindState, detail: string, atMicros: number): boolean {
+  /** Returns whether the state, not only its detail, has changed. */
+  set(
+    gvk: string,
+    state: KindState,
+    detail: string,
+    atMicros: number,
+    namespaces: ReadonlyArray<NamespaceState> = [],
+  ): boolean {
     const before = this.#kinds.get(gvk)
     if (before === undefined) throw new Error(`${gvk} is not recorded by this recorder`)
     const changed = before.state !== state
     const isRefused = state === "forbidden" || (state === "failing" && this.#unauthorized.has(gvk))
     this.#unauthorized.delete(gvk)
-    this.#kinds.set(gvk, { gvk, state, detail, since: changed ? atMicros : before.since, isRefused })
+    this.#kinds.set(gvk, { gvk, state, detail, namespaces, since: changed ? atMicros : before.since, isRefused })
     return changed
   }
 
-  /** The server did not accept the credentials; the state that this leads to follows. */
+  /** The server rejected the credentials; the resulting state follows. */
   setUnauthorized(gvk: string): void {
     this.#unauthorized.add(gvk)
   }
@@ -70,7 +82,10 @@ export class KindStatuses {
     return [...this.#kinds.values()]
   }
 
-  /** Ready: no kind is listing (docs/reference/architecture.md#actors). Kinds that cannot be recorded now do not hold it up; they are named. */
+  /**
+   * Ready: no kind is listing (docs/reference/architecture.md#actors). Kinds that cannot be recorded now do not delay readiness; they are
+   * named.
+   */
   get isReady(): boolean {
     return this.all().every((kind) => kind.state !== "listing")
   }
@@ -82,19 +97,23 @@ export class KindStatuses {
 
   /** The body of `/readyz?verbose`, in the manner of the API server's. */
   verboseReadiness(): string {
-    const lines = this.all().map(
-      ({ gvk, state, detail }) =>
-        `[${state === "watching" ? "+" : state === "listing" ? "-" : "!"}]${gvk} ${state}: ${detail}`,
-    )
+    const lines = this.all().flatMap(({ gvk, namespaces, ...kind }) => [
+      readinessLine(gvk, kind),
+      ...namespaces.map((each) => readinessLine(`${gvk} in namespace ${each.namespace}`, each)),
+    ])
     if (this.#storeTrouble !== undefined) lines.push(`[!]store cannot write: ${this.#storeTrouble}`)
     return `${lines.join("\n")}\nreadyz check ${this.isReady ? "passed" : "failed"}\n`
   }
 }
 
+const readinessLine = (name: string, { state, detail }: Pick<KindStatus, "state" | "detail">): string =>
+  `[${state === "watching" ? "+" : state === "listing" ? "-" : "!"}]${name} ${state}: ${detail}`
+
 const starting = (gvk: string, detail: string, since: number): KindStatus => ({
   gvk,
   state: "listing",
   detail,
+  namespaces: [],
   since,
   isRefused: false,
 })

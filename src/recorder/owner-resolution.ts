@@ -1,9 +1,9 @@
 /**
- * The owner-resolver within a recording: linked with the store, spawned with the first owner that nobody records, given
- * credentials, and asked before an export.
+ * The owner-resolver within a recording: linked with the store, spawned when the first owner is named that is not recorded, given
+ * credentials, and queried before an export.
  *
- * Most recordings hold the kinds that own their objects, and never need it: its thread costs 15 MB. It harms nobody by failing:
- * one that keeps crashing is started again for ever, and exports then say which owners are unknown.
+ * Most recordings contain the kinds that own their objects and never need it: its thread costs 15 MB. Its failures affect nothing else: if
+ * it keeps crashing, it is restarted for ever, and exports then name the owners that are unknown.
  */
 import * as Effect from "effect/Effect"
 import { ownerAnswersMailbox, ownerQuestionsMailbox, ownerResolverName } from "../actors/names.ts"
@@ -25,19 +25,19 @@ type Store = Pick<Supervisor<never, typeof storeDefinition.control, never>, "nam
 
 interface OwnerResolutionOptions extends Pick<Spec, "start" | "onStateChange" | "onReport"> {
   readonly restart: RestartPolicy
-  /** How to talk to the API server at the moment. */
+  /** The current address and credentials of the API server. */
   readonly endpoint: () => Promise<OwnerResolverConfig["endpoint"]>
   readonly directory: string
   readonly userAgent: string
-  /** Kinds all of whose objects are recorded: never asked for. */
+  /** Kinds whose objects are all recorded: their owners are never looked up. */
   readonly recordedKinds: ReadonlyArray<string>
-  /** The store numbers its lives, because it stores what they learn. */
+  /** The store numbers the resolver's lives, because it stores the owners that they look up. */
   readonly nextIncarnation: (name: string) => Promise<number>
 }
 
-/** ms beyond its deadline after which the resolver counts as not answering. */
+/** ms beyond its deadline after which the resolver counts as not responding. */
 const graceMs = 1000
-/** ms for the store to say whether anybody was named. */
+/** ms for the store to report whether any owner was named. */
 const storeMs = 5000
 
 export class OwnerResolution {
@@ -52,17 +52,17 @@ export class OwnerResolution {
     this.#store = store
     this.#options = options
     this.#recordedKinds = options.recordedKinds
-    // Questions are answers back to what feeds it: when all stops, nobody waits for the ones that are left.
+    // Questions flow against the direction of the data: when everything stops, no one waits for those that are left.
     system.link(ownerQuestionsMailbox, store, { name: ownerResolverName }, "upstream")
     system.link(ownerAnswersMailbox, { name: ownerResolverName }, store)
   }
 
-  /** `undefined` until an owner was named that is not recorded. */
+  /** `undefined` until an owner is named that is not recorded. */
   get resolver(): Resolver | undefined {
     return this.#resolver
   }
 
-  /** An owner was named that is not recorded. */
+  /** Call when an owner was named that is not recorded. */
   needed(): Resolver {
     const { endpoint, directory, userAgent, recordedKinds: _, nextIncarnation, restart, ...spec } = this.#options
     this.#resolver ??= this.#system.spawn({
@@ -82,13 +82,15 @@ export class OwnerResolution {
     return this.#resolver
   }
 
-  /** Other kinds are recorded whole from here on. A life that cannot be told now is one that ends; the next one knows. */
+  /**
+   * Sets the kinds that are recorded whole. A resolver that does not receive the call is ending; its next life starts with the new kinds.
+   */
   recordKinds(recordedKinds: ReadonlyArray<string>): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.#recordedKinds = recordedKinds
       const resolver = this.#resolver
       if (resolver === undefined) return Effect.void
-      // One that starts has perhaps read its configuration already. By then they may have changed once more.
+      // A resolver that is starting may have read its configuration already. By the time it runs, the kinds may have changed again.
       return Effect.andThen(
         resolver.running(),
         Effect.suspend(() => resolver.call("recordedKinds", this.#recordedKinds)),
@@ -96,7 +98,7 @@ export class OwnerResolution {
     })
   }
 
-  /** Waits until every owner in the recording is known, or for `deadlineMs`; answers what is still unknown. Never fails. */
+  /** Waits until every owner in the recording is known, or for `deadlineMs`; returns the owners that are still unknown. Never fails. */
   settle(deadlineMs: number): Effect.Effect<Settled> {
     return Effect.gen({ self: this }, function* () {
       const isNeeded = this.#resolver !== undefined || (yield* this.#store.call("asksForOwners", undefined, storeMs))
@@ -105,14 +107,14 @@ export class OwnerResolution {
         return { unknown: 1, first: [{ gvk: ownerResolverName, namespace: "", name: "the recorder is stopping" }] }
       }
       const resolver = this.needed()
-      // The first question has only just made it start.
+      // It may just have been spawned above.
       yield* resolver
         .running()
         .pipe(Effect.timeoutOrElse({ duration: deadlineMs + graceMs, orElse: () => Effect.void }))
       return yield* resolver.call("settle", { deadlineMs }, deadlineMs + graceMs)
     }).pipe(
       Effect.catch((error: CallError) =>
-        // Nobody knows how many: one stands for all, with the reason where a name would be.
+        // The number is unknown: a single entry stands for all, with the reason as its name.
         Effect.succeed({ unknown: 1, first: [{ gvk: ownerResolverName, namespace: "", name: error.message }] }),
       ),
     )

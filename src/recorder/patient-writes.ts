@@ -1,9 +1,9 @@
 /**
- * What the recorder itself has the store write down, such as the end of a kind's recording: each is tried until the store has it or
- * is stopped. A store that starts again, or whose disk is full, must not make such a fact vanish without a trace; what could not
- * be written by the end is named.
+ * Facts that the recorder itself writes to the store, such as the end of a kind's recording: each is retried until the store has it or is
+ * stopped. A store that is restarting, or whose disk is full, must not lose such a fact silently; what could not be written by the end is
+ * reported.
  *
- * Each write must be one that may be repeated: whether the last try had its effect is not always known.
+ * Each write must be repeatable, because it is not always known whether the last attempt succeeded.
  */
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
@@ -11,16 +11,16 @@ import * as Schedule from "effect/Schedule"
 import type { ActorGone } from "../runtime/errors.ts"
 import type { ActorState } from "../runtime/supervisor.ts"
 
-/** ms between tries to reach a store that starts, or that cannot write. */
+/** ms between attempts while the store is starting or cannot write. */
 const retryMs = 500
 
-/** The store, as far as it is waited for. */
+/** The part of the store that a write waits for. */
 export interface AwaitedStore {
   readonly state: ActorState
   running(): Effect.Effect<void, ActorGone>
 }
 
-/** Tries what is asked of the store until it succeeds; fails, with the last reason, once the store is stopped or given up. */
+/** Repeats a call to the store until it succeeds; fails with the last reason once the store is stopped or keeps crashing. */
 export const patiently = <A, E>(store: AwaitedStore, asked: Effect.Effect<A, E>): Effect.Effect<A, E | ActorGone> =>
   store.running().pipe(
     Effect.andThen(asked),
@@ -36,12 +36,12 @@ export class PatientWrites {
   readonly #run: RunWrite
   readonly #pending = new Map<string, Fiber.Fiber<unknown, unknown>>()
 
-  /** `run` starts a write in the scope that all of them live in. */
+  /** `run` starts a write in the scope of all writes. */
   constructor(run: RunWrite) {
     this.#run = run
   }
 
-  /** Begins to write; `what` says it in words, and takes the place of a write of those words that is still being tried. */
+  /** Starts a write; `what` describes it, and replaces a pending write with the same description. */
   put(what: string, write: Effect.Effect<unknown, unknown>): void {
     this.#pending.get(what)?.interruptUnsafe()
     const fiber = this.#run(write)
@@ -51,7 +51,7 @@ export class PatientWrites {
     })
   }
 
-  /** The store is stopped: gives up, and answers what was never written. */
+  /** Call when the store is stopped: stops retrying and returns the writes that never succeeded. */
   close(): ReadonlyArray<string> {
     const unwritten = [...this.#pending.keys()]
     for (const fiber of this.#pending.values()) fiber.interruptUnsafe()

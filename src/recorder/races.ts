@@ -1,4 +1,4 @@
-/** What an Effect is raced with: a signal that is aborted, and time on the recorder's clock. */
+/** Events to race an Effect against: an aborted signal, and time on the recorder's clock. */
 import * as Effect from "effect/Effect"
 import type { Clock } from "../clock.ts"
 
@@ -11,7 +11,7 @@ export const aborted = (signal: AbortSignal): Effect.Effect<void> =>
     return Effect.sync(() => signal.removeEventListener("abort", done))
   })
 
-/** Completes after so many ms of the clock. */
+/** Completes after so many ms on the clock. */
 export const elapsed = (clock: Clock, milliseconds: number): Effect.Effect<void> =>
   Effect.callback((resume) => {
     const timer = clock.after(milliseconds, () => resume(Effect.void))

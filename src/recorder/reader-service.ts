@@ -1,6 +1,6 @@
 /**
- * The reader as the rest of the process asks it: spawned with the first question, stopped when nobody has asked for {@link idleMs}, and
- * asked again, once, when it ends with a question: a question changes nothing. What it says is an answer or a refusal for the client.
+ * The reader for the rest of the process: spawned with the first query, stopped after {@link idleMs} without one. If it ends during a
+ * query, the query is repeated once, which is safe because queries change nothing. Returns the result, or a refusal for the client.
  */
 import * as Effect from "effect/Effect"
 import * as FiberHandle from "effect/FiberHandle"
@@ -16,31 +16,31 @@ import { elapsed } from "./races.ts"
 type Reader = Supervisor<ReaderConfig, ReaderControl, never>
 type Question = keyof ReaderControl & string
 
-/** ms without a question after which its thread, some 10 MB, is given back. A dashboard that asks each minute keeps it. */
+/** ms without a query after which its thread, some 10 MB, is released. A dashboard that refreshes each minute keeps it. */
 export const idleMs = 90_000
 
-/** ms that a question waits for a reader that is starting. */
+/** ms that a query waits for a reader that is starting. */
 const startMs = 5000
 
-/** ms for an answer. Counts wait for one another. */
+/** ms for a result. Counts wait for one another. */
 const deadlineMs: Readonly<Record<Question, number>> = { coverage: 30_000, recordedSince: 30_000, count: 120_000 }
 
 export interface ReaderService {
-  /** Fails with what its client is to be told. Interrupted, the question is given up in the reader as well. */
+  /** Fails with the refusal for the client. Interrupting it aborts the query in the reader as well. */
   ask<Q extends Question>(
     question: Q,
     payload: ReaderControl[Q]["payload"]["Type"],
   ): Effect.Effect<ReaderControl[Q]["success"]["Type"], ExportRefusal>
-  /** The present one, if there is one. */
+  /** The current one, if any. */
   readonly reader: Reader | undefined
 }
 
-/** Questions are answered until the surrounding scope closes. */
+/** Accepts queries until the surrounding scope closes. */
 export const makeReaderService = (system: ActorSystem, spawn: () => Reader, clock: Clock) =>
   Effect.gen(function* () {
     const idle = yield* FiberHandle.make()
     let reader: Reader | undefined
-    /** Its name is free again when this settles. */
+    /** Settles when the name of the stopped reader is free again. */
     let stopping: Promise<unknown> = Promise.resolve()
     let asking = 0
 

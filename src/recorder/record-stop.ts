@@ -1,22 +1,22 @@
-/** A kind that is given up leaves a gap that stays open: from its last complete version to nobody knows where. */
+/** Records that a kind is no longer recorded, as an open gap from its last complete version on. */
 import * as Effect from "effect/Effect"
 import { patiently } from "./patient-writes.ts"
-import type { WatchedStore } from "./spawn-watchers.ts"
+import type { WatchedStore } from "./watchers/spawn-watchers.ts"
 
 interface KindStop {
   readonly gvk: string
   /** Why, for people. */
   readonly detail: string
-  /** µs since the Unix epoch: when it was given up, however long the store takes to hear of it. */
+  /** µs since the Unix epoch at which the recording of the kind stopped, even if the store learns of it later. */
   readonly atMicros: number
 }
 
-/** Tried until the store has it; the same gap each time, so that it is there once. Fails when the store is stopped first. */
+/** Retried until the store has it; each attempt writes the same gap, so it is recorded once. Fails if the store is stopped first. */
 export const recordStop = (store: WatchedStore, { gvk, detail, atMicros }: KindStop) =>
   Effect.gen(function* () {
     const { resumeVersion, completeTime } = yield* patiently(store, store.call("kindState", gvk))
     const gap = {
-      // Empty also where each namespace has a version of its own; the time says from when.
+      // Also empty if each namespace has its own version; then the time marks the start of the gap.
       fromVersion: resumeVersion,
       toVersion: "",
       fromTime: completeTime,

@@ -1,12 +1,12 @@
 /**
- * The actors of a recorder, put together: one store, one exporter, a watcher per kind, perhaps one for the lives of pods, an owner-resolver when
- * one is needed, and what goes between them.
+ * The actors of a recorder and their connections: one store, one exporter, a watcher per kind, possibly one for pod lifecycles, and an
+ * owner-resolver and a reader on demand.
  *
- * What is recorded can be changed while it is recorded (`reconfigure`): only what the change concerns is touched.
+ * The kinds can be changed while recording (`reconfigure`): only the watchers that a change concerns are touched.
  *
- * One scope holds all of it. Closing the scope stops the watchers first, then drains and closes the store. Only the failure of the
- * store ends the recording (`ended`); a kind whose watcher keeps crashing is stopped with a gap, and the others go on. An
- * exporter, or a reader, that keeps crashing is started again for ever: that harms only those who ask it.
+ * One scope owns everything. Closing it stops the watchers first, then drains and closes the store. Only a failure of the store ends the
+ * recording (`ended`); a kind whose watcher keeps crashing is stopped with a gap, and the others continue. An exporter or a reader that
+ * keeps crashing is restarted for ever, because only its own clients are affected.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -34,12 +34,12 @@ import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
 import { makeReaderService } from "./reader-service.ts"
 import { recordStop } from "./record-stop.ts"
-import { type Reconfiguration, Watchers, watchPlan } from "./spawn-watchers.ts"
+import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
 import { type WorkerRole, workerEntry } from "./worker-entries.ts"
 
 export type { EndpointSource } from "../kube/endpoint.ts"
 export type { RecorderNotice } from "./notices/recorder-notice.ts"
-export type { Reconfiguration, RemovedKind } from "./spawn-watchers.ts"
+export type { Reconfiguration, RemovedKind } from "./watchers/spawn-watchers.ts"
 
 export interface RecorderActorsOptions {
   readonly kinds: ReadonlyArray<TrackedKind>
@@ -54,32 +54,32 @@ export interface RecorderActorsOptions {
   /** How often actors may crash. Default: 5 times in 10 min. */
   readonly restart?: RestartPolicy
   readonly clock?: Clock
-  /** What all threads may take together. Default: what the container, or the machine, allows. */
+  /** Memory of all threads together. Default: the limit of the container, or of the machine. */
   readonly memory?: MemoryBound
-  /** Where a role's worker code is. Default: the bundles of this package. */
+  /** File of a role's worker code. Default: the bundles of this package. */
   readonly entry?: (role: WorkerRole) => URL
 }
 
-/** The files of the recording were removed or moved away while it was being written. */
+/** The files of the recording were removed or moved while it was being written. */
 export class RecordingGone extends Schema.TaggedError<RecordingGone>()("RecordingGone", {
   message: Schema.String,
 }) {}
 
-/** The store could not be opened or kept: nothing can be recorded. */
+/** The store could not be opened or keeps failing: nothing can be recorded. */
 export type RecorderEnd = ActorGaveUp | RecordingGone
 
 /** How a recording was closed. */
 export interface RecorderClose {
-  /** Events committed in the store's last life; `undefined` if it did not close in order. */
+  /** Events committed in the store's last life; `undefined` if it was not closed in order. */
   readonly events: number | undefined
-  /** Kinds of which the last events received could not be written. The server may still have them. */
+  /** Kinds whose last received events could not be written. The server may still have them. */
   readonly unwritten: ReadonlyArray<string>
 }
 
-/** The actors at work. */
+/** The running actors. */
 export type RecorderActors = Effect.Success<ReturnType<typeof startRecorderActors>>
 
-/** Starts everything; answers once the store is open. Watchers go on starting; ask `statuses`. */
+/** Starts all actors; returns once the store is open. Watchers continue starting; see `statuses`. */
 export const startRecorderActors = (options: RecorderActorsOptions) =>
   Effect.gen(function* () {
     const clock = options.clock ?? systemClock
@@ -90,7 +90,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     let plan = watchPlan(kinds)
     let closed: RecorderClose | undefined
     let closedEvents: number | undefined
-    // Before the system, so that it outlives it: what a stopping actor still waits for is settled by the store, not cut off.
+    // Acquired before the actor system, so that it outlives it: writes that a stopping actor still waits for are settled by the store and
+    // not cut off.
     const fibers = yield* FiberSet.make<unknown, unknown>()
     const run = yield* FiberSet.runtime(fibers)()
     const runPromise = yield* FiberSet.runtimePromise(fibers)()
@@ -115,7 +116,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     const memory = options.memory ?? memoryBound()
     const worker = (role: WorkerRole) => workerThread(entry(role), () => memoryLimitsOf(memory, plan.kinds.size)[role])
 
-    // The store may tell of owners before there is anything to ask them with.
+    // The store may report owners before the resolver exists.
     let areOwnersNamed = false
     let owners: OwnerResolution | undefined
     const store = system.spawn({
@@ -132,7 +133,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       restart,
       onStateChange: (state, reason) => {
         onStateChange(storeName)(state, reason)
-        // It could open the recording. What its former life could not write is its own to find out.
+        // The store could open the recording. What its previous life could not write, it will find out itself.
         if (state === "running" && statuses.storeTrouble !== undefined) storeTrouble(undefined)
       },
       onReport: (report) => {
@@ -184,10 +185,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       })
     const reader = yield* makeReaderService(system, spawnReader, clock)
 
-    /** A store that is starting or whose disk is full is waited for: that must not look like a watcher that crashes. */
+    /** Waits for a store that is starting or whose disk is full: that must not look like a watcher that crashes. */
     const nextIncarnation = (name: string) => patiently(store, store.call("nextIncarnation", name))
 
-    /** What each of those that talk to the API server uses: one that was starting when fresh credentials came gets them when it next meets a 401. */
+    /** The endpoint that each actor uses. An actor that was starting when the credentials changed gets them after its next 401. */
     const handed = new Map<string, ApiEndpoint>()
     const credentials = new CredentialRefresh(options.endpoints, {
       had: (endpoint) => {
@@ -247,7 +248,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     })
     owners = resolution
     if (areOwnersNamed) resolution.needed()
-    /** It counts as a crash of the sender: one whose lives all send such frames is given up, and nothing else is. */
+    /** A rejected message counts as a crash of its sender, so that one that always sends such messages is stopped and nothing else is. */
     const refused = ({ sender, incarnation, message }: Extract<StoreReport, { type: "refused" }>): void => {
       const actor = [resolution.resolver, ...watchers.all.map(({ watcher }) => watcher)].find(
         (each) => each?.name === sender,
@@ -269,24 +270,24 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     return {
       statuses,
       /**
-       * What is recorded now, as configured. An export is to go by this: it changes at one moment with `statuses`, so that a kind
-       * that was only just added is never exported without its state.
+       * The kinds recorded now. Exports must use this list: it changes together with `statuses`, so that a kind that was just added is
+       * never exported without its state.
        */
       get kinds(): ReadonlyArray<TrackedKind> {
         return kinds
       },
-      /** Those there are now, in the order of the configuration. */
+      /** The current watchers, in the order of the configuration. */
       get watchers() {
         return watchers.all
       },
-      /** The kind whose watcher follows the lives of pods; `undefined` if no kind asks for it. */
+      /** The kind whose watcher follows pod lifecycles; `undefined` if no kind tracks them. */
       get podStream() {
         return plan.podStream
       },
       /**
-       * Records these kinds from here on: starts watchers of those that are new, ends those of the ones that are not named any more,
-       * and starts those again whose settings changed in what is asked for or counts. All others keep their streams. Answers when
-       * that is done, which does not wait for first lists (`statuses`); waits for a change that is under way. Never rejects.
+       * Records these kinds from now on: starts watchers for new kinds, ends those of removed kinds, and restarts those whose settings
+       * changed what is requested or what counts as an event. All others keep their streams. Resolves when that is done, without waiting
+       * for first lists (`statuses`); waits for a running change first. Never rejects.
        */
       reconfigure: (wanted: ReadonlyArray<TrackedKind>): Promise<Reconfiguration> => {
         const change = lastChange.then(
@@ -300,24 +301,24 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       owners: resolution,
       system,
       exports,
-      /** Answers questions about the recording. */
+      /** Runs queries about the recording. */
       reader,
-      /** Fails when the recording cannot go on. */
+      /** Fails when the recording cannot continue. */
       ended: Deferred.await(ended),
-      /** How it ended; `undefined` until the scope is closed. */
+      /** How the recording was closed; `undefined` until the scope is closed. */
       closed: (): RecorderClose | undefined => closed,
-      /** Remembers which cluster is recorded, as soon as the store can, unless a watcher has said so: it asked later. */
+      /** Stores which cluster is recorded as soon as possible, unless a watcher has reported it: its answer is more recent. */
       suggestClusterUid: (uid: string): void => {
         if (!clusterHeard) keepClusterUid(uid)
       },
-      /** Hands every watcher the credentials as they are now, if they are new. Answers whether they could be had. */
+      /** Passes the current credentials to every watcher, if they are new. Returns whether they could be obtained. */
       renewCredentials: () => credentials.renew(),
-      /** Commits what was received; answers the sequence number that an export may count on. */
+      /** Commits what was received; returns the sequence number up to which an export is complete. */
       cut: (): Effect.Effect<number, StoreUnavailable | { readonly message: string }> => store.call("cut", undefined),
     }
   })
 
-/** Lives of actors whose frames do not outlive the process are numbered from 1. */
+/** Numbers from 1 the lives of an actor whose messages do not outlive the process. */
 const counter = (): (() => number) => {
   let last = 0
   return () => ++last

@@ -1,8 +1,7 @@
 /**
- * A recorder as a process: configuration, credentials, data directory, the recording, its HTTP interface, and its end.
+ * A recorder as a process: configuration, credentials, data directory, recording, HTTP interface, and shutdown.
  *
- * It knows neither terminal nor exit codes: whoever calls it gives it a place to talk to and a signal to stop by, and gets told
- * how it ended.
+ * It knows neither terminal nor exit codes: the caller passes it a log and a signal to stop, and gets the result.
  */
 import * as Effect from "effect/Effect"
 import { type AllowedPlace, isAllowed } from "../blob/allow-list.ts"
@@ -19,9 +18,9 @@ import { ActorGaveUp, ActorGone } from "../runtime/errors.ts"
 import type { RestartPolicy } from "../runtime/supervisor.ts"
 import { memoryBound } from "../runtime/thread/container-memory.ts"
 import { type AccessSettings, checkAccess, openAccess } from "./access/open-access.ts"
-import { followConfiguration, Reloads } from "./configuration/follow-configuration.ts"
 import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
+import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
 import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
 import { forecastExport } from "./export/forecast.ts"
 import { defaultExportLimits, type ExportLimits, ExportPlaces } from "./export/limits.ts"
@@ -48,20 +47,20 @@ export interface RecorderSettings {
   /** 0 picks a free port. */
   readonly port: number
   readonly bind: string
-  /** Default: a new temporary directory, which is kept once the recorder has started. */
+  /** Default: a new temporary directory, kept once the recorder has started. */
   readonly dataDir: string | undefined
-  /** Record only these namespaces, with a mere Role. Empty: all. */
+  /** Record only these namespaces, for which a Role is enough. Empty: all. */
   readonly namespaces: ReadonlyArray<string>
   readonly allowSecrets: boolean
   readonly fsync: "interval" | "always"
-  /** Say each recorded event at debug level. */
+  /** Log each recorded event at debug level. */
   readonly reportEvents: boolean
   readonly version: string
-  /** Who may export. Default: whoever reaches the address, which must be a loopback address. */
+  /** Who may export. Default: anyone who can reach the address, which must then be a loopback address. */
   readonly access?: AccessSettings
-  /** Where in object stores the recorder writes traces if somebody asks for it. Default: nowhere. */
+  /** Where in object stores the recorder writes requested traces. Default: nowhere. */
   readonly allowedTargets?: ReadonlyArray<AllowedPlace>
-  /** How long and how large an export may be. Default: an hour, any size. */
+  /** Maximum duration and size of an export. Default: an hour, any size. */
   readonly exportLimits?: ExportLimits
   /** For tests. */
   readonly policy?: WatchPolicy
@@ -71,21 +70,21 @@ export interface RecorderSettings {
 export type { RecorderLog } from "./notices/notice-log.ts"
 export { RecorderError } from "./recorder-error.ts"
 
-/** A recorder at work. */
+/** A running recorder. */
 export interface RunningRecorder {
   readonly actors: RecorderActors
-  /** What it records now. */
+  /** The current configuration. */
   readonly configuration: RecorderConfiguration
-  /** Reads the configuration file now and applies what changed; never rejects, mistakes are told to the log. */
+  /** Reads the configuration file now and applies changes; never rejects, mistakes are logged. */
   readonly reload: () => Promise<void>
   /** The port it listens on. */
   readonly port: number
   readonly dataDirectory: string
-  /** Where the cluster is, for people. */
+  /** Address of the cluster, for people. */
   readonly cluster: string
 }
 
-/** How a recording stands. */
+/** The state of a recording. */
 export interface RecorderSummary {
   readonly events: number
   /** Kinds that are not being watched. */
@@ -110,9 +109,9 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       try: () => loadCredentials({ kubeconfig: settings.kubeconfig, context: settings.context }),
       catch: (cause) => cause as Error,
     })
-    // What the kubeconfig points to (token files, plugins) is a mistake to be told of now, not a reason to try for ever.
+    // Mistakes in files that the kubeconfig refers to (tokens, plugins) are reported now instead of being retried for ever.
     yield* Effect.tryPromise({ try: () => credentials.endpoint(), catch: (cause) => cause as Error })
-    // First of all that leaves traces: a port in use is the commonest mistake, and no reason for a data directory.
+    // The first step that has side effects: a port in use is the commonest mistake, and should not leave a data directory behind.
     const bound = yield* bindHttpApi(settings.bind, settings.port)
     const { path: dataDirectory, keep } =
       settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
@@ -138,14 +137,14 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
     const shortage = describeShortage(memory, actors.watchers.length)
     if (shortage !== undefined) log.warn(shortage)
-    /** Read for each request: it may be exchanged while the recorder runs. */
+    /** Read for each request: it may change while the recorder runs. */
     const inForce = (): RecorderConfiguration => ({ ...configuration, kinds: actors.kinds })
     const exportContext = (): ExportContext => ({
       actors,
       configuration: inForce(),
       nowMicros: systemClock.wallMicros(),
     })
-    // Not waited for: a server that accepts and never answers must not keep the interface shut.
+    // Not awaited: a server that accepts connections and never responds must not delay the HTTP interface.
     yield* Effect.forkScoped(learnCluster(actors, credentials, userAgent))
     yield* refreshCredentials(actors, credentials)
     const access = yield* openAccess(accessSettings, {
@@ -165,7 +164,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
         }),
       ).pipe(Effect.map(([ofActors, ofDisk]) => formatMetrics([...ofActors, ...ofDisk, ...reloads.metrics()]))),
       access,
-      turnedAway: (facts) => log.warn("rejected", { ...facts }),
+      rejected: (facts) => log.warn("rejected", { ...facts }),
       coverage: (window) => askCoverage(actors, window, systemClock.wallMicros()),
       forecast: (request) => forecastExport(exportContext(), request),
       startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),
@@ -209,13 +208,13 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     } satisfies RunningRecorder
   })
 
-/** What a recorder amounts to now. */
+/** Summarises the state of a recorder. */
 export const summarise = (running: RunningRecorder) =>
   running.actors.store
     .call("statistics", undefined)
     .pipe(Effect.map(({ events }): RecorderSummary => ({ events, incomplete: running.actors.statuses.incomplete() })))
 
-/** The recorder writes with its own credentials, so its operator says where to. */
+/** The recorder writes with its own credentials, so its operator decides where it may. */
 const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace>) =>
   isAllowed(address, allowed)
     ? undefined
@@ -226,7 +225,10 @@ const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace
 
 type Credentials = Awaited<ReturnType<typeof loadCredentials>>
 
-/** Remembers which cluster this is, so that another one behind the same address is noticed (docs/facts/watch-protocol.md, rule 12). Not permitted: the versions must do. */
+/**
+ * Remembers which cluster this is, so that another one behind the same address is noticed (docs/facts/watch-protocol.md, rule 12). Without
+ * permission, only resourceVersions reveal it.
+ */
 const learnCluster = (actors: RecorderActors, credentials: Credentials, userAgent: string) =>
   Effect.gen(function* () {
     const known = yield* actors.store.call("clusterUid", undefined)
@@ -234,12 +236,12 @@ const learnCluster = (actors: RecorderActors, credentials: Credentials, userAgen
     const endpoint = yield* Effect.tryPromise(() => credentials.endpoint())
     const client = new HttpClient(endpoint, { userAgent })
     const uid = yield* Effect.promise(() => clusterUid(client)).pipe(Effect.ensuring(Effect.sync(() => client.close())))
-    // A watcher may have learnt it meanwhile, and later than this was asked.
+    // A watcher may have reported it meanwhile, more recently than this request.
     const isStillUnknown = (yield* actors.store.call("clusterUid", undefined)) === ""
     if (uid !== undefined && isStillUnknown) actors.suggestClusterUid(uid)
   }).pipe(Effect.ignore)
 
-/** ms between two tries to renew credentials that could not be renewed. */
+/** ms between two attempts to renew credentials. */
 const failedRefreshMs = 10_000
 
 /** Fetches fresh credentials before they expire, for as long as the scope is open. */
@@ -251,14 +253,14 @@ const refreshCredentials = (actors: RecorderActors, credentials: Credentials) =>
         if (refreshAfter === undefined) return Effect.never
         return Effect.sleep(Math.max(1000, refreshAfter)).pipe(
           Effect.andThen(Effect.promise(() => actors.renewCredentials())),
-          // A plugin that fails is asked again no more often than after a 401.
+          // Limits how often a failing plugin is run, as after a 401.
           Effect.andThen((wentWell) => (wentWell ? Effect.void : Effect.sleep(failedRefreshMs))),
         )
       }),
     ),
   )
 
-/** What ended the store, whichever way it was learnt; the tag before the store's own message is for programs. */
+/** Why the store ended, from either source of the error; the tag before the store's own message is for programs. */
 export const reasonOf = (error: unknown): string => {
   if (error instanceof ActorGaveUp) return withoutTag(error.lastReason)
   if (error instanceof ActorGone) return withoutTag(error.reason)

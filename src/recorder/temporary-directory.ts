@@ -1,11 +1,11 @@
-/** Where a recording goes when nobody says where: a directory that outlives the recorder, once that has told its name. */
+/** The directory of a recording without `--data-dir`: it outlives the recorder once its name has been reported. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { RecorderError } from "./recorder-error.ts"
 
-/** A new directory that is removed with the scope, after all that was opened in it since, unless it was told to be kept. */
+/** A new directory that is removed with the scope, after everything that was opened in it, unless `keep` was called. */
 export const temporaryDirectory = () =>
   Effect.gen(function* () {
     let isKept = false
@@ -17,7 +17,7 @@ export const temporaryDirectory = () =>
             message: `no temporary directory could be created: ${String(cause)}; name a directory with --data-dir`,
           }),
       }),
-      // Nobody was told where it is. If it cannot be removed there is nothing to add to why the start failed.
+      // Its name was never reported. If it cannot be removed, there is nothing to add to the reason of the failed start.
       (made) =>
         isKept ? Effect.void : Effect.ignore(Effect.tryPromise(() => rm(made, { recursive: true, force: true }))),
     )

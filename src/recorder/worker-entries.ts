@@ -1,13 +1,13 @@
 /**
- * Which file each actor's worker runs: the only place that knows.
+ * The file that each actor's worker runs; no other module knows it.
  *
- * Built, the entry points are bundles beside the command's own (`dist/workers/store.js`): a bundled worker with Effect takes
- * 10 MB where separate modules take 22–29. From a checkout without bundles Node runs the sources.
+ * In a build, the entry points are bundles beside the command's own (`dist/workers/store.js`): a bundled worker with Effect takes 10 MB,
+ * one with separate modules 22–29 MB. From a checkout without bundles, Node runs the sources.
  */
 import { existsSync } from "node:fs"
 import type { MemoryLimits } from "../runtime/actor.ts"
 
-/** Roles that run in workers of their own. */
+/** Roles that run in their own workers. */
 export type WorkerRole = "watcher" | "store" | "owner-resolver" | "exporter" | "reader"
 
 export const workerEntry = (role: WorkerRole): URL => {
@@ -19,8 +19,8 @@ export const workerEntry = (role: WorkerRole): URL => {
 }
 
 /**
- * Memory limits per role where memory is plenty, MiB; where it is not, memory-shares.ts says less. Young generations are small on
- * purpose: what an event leaves behind is dead at once, and 1 MiB semi-spaces took a prototype from 330 to 217 MB (docs/reference/actors.md#memory).
+ * Memory limits per role in MiB if memory is plentiful; otherwise memory-shares.ts lowers them. Young generations are deliberately small:
+ * the garbage of an event is dead at once, and 1 MiB semi-spaces reduced a prototype from 330 to 217 MB (docs/reference/actors.md#memory).
  * Old generations are bounds against leaks, far above what the role needs: a watcher's index of 100,000 objects takes 40 MB.
  */
 export const memoryLimits: Readonly<Record<WorkerRole, MemoryLimits>> = {

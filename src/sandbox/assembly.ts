@@ -27,7 +27,7 @@ interface AssemblyOptions {
 interface Assembly {
   readonly backend: StoreBackend
   readonly around: WriteSurroundings
-  /** To be called when the store has got another past. */
+  /** Call it after the store's history has been replaced. */
   readonly rebuild: () => void
 }
 

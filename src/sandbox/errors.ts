@@ -1,11 +1,11 @@
 /**
- * What the control interface refuses besides unknown kinds (apiserver/kinds/kind-errors.ts). All of these are mistakes of the
+ * Errors of the control interface, except those for unknown kinds (apiserver/kinds/kind-errors.ts). They are mistakes of the
  * caller, a test or a benchmark, so they are thrown.
  */
 
 import * as Schema from "effect/Schema"
 
-/** A deletion of something that does not exist. */
+/** A deletion of an object that does not exist. */
 export class UnknownObjectError extends Schema.TaggedError<UnknownObjectError>()("UnknownObjectError", {
   gvk: Schema.String,
   namespace: Schema.String,

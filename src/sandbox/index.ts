@@ -1,13 +1,13 @@
 /**
  * An embedded Kubernetes API server for tests, benchmarks and demonstrations: the protocol that recorders and
- * controllers live on (discovery, get, paged lists, watches with bookmarks and initial events, all writes) over real
- * HTTP, with everything that can go wrong on command.
+ * controllers use (discovery, get, paged lists, watches with bookmarks and initial events, all writes) over real
+ * HTTP, with faults on command.
  *
- * - {@link Sandbox}: an in-memory store that clients write to over HTTP and plain method calls change; a ledger of all it
- *   ever did to compare with; with `lifecycle`, the controllers that an API server's own kinds need.
+ * - {@link Sandbox}: an in-memory store, changed by clients over HTTP and by plain method calls; a ledger of all changes
+ *   to compare with; with `lifecycle`, the controllers that an API server's own kinds need.
  * - {@link LocalCluster}: a sandbox with controllers, a scheduler and virtual nodes.
- * - {@link Faults}: expired versions, refusals, hang-ups, stalls, black holes, cut and broken lines, a server
- *   that is down; the sandbox can also restart with another past.
+ * - {@link Faults}: expired versions, refusals, hang-ups, stalls, black holes, cut and broken lines, a server that is
+ *   down; the sandbox can also restart with a different history.
  *
  * ```ts
  * const sandbox = await Sandbox.start({ historyLimit: 50 })
@@ -18,8 +18,8 @@
  * await sandbox.close()
  * ```
  *
- * Not for production: nobody is refused anything, nothing is persistent, and memory grows with what is kept (history,
- * ledger, unread lines). What it does not do is listed in {@link notImplementedSubresources} and {@link otherLimits}.
+ * Not for production: there is no authorization, nothing is persistent, and memory grows with what is kept (history,
+ * ledger, unread lines). Its limits are listed in {@link notImplementedSubresources} and {@link otherLimits}.
  */
 
 export type { ApiServerOptions, ServerTls } from "../apiserver/api-server-options.ts"

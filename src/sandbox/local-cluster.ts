@@ -1,7 +1,7 @@
 /**
- * A whole little cluster in this process: API server, what a controller manager does for namespaces and dependents, workload
- * controllers, a scheduler and virtual nodes that run pods. Controllers and {@link LocalCluster.client} write without
- * sockets (600 Pods of a Deployment came up with 12 % less CPU): faults of the sandbox concern only their lists and watches.
+ * A small complete cluster in this process: API server, namespace controller and garbage collector, workload controllers, a
+ * scheduler and virtual nodes that run pods. Controllers and {@link LocalCluster.client} write without sockets (600 Pods of
+ * a Deployment came up with 12 % less CPU): faults of the sandbox concern only their lists and watches.
  */
 import { writeFile } from "node:fs/promises"
 import { ApiClient } from "../kube/client/api-client.ts"
@@ -12,15 +12,15 @@ import { WorkloadManager, type WorkloadOptions } from "./workload/workload-manag
 export interface LocalClusterOptions extends Omit<SandboxOptions, "lifecycle"> {
   /** Virtual nodes. Default 3. */
   readonly nodes?: number
-  /** How long things take on them. */
+  /** How long pods take to start and stop on the nodes. */
   readonly delays?: WorkloadOptions["delays"]
-  /** Told what an operator should see: refused requests, failing watches. Default: nobody. */
+  /** Gets what an operator should see: refused requests, failing watches. Default: dropped. */
   readonly onTrouble?: (detail: string) => void
 }
 
 export class LocalCluster implements AsyncDisposable {
   readonly sandbox: Sandbox
-  /** A client for whoever wants to make something happen in it. */
+  /** A client for the program around the cluster. */
   readonly client: ApiClient
   readonly #manager: WorkloadManager
   readonly #transports: ReadonlyArray<LocalTransport>
@@ -33,7 +33,7 @@ export class LocalCluster implements AsyncDisposable {
     this.client = new ApiClient({ server: own, userAgent: "kubereel-sandbox" })
   }
 
-  /** Resolves when the nodes exist and the controllers watch. Rejects when the port cannot be had. */
+  /** Resolves when the nodes exist and the controllers watch. Rejects if the port is taken. */
   static async start(options: LocalClusterOptions = {}): Promise<LocalCluster> {
     const { nodes = 3, delays, onTrouble, ...server } = options
     const sandbox = await Sandbox.start({
@@ -58,7 +58,7 @@ export class LocalCluster implements AsyncDisposable {
     }
   }
 
-  /** Ends controllers first, so that nothing is written to a server that is going. */
+  /** Stops the controllers first, so that nothing is written to a closing server. */
   async close(): Promise<void> {
     this.client.close()
     await this.#manager.close()
@@ -71,16 +71,16 @@ export class LocalCluster implements AsyncDisposable {
   }
 }
 
-/** Name of cluster, user and context in a sandbox's kubeconfig, by which one is known again. */
+/** Name of cluster, user and context in a sandbox's kubeconfig, by which it is recognized. */
 export const sandboxContext = "kubereel-sandbox"
 
-/** The kubeconfig of a sandbox, as JSON, which is YAML too. `token`: the one it asks for. */
+/** The kubeconfig of a sandbox, as JSON, which is also YAML. `token`: the one that the sandbox requires. */
 export const kubeconfigOf = (server: string, token?: string): string =>
   `${JSON.stringify(
     {
       apiVersion: "v1",
       kind: "Config",
-      // There is no TLS to verify; without saying so client-node refuses to talk plain HTTP.
+      // There is no TLS to verify; without this setting client-node refuses plain HTTP.
       clusters: [{ name: sandboxContext, cluster: { server, "insecure-skip-tls-verify": true } }],
       users: [{ name: sandboxContext, user: token === undefined ? {} : { token } }],
       contexts: [{ name: sandboxContext, context: { cluster: sandboxContext, user: sandboxContext } }],
@@ -90,6 +90,6 @@ export const kubeconfigOf = (server: string, token?: string): string =>
     2,
   )}\n`
 
-/** Writes the kubeconfig for its owner's eyes only. */
+/** Writes the kubeconfig, readable by its owner only. */
 export const writeKubeconfig = (path: string, server: string, token?: string): Promise<void> =>
   writeFile(path, kubeconfigOf(server, token), { mode: 0o600 })

@@ -1,6 +1,6 @@
 /**
- * Requests from inside the process: the same answers as over HTTP, without a socket and at once. No credentials, no faults,
- * no entry in the request log; reads of one object and writes only.
+ * Requests from inside the process: the same responses as over HTTP, without a socket and at once. No credentials, no
+ * faults, no entry in the request log; only reads of one object and writes.
  */
 
 import {
@@ -24,7 +24,7 @@ export interface LocalRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** With its query: `/api/v1/namespaces/default/pods?dryRun=All`. */
   readonly path: string
-  /** Text as it is; anything else becomes JSON. Default: no body. */
+  /** Text is sent as it is; anything else becomes JSON. Default: no body. */
   readonly body?: unknown
   /** Default `application/json`, for a PATCH `application/merge-patch+json`. */
   readonly contentType?: string
@@ -39,7 +39,7 @@ export interface LocalAnswer {
   readonly warnings: ReadonlyArray<string>
 }
 
-/** Never throws for what a client may do wrong. */
+/** Never throws for a client's mistakes. */
 export const answerLocally = (backend: StoreBackend, request: LocalRequest): LocalAnswer => {
   const mark = request.path.indexOf("?")
   const path = mark < 0 ? request.path : request.path.slice(0, mark)

@@ -1,9 +1,9 @@
 /**
- * The way to a sandbox for clients in its own process: writes and reads of one object without a socket, as `Sandbox.request`
- * makes them; lists, watches and discovery over HTTP like everybody's.
+ * The transport to a sandbox for clients in its own process: writes and reads of one object without a socket, as by
+ * `Sandbox.request`; lists, watches and discovery over HTTP.
  *
- * Past faults and credentials, and not in the request log, as far as it goes without a socket. Each request is carried out in a
- * turn of the event loop of its own, so that a client that asks again and again leaves others theirs.
+ * Requests without a socket bypass faults and credentials and are not in the request log. Each is executed in its own turn of
+ * the event loop, so that a client that sends one after the other does not starve the rest.
  */
 import { parseRoute } from "../apiserver/http/router.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
@@ -12,7 +12,7 @@ import type { HttpStream, ResponseHandler } from "../kube/http/response-handler.
 import type { HttpRequest, Transport } from "../kube/http/transport.ts"
 import type { LocalAnswer, LocalRequest } from "./local-request.ts"
 
-/** A sandbox, as far as this needs it. */
+/** The part of a sandbox that this needs. */
 interface LocalServer {
   readonly endpoint: ApiEndpoint
   request(request: LocalRequest): LocalAnswer
@@ -57,7 +57,7 @@ const isOfOneObject = ({ path, headers }: HttpRequest): boolean => {
   return route.type === "resource" && route.name !== undefined && headers.Accept === "application/json"
 }
 
-/** One request and its answer, which comes all at once. */
+/** One request and its response, which arrives in one piece. */
 class LocalStream implements HttpStream {
   readonly #handler: ResponseHandler
   #answer: LocalAnswer | undefined
@@ -84,7 +84,7 @@ class LocalStream implements HttpStream {
     queueMicrotask(() => this.#deliver())
   }
 
-  /** A request that has not been carried out yet never is. */
+  /** A request that has not been executed yet never will be. */
   abort(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -98,7 +98,7 @@ class LocalStream implements HttpStream {
     this.bytesReceived = body.length
     this.#answer = undefined
     this.#handler.head(status, noHeaders)
-    // The handler may abort in any of its methods.
+    // The handler may abort the request in any of its methods.
     if (body.length > 0 && !this.#isOver) this.#handler.data(body, 0, body.length)
     if (body.length > 0 && !this.#isOver) this.#handler.readDone?.()
     if (this.#isOver) return

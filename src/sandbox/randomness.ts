@@ -1,4 +1,4 @@
-/** Chance as a capability: what a server draws for the objects it creates. */
+/** Randomness as a capability: the random values of objects that a server creates. */
 
 import { randomInt, randomUUID } from "node:crypto"
 
@@ -9,7 +9,7 @@ export interface Randomness {
   suffix(length: number): string
 }
 
-/** No vowels, no 0, 1 and 3: nobody should find a word in a name. The set of apimachinery's rand package. */
+/** No vowels, no 0, 1 and 3, so that names contain no words. The set of apimachinery's rand package. */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 
 export const systemRandomness: Randomness = {

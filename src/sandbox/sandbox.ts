@@ -1,13 +1,14 @@
 /**
  * The embedded API server: an in-memory store that clients read, watch and write over HTTP, and that tests and benchmarks
- * also change by plain method calls. What a client can see is modelled on Kubernetes 1.34.4 and compared with its answers.
+ * also change by plain method calls. What a client can see is modelled on Kubernetes 1.34.4 and compared with its responses.
  *
- * Two ways in for code of this process. `put` and `delete` set states as they are, unchecked, and never fail for what an
- * object says; `request` is a client's write, with admission, defaults, validation, field ownership and all refusals.
+ * Code of this process has two ways to write. `put` and `delete` set states unchecked and never fail because of an
+ * object's content; `request` is a client's write, with admission, defaults, validation, field ownership and all
+ * refusals.
  *
  * Guaranteed: one revision counter for all kinds; a watch delivers every change after its start in order, each exactly
- * once, as one chunk; all watchers get the same bytes; control calls take effect before they return (what watchers are
- * due has been written to their sockets). Not provided: what writes/not-implemented.ts lists.
+ * once, as one chunk; all watchers get the same bytes; control calls take effect before they return (the events have
+ * been written to the watchers' sockets). Not provided: the list in writes/not-implemented.ts.
  *
  * Under overload: `put` never waits for watchers. Without `slowReaderLimit` their unread lines stay in memory.
  */
@@ -35,42 +36,42 @@ import type { StoreBackend } from "./store/store-backend.ts"
 import { receiveWrite } from "./writes/receive-write.ts"
 
 export interface SandboxOptions extends FaultyServerOptions {
-  /** Answer JSON with a space after every `:` and `,`, watch lines included. Default false. */
+  /** Send JSON with a space after every `:` and `,`, including watch lines. Default false. */
   readonly pretty?: boolean
-  /** Changes kept per kind for watches that resume; beyond that 410. Default 100,000 (50 s at 2,000 events/s). */
+  /** Changes kept per kind for watches that resume; older versions get a 410. Default 100,000 (50 s at 2,000 events/s). */
   readonly historyLimit?: number
-  /** What the ledger keeps. Default `objects`. */
+  /** The content of ledger entries. Default `objects`. */
   readonly ledger?: LedgerMode
   /**
-   * Do what a real cluster's controllers do for the API server itself: default ServiceAccounts, the contents of deleted
-   * namespaces, garbage collection by ownerReferences, the expiry of Events, taints of Nodes that are not ready. Default false: nothing changes but what is
-   * asked for, as in an API server by itself.
+   * Do what a real cluster's controllers do for the API server itself: default ServiceAccounts, the contents of deleted namespaces,
+   * garbage collection by ownerReferences, the expiry of Events, taints of Nodes that are not ready. Default false: only requested
+   * changes happen, as in an API server by itself.
    */
   readonly lifecycle?: boolean
-  /** Where UIDs and generated names come from. Default: the machine's. */
+  /** The source of UIDs and generated names. Default: the machine's. */
   readonly random?: Randomness
-  /** Revision before the first change. Default 1000, so that there is a past to be restored to. */
+  /** Revision before the first change. Default 1000, so that a restore can go back to a lower one. */
   readonly revision?: number | bigint
 }
 
 export interface RestartOptions {
   /**
    * `same` (default): the connections drop, nothing else. `lower`: etcd restored from a backup, half way back. A number:
-   * restored at (or moved on to) that revision. `new`: another cluster, starting at revision 1.
+   * restored at (or advanced to) that revision. `new`: another cluster, starting at revision 1.
    */
   readonly revision?: "same" | "lower" | "new" | number | bigint
   /**
    * After a restore: absent means the state of exactly that revision, which the history must still hold; true keeps
    * all live objects, under versions that are not above the revision; false keeps the Namespaces only. With another
-   * cluster: true creates all objects anew; false, the default, leaves nothing.
+   * cluster: true creates all objects again; false, the default, starts empty.
    */
   readonly keepObjects?: boolean
-  /** Objects that a restore brings back in the state given. */
+  /** Objects that a restore puts back into the given state. */
   readonly revert?: ReadonlyArray<KindedObject>
 }
 
 export interface Restart {
-  /** Drops all connections and, if told so, changes the past. Throws RevisionNotHeldError and then changes nothing. */
+  /** Drops all connections and, if requested, replaces the history. Throws RevisionNotHeldError, in which case nothing changes. */
   restart(options?: RestartOptions): void
 }
 
@@ -149,7 +150,7 @@ export class Sandbox {
     return this.#server.port
   }
 
-  /** What our own client needs to connect. */
+  /** The data that our own client needs to connect. */
   get endpoint(): ApiEndpoint {
     return this.#server.endpoint
   }
@@ -174,7 +175,7 @@ export class Sandbox {
     return streams.filter(({ resource }) => plural === undefined || resource.plural === plural).length
   }
 
-  /** Creates or replaces; always a change with a version of its own. Throws UnknownKindError. */
+  /** Creates or replaces; always a change with its own version. Throws UnknownKindError. */
   put(gvk: GvkName, object: KubernetesObject): StoredObject {
     return this.#store.put(gvk, object)
   }
@@ -190,14 +191,14 @@ export class Sandbox {
   }
 
   /**
-   * Answers a request as over HTTP, admission, defaults, validation and field ownership included, but at once and without
-   * a socket: reads of one object and all writes. Past faults and credentials, and not in the request log.
+   * Handles a request as over HTTP, including admission, defaults, validation and field ownership, but at once and
+   * without a socket: reads of one object and all writes. Bypasses faults, credentials and the request log.
    */
   request(request: LocalRequest): LocalAnswer {
     return answerLocally(this.#backend, request)
   }
 
-  /** Serves one more kind, `custom` unless said otherwise. Throws KindConflictError. */
+  /** Serves one more kind, `custom` by default. Throws KindConflictError. */
   register(resource: Resource): void {
     this.#kinds.add({ custom: true, ...resource })
   }
@@ -215,7 +216,7 @@ export class Sandbox {
     this.#server.sendBookmarks(plural)
   }
 
-  /** The token that requests must carry from now on; `undefined` for none. */
+  /** Sets the token that requests must carry from now on; `undefined` for none. */
   setToken(token: string | undefined): void {
     this.#server.setToken(token)
   }
@@ -246,7 +247,7 @@ export class Sandbox {
   }
 }
 
-/** The namespaces every cluster has that anybody looks for. Those that exist stay as they are. */
+/** Creates the namespaces of every cluster that clients look for. Existing ones stay as they are. */
 const createNamespaces = (store: ObjectStore): void => {
   for (const name of ["default", "kube-system"]) {
     if (store.get(namespaceKind, "", name) !== undefined) continue

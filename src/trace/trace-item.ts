@@ -43,6 +43,14 @@ export const REMOVED_FOR_SIMKUBE: ReadonlyArray<string> = [
   "spec.nodeName of pods",
 ]
 
+/** A kind of which a trace lacks something, or one namespace of a kind. */
+export interface IncompletePart {
+  readonly gvk: string
+  /** Absent: all that the trace has of the kind is concerned. */
+  readonly namespace?: string
+  readonly state: string
+}
+
 /** What a trace says of itself as a whole. */
 export interface TraceHeader {
   /** µs since the Unix epoch: `start` inclusive, `end` exclusive. Absent in formats without it (SimKube's). */
@@ -52,7 +60,7 @@ export interface TraceHeader {
   /** Every requested kind, as GVK; empty in formats without it. */
   readonly kinds: ReadonlyArray<string>
   /** Kinds that were not being watched when the export was made, and their state (`forbidden`, `failing`, …). */
-  readonly incomplete: ReadonlyArray<{ readonly gvk: string; readonly state: string }>
+  readonly incomplete: ReadonlyArray<IncompletePart>
   /** Absent: `none`. */
   readonly sanitised?: Sanitised
 }

@@ -1,9 +1,9 @@
-/** One event as it is written into a frame. The writer fills in one record again and again: no event makes an object of its own. */
+/** One event to be written into a frame. The writer reuses one record: no object is created per event. */
 import { type ActionCode, APPLIED } from "./observation-wire.ts"
 
 const noBytes = new Uint8Array(0)
 
-/** The object is `bytes[start, end)`, empty for vanished. */
+/** The object is `bytes[start, end)`, empty if it vanished. */
 export class FrameEvent {
   action: ActionCode = APPLIED
   objectNumber = 0

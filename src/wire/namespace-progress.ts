@@ -1,7 +1,7 @@
 /**
- * How far one namespace of a kind is recorded: the message `NamespaceProgress`, in frames of observations and in stored states.
+ * The progress of one namespace of a kind: the message `NamespaceProgress`, in frames of observations and in stored states.
  *
- * Only kinds that are watched namespace by namespace have it. Of a kind that is watched as a whole one resource version says the same.
+ * Only kinds that are watched namespace by namespace have it. For a kind that is watched as a whole, one resource version is enough.
  */
 import type protobuf from "protobufjs/minimal.js"
 import type { GapReason } from "../trace/event.ts"
@@ -10,9 +10,9 @@ export interface NamespaceProgress {
   readonly namespace: string
   /** Resource version up to which the recording is complete; the empty string before the first list. */
   readonly completeThrough: string
-  /** µs since the Unix epoch at which it was; 0: whenever the kind was last complete. */
+  /** µs since the Unix epoch at which it was complete; 0: the time at which the kind was last complete. */
   readonly completeTime: number
-  /** Why a list is due before a watch can go on; the empty string: none is. */
+  /** Why a list is due before a watch can resume; the empty string: none is. */
   readonly listReason: NamespaceListReason
 }
 
@@ -30,11 +30,11 @@ const Tag = {
   listReason: (4 << 3) | 2,
 } as const
 
-/** Tags, lengths, and the time: whatever is not a character. */
+/** Tags, lengths, and the time: everything except characters. */
 const FIXED_BYTES = 6 + 3 * 6 + 9
 /** UTF-8 needs at most three bytes for one UTF-16 unit. */
 const UTF8_BYTES_PER_UNIT = 3
-/** A version of the servers there are: etcd's revision has 64 bits. */
+/** A version of existing servers: etcd's revision has 64 bits. */
 const VERSION_UNITS = 20
 const LIST_REASON_UNITS = "cluster-restored".length
 
@@ -42,7 +42,7 @@ const LIST_REASON_UNITS = "cluster-restored".length
 export const namespaceProgressBytes = ({ namespace, completeThrough, listReason }: NamespaceProgress): number =>
   FIXED_BYTES + UTF8_BYTES_PER_UNIT * (namespace.length + completeThrough.length + listReason.length)
 
-/** Bytes that those of these namespaces take at most, unless their versions are opaque and long. */
+/** Maximum bytes of the progress of these namespaces, unless their versions are opaque and long. */
 export const namespaceProgressRoom = (namespaces: Iterable<string>): number => {
   let room = 0
   for (const namespace of namespaces) {
@@ -51,7 +51,7 @@ export const namespaceProgressRoom = (namespaces: Iterable<string>): number => {
   return room
 }
 
-/** Writes one as the field with this tag. */
+/** Writes the message as the field with this tag. */
 export const writeNamespaceProgress = (writer: protobuf.Writer, tag: number, progress: NamespaceProgress): void => {
   writer.uint32(tag).fork()
   writer.uint32(Tag.namespace).string(progress.namespace)
@@ -61,7 +61,7 @@ export const writeNamespaceProgress = (writer: protobuf.Writer, tag: number, pro
   writer.ldelim()
 }
 
-/** Reads one that ends at `end`. Unknown fields are skipped. @throws RangeError, Error: it is none */
+/** Reads a message that ends at `end`. Unknown fields are skipped. @throws RangeError, Error: the bytes are not such a message */
 export const readNamespaceProgress = (reader: protobuf.Reader, end: number): NamespaceProgress => {
   let namespace = ""
   let completeThrough = ""
@@ -82,7 +82,7 @@ export const readNamespaceProgress = (reader: protobuf.Reader, end: number): Nam
   return { namespace, completeThrough, completeTime, listReason }
 }
 
-/** Whether two say the same. */
+/** Whether two are equal. */
 export const isSameProgress = (one: NamespaceProgress, other: NamespaceProgress): boolean =>
   one.namespace === other.namespace &&
   one.completeThrough === other.completeThrough &&

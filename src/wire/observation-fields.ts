@@ -1,8 +1,8 @@
 /**
  * The fields of a frame other than its objects, located but not copied.
  *
- * Columns are answered as spans of the bytes they were found in. Whatever protobufjs refuses, and whatever has a
- * known number with an unknown shape, becomes one {@link MalformedFrameError}.
+ * Columns are returned as spans of the given bytes. Everything that protobufjs rejects, and every known number with an unknown shape,
+ * becomes one {@link MalformedFrameError}.
  */
 
 import * as Schema from "effect/Schema"
@@ -15,7 +15,7 @@ import { GAP_REASONS, type Gap, GapTag, type NewObject, NewObjectTag, Tag } from
 
 /** The bytes are not a frame. The sender has a defect or the bytes were damaged; nothing of the frame is used. */
 export class MalformedFrameError extends Schema.TaggedError<MalformedFrameError>()("MalformedFrameError", {
-  /** What was wrong, with the field's name and the numbers found. */
+  /** The fault, with the field's name and the numbers found. */
   reason: Schema.String,
   /** Bytes of the frame, or of its columns when only those were read. */
   byteLength: Schema.Number,
@@ -25,11 +25,11 @@ export class MalformedFrameError extends Schema.TaggedError<MalformedFrameError>
   }
 }
 
-/** Makes the error; `bytes` is what was being read. */
+/** Makes the error; `bytes` is the size of the input. */
 export const malformed = (bytes: Uint8Array, reason: string): MalformedFrameError =>
   new MalformedFrameError({ reason, byteLength: bytes.length })
 
-/** Where a length-delimited field's content lies. */
+/** Position of a length-delimited field's content. */
 interface Span {
   readonly start: number
   readonly length: number
@@ -244,7 +244,7 @@ export const parseNamespaceProgress = (columns: Uint8Array, start: number, end: 
   return progress as NamespaceProgress
 }
 
-/** Whether a number can be a moment: whole µs since the Unix epoch. */
+/** Whether a number is a valid time: whole µs since the Unix epoch. */
 export const isTime = (time: number): boolean => Number.isSafeInteger(time) && time >= 0
 
 /** Checks that a column has one entry per event. @throws MalformedFrameError */
@@ -258,14 +258,14 @@ const LAST_FIELD = Tag.livesLag >>> 3
 
 const isGapReason = (reason: string): reason is GapReason => (GAP_REASONS as ReadonlyArray<string>).includes(reason)
 
-/** Always over a Buffer: protobufjs then reads strings natively. */
+/** Always on a Buffer: protobufjs then reads strings natively. */
 export const readerOf = (bytes: Uint8Array, start = 0, end = bytes.length): protobuf.Reader => {
   const reader = protobuf.Reader.create(Buffer.from(bytes.buffer, bytes.byteOffset, end))
   reader.pos = start
   return reader
 }
 
-/** The content of the length-delimited field that the reader stands at; the reader moves behind it. */
+/** The content of the length-delimited field at the reader's position; the reader moves past it. */
 export const span = (reader: protobuf.Reader): Span => {
   const length = reader.uint32()
   const start = reader.pos

@@ -1,4 +1,4 @@
-/** `PodLife` of `proto/observations.proto`: rare beside events, so each is coded by itself. */
+/** `PodLife` of `proto/observations.proto`: rare compared with events, so each is encoded separately. */
 
 import type protobuf from "protobufjs/minimal.js"
 import { isTime, malformed, readerOf, reading, skipUnknown, span } from "./observation-fields.ts"

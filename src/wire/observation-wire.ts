@@ -1,37 +1,37 @@
 /**
- * Numbers and plain shapes of `proto/observations.proto` that its writer and its reader share.
+ * Field numbers and shapes of `proto/observations.proto` that its writer and its reader share.
  *
- * The messages are coded by hand over protobufjs's Writer and Reader because generated code would make an array and
- * an object per event; a test compares every field with the .proto file through reflection.
+ * The messages are coded by hand over protobufjs's Writer and Reader because generated code would create an array and an object per event;
+ * a test compares every field with the .proto file through reflection.
  */
 
 import type { Action, GapReason } from "../trace/event.ts"
 
-/** An action as its column holds it. */
+/** An action as encoded in its column. */
 export type ActionCode = 1 | 2 | 3
 
-/** The object is new or changed; its bytes follow. */
+/** The object is new or changed; includes its bytes. */
 export const APPLIED: ActionCode = 1
-/** The object was deleted; its last state follows. */
+/** The object was deleted; includes its last state. */
 export const DELETED: ActionCode = 2
-/** The object was missing from a list; no bytes. */
+/** The object was missing from a list; without bytes. */
 export const VANISHED: ActionCode = 3
 
 /** Name of an action code; index 0 is no action. */
 export const ACTION_NAMES: readonly [undefined, Action, Action, Action] = [undefined, "applied", "deleted", "vanished"]
 
-/** Every reason a gap may carry; anything else on the wire is malformed. */
+/** Every valid reason of a gap; anything else on the wire is malformed. */
 export const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored"]
 
-/** An object whose number appears for the first time: what outlives its events. */
+/** A new object: the facts that outlive its events. */
 export interface NewObject {
-  /** The kind's own number for this UID (1 … 2^32−1), given once, never reused. */
+  /** Number of this UID within its kind (1 … 2^32−1), assigned once, never reused. */
   readonly number: number
   readonly uid: string
   /** The empty string for cluster-scoped objects. */
   readonly namespace: string
   readonly name: string
-  /** The JSON array `metadata.ownerReferences` as the server sent it; absent when the object has none. */
+  /** The JSON array `metadata.ownerReferences` as the server sent it; absent if the object has none. */
   readonly ownerReferences?: Uint8Array
 }
 
@@ -39,7 +39,7 @@ export interface NewObject {
 export interface Gap {
   /** Last complete version, the empty string if nothing was known. */
   readonly fromVersion: string
-  /** Version from which the recording is complete again, the empty string while it is not. */
+  /** Version from which on the recording is complete again, the empty string while it is not. */
   readonly toVersion: string
   /** µs since the Unix epoch: last moment known to be complete. */
   readonly fromTime: number
@@ -50,11 +50,11 @@ export interface Gap {
   readonly detail: string
   /** The only namespace in which changes are missing; the empty string: they may be missing in all, or the kind has none. */
   readonly namespace: string
-  /** The kind that it is of, if that is not the frame's: the pod watcher speaks for pods and for their lifecycles. */
+  /** The kind of the gap if it is not the frame's: the pod watcher reports gaps of pods and of their lifecycles. */
   readonly gvk?: string
 }
 
-/** Who a pod is: said with the first record of its life. */
+/** The identity of a pod, sent with the first record of its lifecycle. */
 export interface PodIdentity {
   readonly uid: string
   readonly namespace: string
@@ -63,20 +63,20 @@ export interface PodIdentity {
   readonly specHash: bigint
 }
 
-/** A pod's life as it is from here on. Start and end are whole seconds since the Unix epoch by the clock of the pod's node. */
+/** The state of a pod's lifecycle from now on. Start and end are whole seconds since the Unix epoch by the clock of the pod's node. */
 export interface PodLife {
-  /** The recording's number for the pod's UID (1 … 2^32−1), given once. */
+  /** The recording's number for the pod's UID (1 … 2^32−1), assigned once. */
   readonly pod: number
   /** µs since the Unix epoch: when it was observed. */
   readonly time: number
   readonly start: number
   /** Never before `start`; `undefined` while it runs. */
   readonly end: number | undefined
-  /** The pod exists no more: nothing follows. */
+  /** The pod no longer exists: nothing follows. */
   readonly gone: boolean
-  /** Given with the first record of a pod, and again with new owners. */
+  /** Sent with the first record of a pod, and again with new owners. */
   readonly identity?: PodIdentity
-  /** The JSON array `metadata.ownerReferences`, given with `identity` when it is not what it was before. */
+  /** The JSON array `metadata.ownerReferences`, sent with `identity` if it has changed. */
   readonly ownerReferences?: Uint8Array
 }
 

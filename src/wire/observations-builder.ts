@@ -1,13 +1,12 @@
 /**
- * Writes one frame of observations (`proto/observations.proto`) straight into memory the caller owns.
+ * Writes one frame of observations (`proto/observations.proto`) directly into memory of the caller.
  *
- * Guarantees: the bytes of an object are copied once, from the network buffer into the target; no object, string or
- * BigInt is made per event (integer versions below 2^53); `finish` never needs more room than `begin` was given, because whatever
- * does not fit is refused with `false` before anything is written. Columns are kept aside in growing arrays, reused from frame
- * to frame, and written behind the objects.
+ * Guarantees: the bytes of an object are copied once, from the network buffer into the target; no object, string or BigInt is created per
+ * event (integer versions below 2^53); `finish` never needs more room than `begin` was given, because what does not fit is rejected with
+ * `false` before anything is written. Columns are gathered in growing arrays, reused from frame to frame, and written after the objects.
  *
- * Under overload there is nothing to drop here: a `false` means "finish this frame and begin the next". One object
- * larger than any slab gets a slab of its own ({@link ObservationsBuilder.sizeFor}).
+ * Under overload there is nothing to drop here: `false` means "finish this frame and begin the next". One object larger than any slab gets
+ * a slab of its own ({@link ObservationsBuilder.sizeFor}).
  */
 
 import protobuf from "protobufjs/minimal.js"
@@ -33,27 +32,27 @@ const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 8 * FIELD_HEADER_BYTES + 6 + 9 + 3 * 
 /** UTF-8 needs at most three bytes for one UTF-16 unit. */
 const UTF8_BYTES_PER_UNIT = 3
 const TWO_POW_32 = 0x1_0000_0000
-/** 64 events are what a 256 KiB frame of 4 KiB objects holds; the columns grow by doubling. */
+/** A 256 KiB frame of 4 KiB objects contains 64 events; the columns grow by doubling. */
 const DEFAULT_CAPACITY = 64
 
-/** What a frame says of a kind that is watched namespace by namespace. */
+/** The content of a frame about a kind that is watched namespace by namespace. */
 export interface NamespacesNews {
-  /** Those of which there is anything new. */
+  /** The namespaces with news. */
   readonly moved: ReadonlyArray<NamespaceProgress>
   /** Those that are no longer watched. */
   readonly left: ReadonlyArray<string>
   /** All namespaces are complete with this frame, as of now. */
   readonly isComplete: boolean
-  /** Pod lifecycles are not complete as far as `moved` says. */
+  /** Pod lifecycles are not complete up to the versions in `moved`. */
   readonly livesLag: boolean
 }
 
-/** Accumulates one frame at a time; make one per watcher and reuse it. */
+/** Builds one frame at a time; make one per watcher and reuse it. */
 export class ObservationsBuilder {
   readonly #gvk: string
   readonly #gvkBytes: number
   readonly #tracksPods: boolean
-  /** Columns 6, 7, 8, 9, 11 as the wire wants them: little-endian. */
+  /** Columns 6, 7, 8, 9, 11 in wire format: little-endian. */
   #actions: Uint8Array
   #objectNumbers: DataView
   #lengths: DataView
@@ -71,13 +70,13 @@ export class ObservationsBuilder {
   #opaque = false
   #completeThrough = ""
   #keptBytes = 0
-  /** Fields 10, 12, 13, 15 and 17 to 22 in the order they came; rare, so coded at once. */
+  /** Fields 10, 12, 13, 15 and 17 to 22 in the order of the calls; rare, so encoded at once. */
   readonly #rare = protobuf.Writer.create()
   readonly #columns = protobuf.Writer.create()
 
   /**
-   * `initialCapacity`: events per frame before the columns grow. `tracksPods`: whether what the frames say of their completeness
-   * holds for pod lifecycles too; default false.
+   * `initialCapacity`: events per frame before the columns grow. `tracksPods`: whether the completeness in the frames applies to pod
+   * lifecycles too; default false.
    */
   constructor(
     gvk: string | GroupVersionKind,
@@ -105,7 +104,7 @@ export class ObservationsBuilder {
     return this.#payloadEnd - PAYLOAD_HEADER_BYTES
   }
 
-  /** Upper bound of what {@link finish} will answer, at most 60 bytes too high. */
+  /** Upper bound of the result of {@link finish}, at most 60 bytes too high. */
   get byteLength(): number {
     return (
       this.#payloadEnd -
@@ -120,21 +119,21 @@ export class ObservationsBuilder {
   }
 
   /**
-   * Bytes of a target that surely takes one event of `objectBytes`, its object row and a `complete_through`: the
-   * slab to ask for when `append` was refused in a fresh frame.
+   * Bytes of a target that certainly fits one event of `objectBytes`, its object row and a `complete_through`: the slab to request when
+   * `append` returned false in a fresh frame.
    */
   sizeFor(objectBytes: number, object?: NewObject): number {
     return this.#fixedSize(objectBytes) + newObjectBytes(object)
   }
 
-  /** Likewise for a record of a pod's life. */
+  /** Likewise for a lifecycle record. */
   sizeForPodLife(life: PodLife): number {
     return this.#fixedSize(0) + podLifeBytes(life)
   }
 
   /**
-   * Starts a frame in `target`, forgetting the one before. `epoch` counts the histories of the kind: 0 for its first,
-   * one more after every restored cluster.
+   * Starts a frame in `target`, discarding the previous one. `epoch` counts the histories of the kind: 0 for its first, one more after
+   * every restored cluster.
    *
    * @throws RangeError if `target` cannot hold even an empty frame; every slab of 4 KiB does.
    */
@@ -155,8 +154,8 @@ export class ObservationsBuilder {
   /**
    * Adds one event; nothing of the record is kept.
    *
-   * `false`, with nothing written, if the event does not fit, if its time lies before that of the event before or 2^32 µs or more after it, or
-   * if integer and opaque versions would meet in one frame: finish the frame and begin a new one.
+   * `false`, with nothing written, if the event does not fit, if its time is before that of the previous event or 2^32 µs or more after it,
+   * or if the frame would mix integer and opaque versions: finish the frame and begin a new one.
    */
   append(event: Readonly<FrameEvent>): boolean {
     const { timeMicros, version, start, end } = event
@@ -198,8 +197,8 @@ export class ObservationsBuilder {
   }
 
   /**
-   * Names an object whose number is new. Call it before the `append` of its first event; when that `append` is
-   * refused, name the object again in the next frame: the store ignores the repetition. `false` if it does not fit.
+   * Introduces an object with a new number. Call it before the `append` of its first event; if that `append` returns false, introduce the
+   * object again in the next frame: the store ignores the repetition. `false` if it does not fit.
    */
   addObject(object: NewObject): boolean {
     if (!this.#fits(newObjectBytes(object))) return false
@@ -235,7 +234,7 @@ export class ObservationsBuilder {
     return true
   }
 
-  /** Records a change of a pod's life. `false` if it does not fit, or would leave less room than `following` bytes. */
+  /** Records a lifecycle change of a pod. `false` if it does not fit, or would leave less room than `following` bytes. */
   addPodLife(life: PodLife, following = 0): boolean {
     if (!this.#fits(podLifeBytes(life) + following)) return false
     writePodLife(this.#rare, life)
@@ -247,7 +246,7 @@ export class ObservationsBuilder {
     return this.#addText(Tag.listReason, reason)
   }
 
-  /** What of the kind is asked for. `false` if it does not fit. */
+  /** The selection of the kind's objects. `false` if it does not fit. */
   selection(text: string): boolean {
     return this.#addText(Tag.selection, text)
   }
@@ -262,14 +261,14 @@ export class ObservationsBuilder {
   }
 
   /**
-   * Keeps so many bytes of the frame free, for what is known only when it is finished; the last call counts. The target must have been
-   * made larger by them.
+   * Keeps so many bytes of the frame free, for content that is known only when it is finished; the last call counts. The target must be
+   * larger by that amount.
    */
   keepFree(bytes: number): void {
     this.#keptBytes = bytes
   }
 
-  /** How far a kind is recorded that is watched namespace by namespace. `false`, with nothing written, if it does not fit. */
+  /** The progress of a kind that is watched namespace by namespace. `false`, with nothing written, if it does not fit. */
   namespaces({ moved, left, isComplete, livesLag }: NamespacesNews): boolean {
     let bytes = 0
     for (const progress of moved) bytes += namespaceProgressBytes(progress)
@@ -283,7 +282,7 @@ export class ObservationsBuilder {
     return true
   }
 
-  /** Completes the frame: bytes used at the front of the target. Call `begin` before anything else. */
+  /** Completes the frame; returns the bytes used at the front of the target. Call `begin` first. */
   finish(): number {
     const target = this.#target
     const payloadLength = this.#payloadEnd - PAYLOAD_HEADER_BYTES
@@ -340,7 +339,7 @@ export class ObservationsBuilder {
   }
 }
 
-/** An opaque version or `complete_through` of an oversized frame; longer ones are not known. */
+/** An opaque version or `complete_through` of an oversized frame; longer ones are unknown in practice. */
 const VERSION_ALLOWANCE = 1024
 
 /** Copies between any two byte arrays without making a view of the source range. */

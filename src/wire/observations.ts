@@ -1,14 +1,12 @@
 /**
- * Frames of observations, `proto/observations.proto`: what a watcher tells the store and what stays of it in a
- * sealed block.
+ * Frames of observations, `proto/observations.proto`: what a watcher sends to the store, and what a sealed block keeps of it.
  *
- * {@link ObservationsBuilder} writes them, {@link decodeObservations} reads them as columns: a decoded frame is a
- * handful of offsets into the bytes it was given, asked by event index; no object is made per event. The bytes must
- * not change while the frame is in use. {@link splitObservations} takes a frame apart into the raw objects and everything else, so
- * that the store can keep both without decoding either.
+ * {@link ObservationsBuilder} writes them, {@link decodeObservations} reads them as columns: a decoded frame is a handful of offsets into
+ * the given bytes, accessed by event index; no object is created per event. The bytes must not change while the frame is in use. {@link
+ * splitObservations} splits a frame into the raw objects and everything else, so that the store can keep both without decoding either.
  *
- * Reading is total: bytes that are not a frame fail with {@link MalformedFrameError}, never with a RangeError from
- * the middle of a column. Unknown fields are skipped, so that a newer writer can add some.
+ * Reading is total: bytes that are not a frame fail with {@link MalformedFrameError}, never with a RangeError from the middle of a column.
+ * Unknown fields are skipped, so that a newer writer can add some.
  */
 
 import { parseGvk } from "../kube/gvk.ts"
@@ -43,15 +41,15 @@ export { ObservationsBuilder } from "./observations-builder.ts"
 export interface SplitFrame {
   /** The objects back to back, without field header. */
   readonly payload: Uint8Array
-  /** Every other field as it stood on the wire. */
+  /** Every other field, as on the wire. */
   readonly columns: Uint8Array
 }
 
 /**
- * Takes a frame apart without looking at its columns. Field 1 must come first, as the .proto file demands; a frame
- * that starts with another field has no objects.
+ * Splits a frame without reading its columns. Field 1 must come first, as the .proto file requires; a frame that starts with another field
+ * has no objects.
  *
- * @throws MalformedFrameError if the length of field 1 leads beyond the frame.
+ * @throws MalformedFrameError if the length of field 1 exceeds the frame.
  */
 export const splitObservations = (frame: Uint8Array): SplitFrame => {
   if (frame.length === 0 || frame[0] !== Tag.objects) return { payload: frame.subarray(0, 0), columns: frame }
@@ -81,8 +79,8 @@ export const decodeObservations = (frame: Uint8Array): Observations => {
 }
 
 /**
- * Reads a frame from its columns alone, or with its payload kept elsewhere: how a table of contents is read. The
- * columns were checked when they arrived; here only their structure is.
+ * Reads a frame from its columns alone, or with its payload kept elsewhere, as for a table of contents. The columns were checked when they
+ * arrived; here only their structure is.
  *
  * @throws MalformedFrameError
  */
@@ -91,32 +89,32 @@ export const decodeColumns = (columns: Uint8Array, payload: Uint8Array | number)
     ? new Observations(columns, payload, columns.subarray(0, 0))
     : new Observations(columns, payload.length, payload)
 
-/** A decoded frame. Indexes run from 0 to `count`−1 and are not checked: an index outside answers with a RangeError or nonsense. */
+/** A decoded frame. Indexes run from 0 to `count`−1 and are not checked: an index outside gives a RangeError or nonsense. */
 export class Observations {
   /** `apps/v1.Deployment`. */
   readonly gvk: string
-  /** Which history of the kind its versions belong to. */
+  /** The history of the kind that its versions belong to. */
   readonly epoch: number
   readonly count: number
   /** Bytes of all objects together. */
   readonly payloadLength: number
-  /** The objects back to back; empty when the frame was decoded from its columns alone. */
+  /** The objects back to back; empty if the frame was decoded from its columns alone. */
   readonly payload: Uint8Array
-  /** Resource version up to which the kind is complete with this frame; the empty string says nothing new. */
+  /** Resource version up to which the kind is complete with this frame; the empty string: no news. */
   readonly completeThrough: string
-  /** True if the server's versions are not integers: then only {@link resourceVersionText} means something. */
+  /** True if the server's versions are not integers: then only {@link resourceVersionText} is meaningful. */
   readonly hasOpaqueVersions: boolean
-  /** Whether pod lifecycles are complete up to {@link completeThrough} as well as the kind. */
+  /** Whether {@link completeThrough} applies to pod lifecycles as well as to the kind. */
   readonly tracksPods: boolean
-  /** Why a list begins with this frame; the empty string if none does. Nothing is complete until a later frame says so. */
+  /** Reason of the list that begins with this frame; the empty string if none does. Nothing is complete until a later frame says so. */
   readonly listReason: string
-  /** What of the kind is asked for, where the frame says so; the empty string says nothing. */
+  /** The selection of the kind's objects; the empty string: no news. */
   readonly selection: string
-  /** Whether with this frame all namespaces are complete, of a kind that is watched namespace by namespace. */
+  /** Whether all namespaces are complete with this frame, for a kind that is watched namespace by namespace. */
   readonly isComplete: boolean
   /** Namespaces that are no longer watched. */
   readonly leftNamespaces: ReadonlyArray<string>
-  /** Whether pod lifecycles are not complete yet as far as the namespaces of this frame. */
+  /** Whether pod lifecycles are not yet complete up to the versions of the namespaces in this frame. */
   readonly livesLag: boolean
 
   readonly #columns: Uint8Array
@@ -135,7 +133,7 @@ export class Observations {
   readonly #podLifeSpans: ReadonlyArray<number>
   readonly #namespaceSpans: ReadonlyArray<number>
   readonly #opaqueVersions: ReadonlyArray<string>
-  /** Running sums, made when first asked for. */
+  /** Running sums, computed on first use. */
   #offsets: Uint32Array | undefined
   #times: Float64Array | undefined
   #newObjects: Array<NewObject> | undefined
@@ -181,7 +179,7 @@ export class Observations {
     this.#opaqueVersions = fields.opaqueVersions
   }
 
-  /** Highest object number an event names, 0 without events. */
+  /** Highest object number in an event, 0 without events. */
   highestObjectNumber(): number {
     let highest = 0
     for (let index = 0; index < this.count; index++) highest = Math.max(highest, this.objectNumber(index))
@@ -196,7 +194,7 @@ export class Observations {
     return this.#view.getUint32(this.#objectNumbers + index * 4, true)
   }
 
-  /** Bytes of the object; 0 for vanished. */
+  /** Bytes of the object; 0 if it vanished. */
   length(index: number): number {
     return this.#view.getUint32(this.#lengths + index * 4, true)
   }
@@ -213,7 +211,7 @@ export class Observations {
     return this.#times[index] as number
   }
 
-  /** Time of the last event, µs since the Unix epoch, without the array that `time` makes; 0 without events. */
+  /** Time of the last event, µs since the Unix epoch, without the array that `time` builds; 0 without events. */
   lastTime(): number {
     if (this.count === 0) return 0
     let time = this.#timeBase
@@ -226,7 +224,7 @@ export class Observations {
     return this.count === 0 ? 0 : this.#timeBase + this.#timeDelta(0)
   }
 
-  /** Low 32 bits of the integer version; 0 when versions are opaque. */
+  /** Low 32 bits of the integer version; 0 if versions are opaque. */
   versionLow(index: number): number {
     return this.#view.getUint32(this.#versions + index * 8, true)
   }
@@ -235,7 +233,7 @@ export class Observations {
     return this.#view.getUint32(this.#versions + index * 8 + 4, true)
   }
 
-  /** The integer version, 0 when versions are opaque. */
+  /** The integer version, 0 if versions are opaque. */
   resourceVersion(index: number): ResourceVersion {
     return joinVersion(this.versionLow(index), this.versionHigh(index))
   }
@@ -259,12 +257,12 @@ export class Observations {
     return payload.subarray(start, start + this.length(index))
   }
 
-  /** How many objects are named here for the first time. */
+  /** Number of objects introduced in this frame. */
   get newObjectCount(): number {
     return this.#newObjectSpans.length / 2
   }
 
-  /** Read once, kept with the frame. @throws MalformedFrameError unless the frame was checked. */
+  /** Read once and cached. @throws MalformedFrameError unless the frame was checked. */
   newObject(index: number): NewObject {
     this.#newObjects ??= []
     const known = this.#newObjects[index]
@@ -294,7 +292,7 @@ export class Observations {
     return parsePodLife(this.#columns, start, end)
   }
 
-  /** Namespaces that have news: how far they are recorded with this frame. */
+  /** The progress of the namespaces with news. */
   get namespaceCount(): number {
     return this.#namespaceSpans.length / 2
   }
@@ -305,7 +303,7 @@ export class Observations {
     return parseNamespaceProgress(this.#columns, start, end)
   }
 
-  /** Compares the columns with each other and reads what is otherwise read late. @throws MalformedFrameError */
+  /** Compares the columns with each other and reads what is otherwise read lazily. @throws MalformedFrameError */
   check(): void {
     const columns = this.#columns
     if (parseGvk(this.gvk) === undefined) throw malformed(columns, `gvk is ${JSON.stringify(this.gvk)}`)

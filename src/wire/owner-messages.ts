@@ -1,4 +1,4 @@
-/** The frames of `proto/owners.proto`. Rare (one per batch of new owners), so protobufjs's plain reader and writer do. */
+/** The frames of `proto/owners.proto`. Rare (one per batch of new owners), so protobufjs's plain reader and writer are fast enough. */
 import protobuf from "protobufjs/minimal.js"
 
 /** An owner that an object names. */
@@ -6,28 +6,28 @@ export interface OwnerQuestion {
   readonly uid: string
   /** `apps/v1.ReplicaSet`. */
   readonly gvk: string
-  /** Of the owned object; the empty string for a cluster-scoped one. */
+  /** The namespace of the owned object; the empty string for a cluster-scoped one. */
   readonly namespace: string
   readonly name: string
 }
 
-/** What the API server said about an owner. */
+/** The result of looking an owner up at the API server. */
 export interface OwnerAnswer extends OwnerQuestion {
   /** The JSON array as the server sent it; empty when there is none. */
   readonly ownerReferences: Uint8Array
-  /** False: no object of that UID exists any more, unless it is `recorded`. */
+  /** False: no object with that UID exists any more, unless it is `recorded`. */
   readonly found: boolean
-  /** Nobody was asked: it is an object of the recording. */
+  /** No look-up was made: it is an object of the recording. */
   readonly recorded: boolean
 }
 
 export interface OwnerQuestions {
   readonly questions: ReadonlyArray<OwnerQuestion>
-  /** Questions were left out: the database knows them. */
+  /** Questions were dropped: the database has them. */
   readonly rescan: boolean
 }
 
-/** Tells owners apart: a reference may name a UID under a kind that the object never had. */
+/** Identifies an owner: a reference may name a UID under a kind that the object never had. */
 export const questionKey = ({ gvk, uid }: Pick<OwnerQuestion, "gvk" | "uid">): string => `${gvk} ${uid}`
 
 export const encodeOwnerQuestions = ({ questions, rescan }: OwnerQuestions): Uint8Array => {
@@ -104,7 +104,7 @@ const readAnswer = (reader: protobuf.Reader): OwnerAnswer => {
     else if (field === 18) gvk = reader.string()
     else if (field === 26) namespace = reader.string()
     else if (field === 34) name = reader.string()
-    // A copy: a frame's memory is used again once it is acknowledged.
+    // A copy: a frame's memory is reused once it is acknowledged.
     else if (field === 42) ownerReferences = Uint8Array.from(reader.bytes())
     else if (field === 48) found = reader.bool()
     else if (field === 56) recorded = reader.bool()

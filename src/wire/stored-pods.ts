@@ -1,4 +1,4 @@
-/** The part of a stored state that tells of pods, `proto/stored-state.proto` fields 16 to 24, 27 and 29. */
+/** The part of a stored state about pods, `proto/stored-state.proto` fields 16 to 24, 27 and 29. */
 import type protobuf from "protobufjs/minimal.js"
 import { type NamespaceProgress, readNamespaceProgress, writeNamespaceProgress } from "./namespace-progress.ts"
 
@@ -14,9 +14,9 @@ export interface StoredPod {
   readonly owned: boolean
 }
 
-/** Where the recording of pod lifecycles ends, whichever watcher recorded them. */
+/** The end of the recording of pod lifecycles, by any watcher. */
 export interface LivesResumePoint {
-  /** The empty string when they were never complete, or are followed namespace by namespace. */
+  /** The empty string if they were never complete, or are followed namespace by namespace. */
   readonly resumeVersion: string
   /** Empty unless they are followed namespace by namespace. */
   readonly namespaces: ReadonlyArray<NamespaceProgress>
@@ -25,7 +25,7 @@ export interface LivesResumePoint {
   readonly completeTime: number
 }
 
-/** What a watcher needs to go on following pods. */
+/** The state from which a watcher continues following pods. */
 export interface StoredPods {
   readonly lives: LivesResumePoint
   readonly nextPodNumber: number
@@ -58,7 +58,7 @@ export const writePods = (writer: protobuf.Writer, { lives, nextPodNumber, pods 
   for (const progress of lives.namespaces) writeNamespaceProgress(writer, (29 << 3) | 2, progress)
 }
 
-/** Gathers the fields as they are met. */
+/** Gathers the fields as they are read. */
 export class PodColumns {
   #numbers: Uint8Array = new Uint8Array(0)
   #starts: Uint8Array = new Uint8Array(0)
@@ -72,7 +72,7 @@ export class PodColumns {
   #livesTime = 0
   readonly #livesProgress: Array<NamespaceProgress> = []
 
-  /** Reads the field if it is one of these. */
+  /** Reads the field if it belongs to this part. */
   read(field: number, reader: protobuf.Reader): boolean {
     if (field === 16) this.#numbers = reader.bytes()
     else if (field === 17) this.#starts = reader.bytes()
@@ -89,7 +89,7 @@ export class PodColumns {
     return true
   }
 
-  /** Throws RangeError if the columns are not of one length. */
+  /** Throws RangeError if the columns differ in length. */
   finish(): StoredPods {
     const numbers = viewOf(this.#numbers)
     const starts = viewOf(this.#starts)

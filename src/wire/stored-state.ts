@@ -1,15 +1,14 @@
 /**
- * The frames of `proto/stored-state.proto`: a kind's state as the store hands it to a starting watcher, in pieces of some
- * thousand objects.
+ * The frames of `proto/stored-state.proto`: a kind's state as the store sends it to a starting watcher, in frames of some thousand objects.
  */
 import protobuf from "protobufjs/minimal.js"
 import type { ResourceVersion } from "../kube/resource-version.ts"
 import { type NamespaceProgress, readNamespaceProgress, writeNamespaceProgress } from "./namespace-progress.ts"
 import { PodColumns, type StoredPods, writePods } from "./stored-pods.ts"
 
-/** Where a kind's recording ends. */
+/** The end of a kind's recording. */
 export interface KindResumePoint {
-  /** The empty string when the kind was never completely listed, or was watched namespace by namespace. */
+  /** The empty string if the kind was never completely listed, or was watched namespace by namespace. */
   readonly resumeVersion: string
   /** Empty unless the kind was watched namespace by namespace. */
   readonly namespaces: ReadonlyArray<NamespaceProgress>
@@ -18,11 +17,11 @@ export interface KindResumePoint {
   /** µs since the Unix epoch; 0 for none. */
   readonly lastTime: number
   readonly completeTime: number
-  /** The empty string when unknown. */
+  /** The empty string if unknown. */
   readonly clusterUid: string
-  /** Why a list was under way when the recording ended; the empty string: none was. */
+  /** Reason of the list that was in progress when the recording ended; the empty string: none was. */
   readonly listReason: string
-  /** What of the kind the recording holds (see the watcher's selection); the empty string when it was never said. */
+  /** The recorded selection of the kind's objects (see the watcher's selection); the empty string if unknown. */
   readonly selection: string
 }
 
@@ -41,7 +40,7 @@ export interface StoredState extends KindResumePoint, StoredPods {
   readonly objects: ReadonlyArray<StoredObject>
   /** True on the last frame of the run. */
   readonly last: boolean
-  /** The watcher's life it is meant for; a later life ignores what an earlier one left in the mailbox. */
+  /** The watcher's life that it is for; a later life ignores frames left in the mailbox for an earlier one. */
   readonly incarnation: number
 }
 

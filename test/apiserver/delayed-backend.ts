@@ -1,4 +1,4 @@
-/** A backend that has to wait for everything it shows, as one that reads a disk or asks an actor does. */
+/** A backend that has to wait for everything it serves, like one that reads a disk or asks an actor. */
 
 import { setImmediate as nextTurn } from "node:timers/promises"
 import {
@@ -57,11 +57,11 @@ const widgets = {
 export class DelayedBackend implements Backend {
   readonly registry: ResourceRegistry
   readonly documents = new OpenApiDocuments()
-  /** Where the recording begins. */
+  /** The version at which the recording begins. */
   readonly beginning = 100n
-  /** Resolved before each state of a watch's beginning is sent; replaced by tests that hold it up. */
+  /** Awaited before each initial event of a watch is sent; replaced by tests that delay them. */
   pace: () => Promise<unknown> = nextTurn
-  /** What every list gives after its own states. Default: nothing. */
+  /** States that every list returns after its own. Default: none. */
   more: (() => AsyncIterable<Change>) | undefined
   /** Thrown by the next read. */
   defect: Error | undefined
@@ -79,7 +79,7 @@ export class DelayedBackend implements Backend {
     this.registry = new ResourceRegistry(readOnlyKinds(kinds))
   }
 
-  /** Streams that are sent changes now. */
+  /** Streams that currently get changes. */
   get subscriptions(): number {
     return this.#watchers.size
   }
@@ -88,7 +88,7 @@ export class DelayedBackend implements Backend {
     return this.#revision
   }
 
-  /** Another state of an object, or its end. */
+  /** A new state of an object, or its deletion. */
   add(plural: string, name: string, rest: Readonly<Record<string, unknown>> = {}, type?: ChangeType): Change {
     const resource = this.registry.all().find((candidate) => candidate.plural === plural)
     if (resource === undefined) throw new Error(`no kind is called ${plural}`)

@@ -1,4 +1,4 @@
-/** The server by itself: no half that writes, and a backend that has to wait for everything. */
+/** The server by itself: without the half that writes, and with a backend that has to wait for everything. */
 
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { afterEach, describe, expect, test } from "vitest"
@@ -33,7 +33,7 @@ const watch = async ({ server }: Served, query: string, path = "/api/v1/configma
   return stream
 }
 
-/** Turns of the event loop until something is so. */
+/** Runs turns of the event loop until a condition holds. */
 const until = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await nextTurn()
 }
@@ -61,7 +61,7 @@ describe("discovery", () => {
     expect(items.map(({ metadata }) => metadata.name)).toEqual(["apps", "example.com"])
   })
 
-  test("has a version, a health and the schemas for `kubectl explain`", async () => {
+  test("has a version, health checks and the schemas for `kubectl explain`", async () => {
     const { server } = await serve()
     expect(JSON.parse((await get(`${server.url}/version`)).text)).toMatchObject({ gitVersion: "v1.34.4+kubereel" })
     for (const path of ["/healthz", "/livez", "/readyz"]) expect((await get(server.url + path)).text).toBe("ok")
@@ -75,7 +75,7 @@ describe("discovery", () => {
 })
 
 describe("a read", () => {
-  test("of one object sends its bytes, and a Status where there is none", async () => {
+  test("of one object sends its bytes, or a Status if there is none", async () => {
     const { server, backend } = await serve()
     backend.add("pods", "web", { spec: { nodeName: "n1" } })
     const found = await getJson(`${server.url}/api/v1/namespaces/default/pods/web`)
@@ -117,7 +117,7 @@ describe("a read", () => {
     }
   })
 
-  test("of more than a client reads asks the backend for no more, and lets it go with the client", async () => {
+  test("of more than a client reads pauses the backend, and releases it when the client is gone", async () => {
     const { server, backend } = await serve()
     let given = 0
     let isLetGo = false
@@ -135,7 +135,7 @@ describe("a read", () => {
     }
     const client = await Watch.open(`${server.url}/api/v1/pods`)
     client.pause()
-    // The kernel's buffers take some megabytes; then the same number must be there turn after turn.
+    // The kernel's buffers hold some megabytes; after that the number must not change any more.
     let before = -1
     for (let quiet = 0; quiet < 50; quiet = given === before ? quiet + 1 : 0) {
       before = given
@@ -148,7 +148,7 @@ describe("a read", () => {
 })
 
 describe("a watch", () => {
-  test("begins with what exists and a bookmark, then follows", async () => {
+  test("begins with the present objects and a bookmark, then follows", async () => {
     const served = await serve()
     const { backend } = served
     for (const name of ["a", "b"]) backend.add("configmaps", name)
@@ -162,7 +162,7 @@ describe("a watch", () => {
     expect((await stream.take(2)).map(brief)).toEqual(["MODIFIED a@103", "DELETED b@104"])
   })
 
-  test("gets what happens while its beginning is sent after it, and no bookmark before", async () => {
+  test("gets changes that happen during its initial events after them, and no bookmark before", async () => {
     const clock = new ManualClock()
     const served = await serve({ clock, bookmarkInterval: 1000 })
     const { backend, server } = served
@@ -189,7 +189,7 @@ describe("a watch", () => {
     expect(event.object.rows[0]?.cells).toEqual(["big", 7])
   })
 
-  test("from before the beginning gets the 410 of the backend", async () => {
+  test("from before the recording gets the 410 of the backend", async () => {
     const stream = await watch(await serve(), "resourceVersion=99")
     const { type, object } = await stream.next()
     expect([type, object.code, object.reason]).toEqual(["ERROR", 410, "Expired"])
@@ -197,7 +197,7 @@ describe("a watch", () => {
     expect((await get(`${status.server.url}/api/v1/pods?watch=1&resourceVersion=99`)).status).toBe(410)
   })
 
-  test("that ends while its beginning is sent is subscribed to nothing", async () => {
+  test("that ends during its initial events is not subscribed", async () => {
     const served = await serve()
     const { backend, server } = served
     let go = (): void => undefined
@@ -250,7 +250,7 @@ describe("a defect of the backend", () => {
     },
   )
 
-  test("in the middle of a list cuts the connection, so that no client takes a part for the whole", async () => {
+  test("in the middle of a list cuts the connection, so that no client takes a part for the whole list", async () => {
     const { server, backend, troubles } = await serve()
     backend.more = async function* broken(): AsyncGenerator<Change> {
       const pods = backend.registry.named("v1.Pod")
@@ -262,7 +262,7 @@ describe("a defect of the backend", () => {
     expect(troubles).toEqual([expect.stringContaining("a block is corrupt")])
   })
 
-  test("in the beginning of a watch cuts the connection too", async () => {
+  test("in the initial events of a watch cuts the connection too", async () => {
     const served = await serve()
     served.backend.add("configmaps", "a")
     served.backend.pace = () => Promise.reject(new Error("a block is corrupt"))
@@ -276,14 +276,14 @@ describe("a defect of the backend", () => {
   })
 })
 
-test("a bearer token is asked for, and the endpoint carries it", async () => {
+test("a bearer token is required, and the endpoint contains it", async () => {
   const { server } = await serve({ token: "secret" })
   expect((await get(`${server.url}/version`)).status).toBe(401)
   const headers = Object.fromEntries(server.endpoint.headers)
   expect((await get(`${server.url}/version`, headers)).status).toBe(200)
 })
 
-test("a log of no requests keeps none, however many come", async () => {
+test("a log with limit 0 keeps no requests, however many there are", async () => {
   const { server } = await serve({ requestLogLimit: 0 })
   for (const path of ["/version", "/api", "/apis"]) await get(server.url + path)
   expect([server.requests.total, server.requests.entries()]).toEqual([3, []])

@@ -10,7 +10,7 @@ beforeAll(async () => {
 beforeEach(() => sandbox.requests.clear())
 afterAll(() => sandbox.close())
 
-test("says of every request what was asked, by whom, and how it was answered", async () => {
+test("records of every request what was asked, by whom, and the response", async () => {
   await get(`${sandbox.url}/api/v1/namespaces/a/pods/x`, { "User-Agent": "kubereel/0.1.0" })
   await get(`${sandbox.url}/apis/apps/v1/namespaces/b/deployments?limit=5&continue=`)
   await get(`${sandbox.url}/apis`)
@@ -33,7 +33,7 @@ test("says of every request what was asked, by whom, and how it was answered", a
   expect(entries.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5])
 })
 
-test("can be counted by any of it, and waited for", async () => {
+test("can be counted by any member, and waited for", async () => {
   const seen = sandbox.requests.waitFor({ verb: "list", resource: "secrets", status: 200 }, 2)
   await get(`${sandbox.url}/api/v1/secrets`)
   await get(`${sandbox.url}/api/v1/pods`)

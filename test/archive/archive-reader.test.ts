@@ -45,7 +45,7 @@ const writeStep = (writer: ArchiveWriter, step: number): void => {
   writer.commit()
 }
 
-test("readers that stop and go on while blocks are sealed under them see exactly the events before their cut", () => {
+test("readers that pause while blocks are sealed see exactly the events before their cut", () => {
   fc.assert(
     fc.property(fc.infiniteStream(fc.nat(30)), (steps) => {
       const directory = temporaryDirectory()
@@ -76,7 +76,7 @@ test("readers that stop and go on while blocks are sealed under them see exactly
   )
 })
 
-test("a reader that stopped half-way does not hold the write-ahead log", () => {
+test("a reader that stopped midway does not hold the write-ahead log", () => {
   const directory = temporaryDirectory()
   const writer = openWriter(directory)
   for (let step = 0; step < 20; step++) writeStep(writer, step)
@@ -91,7 +91,7 @@ test("a reader that stopped half-way does not hold the write-ahead log", () => {
   other.close()
 })
 
-test("a window is from inclusive to exclusive, and the snapshot before it is what it follows", () => {
+test("a window is from inclusive to exclusive, and follows the snapshot before it", () => {
   const directory = temporaryDirectory()
   const writer = openWriter(directory)
   for (let step = 0; step < 20; step++) writeStep(writer, step)
@@ -110,7 +110,7 @@ test("a window is from inclusive to exclusive, and the snapshot before it is wha
   ])
 })
 
-test("gaps stand at the moment they were closed, and a gap that touches the window is never left out", () => {
+test("gaps are at the time at which they were closed, and a gap that overlaps the window is always included", () => {
   const directory = temporaryDirectory()
   const writer = openWriter(directory)
   const events = [change(1, 1_000_000), change(1, 2_000_000), change(1, 3_000_000)]
@@ -145,7 +145,7 @@ test("gaps stand at the moment they were closed, and a gap that touches the wind
   })
 })
 
-test("what vanished is looked up in its last state, also behind a checkpoint", () => {
+test("vanished objects are looked up in their last state, also before a checkpoint", () => {
   const directory = temporaryDirectory()
   const writer = openWriter(directory, 500)
   const watched = change(1, 5, { object: '{"labels":{"app":"web"}}' })
@@ -178,7 +178,7 @@ test("what vanished is looked up in its last state, also behind a checkpoint", (
   expect(last[2]).toBeUndefined()
 })
 
-test("a recording tells what it covers", () => {
+test("a recording reports what it covers", () => {
   const directory = temporaryDirectory()
   const writer = openWriter(directory)
   const reader = openReader(directory)
@@ -207,7 +207,7 @@ test("a recording tells what it covers", () => {
   ]).toEqual([second])
 })
 
-test("a finished recording is read from a directory nobody has open", () => {
+test("a finished recording is read from a directory that no one has open", () => {
   const directory = temporaryDirectory()
   const writer = ArchiveWriter.open(directory)
   writeStep(writer, 0)

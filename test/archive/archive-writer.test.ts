@@ -80,7 +80,7 @@ describe("exactly once", () => {
     expect(read(directory)).toHaveLength(3)
   })
 
-  test("the sender of a repeated frame is told again what is durable, without a write", () => {
+  test("the sender of a repeated frame gets its acknowledgement again, without a write", () => {
     using archive = opened(temporaryDirectory())
     const { writer } = archive
     writer.append("watcher/Pod", 1, 1, applied(POD, [1]))
@@ -106,7 +106,7 @@ describe("exactly once", () => {
     expect(read(directory).map(({ sequence }) => sequence)).toEqual([1, 2])
   })
 
-  test("incarnations rise across restarts, whether or not they ever sent anything", () => {
+  test("incarnations increase across restarts, even if they never sent anything", () => {
     const directory = temporaryDirectory()
     const seen: Array<number> = []
     for (let restart = 0; restart < 4; restart++) {
@@ -159,7 +159,7 @@ const emptyEvent = {
 } as const
 
 describe("a malformed frame", () => {
-  test("is refused and harms nothing else", () => {
+  test("is rejected and affects nothing else", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const { writer } = archive
@@ -173,7 +173,7 @@ describe("a malformed frame", () => {
     expect(writer.kindState(NODE).nextObjectNumber).toBe(1)
   })
 
-  test("names an object that was never introduced", () => {
+  test("may refer to an object that was never introduced", () => {
     using archive = opened(temporaryDirectory())
     const { writer } = archive
     writer.append("watcher/Pod", 1, 1, applied(POD, [1, 2]))
@@ -186,7 +186,7 @@ describe("a malformed frame", () => {
 })
 
 describe("the state of a kind", () => {
-  test("is that of a kind never seen before its first frame", () => {
+  test("is that of an unknown kind before its first frame", () => {
     using archive = opened(temporaryDirectory())
     expect(archive.writer.kindState(POD)).toEqual({
       gvk: POD,
@@ -247,7 +247,7 @@ describe("the state of a kind", () => {
     })
   })
 
-  test("is of another cluster only from the epoch on that began there, whoever has noticed first", () => {
+  test("is of another cluster only from the epoch that began there, whichever kind noticed first", () => {
     const directory = temporaryDirectory()
     const writer = ArchiveWriter.open(directory)
     const clusterOf = (gvk: string): string => writer.kindState(gvk).clusterUid
@@ -255,7 +255,7 @@ describe("the state of a kind", () => {
     writer.append("watcher/Pod", 1, 1, applied(POD, [1], 0, { completeThrough: "10" }))
     writer.append("watcher/ConfigMap", 1, 1, applied(CONFIG_MAPS, [1], 0, { completeThrough: "11" }))
     writer.commit()
-    // The first frame of an epoch may come before its UID, and other kinds go on in the old cluster for a while.
+    // The first frame of an epoch may arrive before its UID, and other kinds continue in the old cluster for a while.
     writer.append("watcher/Pod", 1, 2, encodeFrame({ gvk: POD, epoch: 1 }))
     writer.metadata.set("clusterUid", "new")
     writer.append("watcher/Pod", 1, 3, encodeFrame({ gvk: POD, epoch: 1, completeThrough: "5" }))
@@ -268,7 +268,7 @@ describe("the state of a kind", () => {
     writer.close()
   })
 
-  test("forgets its resume version with a new epoch until that epoch has one", () => {
+  test("has no resume version in a new epoch until that epoch has one", () => {
     using archive = opened(temporaryDirectory())
     const { writer } = archive
     writer.append("watcher/Pod", 1, 1, applied(POD, [1], 0, { completeThrough: "900" }))
@@ -282,7 +282,7 @@ describe("the state of a kind", () => {
     expect(writer.kindState(POD)).toMatchObject({ epoch: 1, completeThrough: "12" })
   })
 
-  test("is not answered while its frames wait for a commit; other kinds' frames do not matter", () => {
+  test("is not returned while its frames wait for a commit; other kinds' frames do not matter", () => {
     using archive = opened(temporaryDirectory())
     const { writer } = archive
     writer.append("watcher/Pod", 1, 1, applied(POD, [1]))
@@ -293,7 +293,7 @@ describe("the state of a kind", () => {
     expect([...writer.liveObjects(POD)].flat()).toHaveLength(1)
   })
 
-  test("lists live objects as of the moment it was asked, whatever is committed while they are taken", () => {
+  test("lists live objects as of the call, whatever is committed while they are read", () => {
     using archive = opened(temporaryDirectory())
     const { writer } = archive
     const numbers = Array.from({ length: 3000 }, (_, index) => index + 1)
@@ -367,7 +367,7 @@ describe("blocks", () => {
     expect(read(directory)).toHaveLength(40)
   })
 
-  test("one object larger than a block passes alone", () => {
+  test("one object larger than a block is accepted alone", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const { writer } = archive
@@ -379,7 +379,7 @@ describe("blocks", () => {
     expect(read(directory)[0]).toMatchObject({ object })
   })
 
-  test("what an earlier process left unsealed goes on being gathered", () => {
+  test("what an earlier process left unsealed is continued", () => {
     let directory: string
     {
       using crashed = opened(temporaryDirectory(), { limits: { blockBytes: 2000 } })
@@ -398,7 +398,7 @@ describe("blocks", () => {
     expect(read(directory)).toHaveLength(10)
   })
 
-  test("events that go back in time count as of the last one of their kind", () => {
+  test("events that go back in time get the time of the last one of their kind", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const { writer } = archive
@@ -418,7 +418,7 @@ describe("blocks", () => {
 })
 
 describe("a disk that is full", () => {
-  test("fails the commit by name, loses nothing, and the commit succeeds once there is room", () => {
+  test("fails the commit with its name, loses nothing, and the commit succeeds once there is room", () => {
     const directory = temporaryDirectory()
     {
       using archive = opened(directory, { maximumBytes: 200_000, limits: { blockBytes: 50_000 } })
@@ -439,7 +439,7 @@ describe("a disk that is full", () => {
       expect(durable).toBe(taken - 1)
       expect(read(directory)).toHaveLength(durable)
       expect(writer.pendingBytes).toBeGreaterThan(0)
-      // More comes in meanwhile, and the disk is still full.
+      // More arrives meanwhile, and the disk is still full.
       writer.append("watcher/Pod", 1, ++taken, noise(taken))
       expect(() => writer.commit()).toThrow(DiskFullError)
       const room = new DatabaseSync(join(directory, DATABASE_FILE))
@@ -466,7 +466,7 @@ const noise = (version: number): Buffer => {
 }
 
 describe("opening", () => {
-  test("refuses the recording of a newer format and leaves it as it is", () => {
+  test("rejects the recording of a newer format and does not modify it", () => {
     const directory = temporaryDirectory()
     opened(directory)[Symbol.dispose]()
     const database = new DatabaseSync(join(directory, DATABASE_FILE))
@@ -479,7 +479,7 @@ describe("opening", () => {
     expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION + 1 }])
   })
 
-  test("refuses the recording of a build before the first release, also for writing, and leaves it as it is", () => {
+  test("rejects the recording of a build before the first release, also for writing, and does not modify it", () => {
     const directory = temporaryDirectory()
     opened(directory)[Symbol.dispose]()
     const database = new DatabaseSync(join(directory, DATABASE_FILE))
@@ -492,7 +492,7 @@ describe("opening", () => {
     expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION - 1 }])
   })
 
-  test("refuses another program's database", () => {
+  test("rejects another program's database", () => {
     const directory = temporaryDirectory()
     const database = new DatabaseSync(join(directory, DATABASE_FILE))
     database.exec("CREATE TABLE accounts (name TEXT)")
@@ -501,7 +501,7 @@ describe("opening", () => {
     expect(() => ArchiveReader.open(directory)).toThrow(NotARecordingError)
   })
 
-  test("refuses a text file of the recording's name, and does not call it damaged", () => {
+  test("rejects a text file with the recording's name, and does not call it damaged", () => {
     const directory = temporaryDirectory()
     writeFileSync(join(directory, DATABASE_FILE), "Notes about a recording.\n".repeat(200))
     for (const archive of [ArchiveWriter, ArchiveReader]) {
@@ -509,11 +509,11 @@ describe("opening", () => {
     }
   })
 
-  test("names a directory without a recording", () => {
+  test("reports a directory without a recording", () => {
     expect(() => ArchiveReader.open(temporaryDirectory())).toThrow(/contains no recording: there is no recording.db/)
   })
 
-  test("frees the directory when it fails", () => {
+  test("releases the directory if it fails", () => {
     const directory = temporaryDirectory()
     const database = new DatabaseSync(join(directory, DATABASE_FILE))
     database.exec("PRAGMA user_version = 77; CREATE TABLE t (a)")
@@ -595,7 +595,7 @@ describe("closing", () => {
     expect(read(directory)).toHaveLength(1)
   })
 
-  test("with fsync always every commit is synced by itself", async () => {
+  test("with fsync always every commit is synced on its own", async () => {
     const directory = temporaryDirectory()
     using archive = opened(directory, { fsync: "always" })
     archive.writer.append("watcher/Pod", 1, 1, applied(POD, [1]))

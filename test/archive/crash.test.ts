@@ -33,7 +33,7 @@ const versionsIn = (directory: string): ReadonlyArray<number> => {
   }
 }
 
-test("a writer killed in the middle of its commits loses nothing acknowledged and repeats nothing", {
+test("a writer killed during its commits loses nothing acknowledged and repeats nothing", {
   timeout: patient(120_000),
 }, async () => {
   const directory = temporaryDirectory()
@@ -51,7 +51,7 @@ test("a writer killed in the middle of its commits loses nothing acknowledged an
   while (acknowledged < lastVersion) {
     const child = start("record", directory, String(lastVersion))
     let commitsToLive = 1 + random(60)
-    // The line is read after the commit it tells of, while later ones are under way: the kill comes anywhere in them.
+    // The line is read after the commit that it reports, while later ones are running: the kill can hit any moment of them.
     for await (const line of linesOf(child)) {
       acknowledged = Number(line)
       if (--commitsToLive === 0 && kills < wantedKills) {
@@ -72,7 +72,7 @@ test("a writer killed in the middle of its commits loses nothing acknowledged an
   writer.close()
 })
 
-test("a disk that refuses a write fails the commit by name and leaves everything acknowledged", {
+test("a disk that rejects a write fails the commit with its name and leaves everything acknowledged", {
   timeout: patient(60_000),
 }, async () => {
   const directory = temporaryDirectory()
@@ -89,7 +89,7 @@ test("a disk that refuses a write fails the commit by name and leaves everything
   expect(versionsIn(directory)).toEqual(Array.from({ length: acknowledged }, (_, index) => index + 1))
 })
 
-test("a directory in use names host, process and start; the kernel frees it when that process is killed", {
+test("a directory in use is reported with host, process and start; the kernel frees it when that process is killed", {
   timeout: patient(60_000),
 }, async () => {
   const directory = temporaryDirectory()
@@ -108,7 +108,7 @@ test("a directory in use names host, process and start; the kernel frees it when
   expect(Date.parse(startedAt)).toBeGreaterThan(Date.parse("2025-01-01"))
   expect(message).toContain(`process ${child.pid} on host ${host}`)
   expect(message).toContain("choose another --data-dir")
-  // Readers are not shut out.
+  // Readers are not excluded.
   expect(versionsIn(directory)).toEqual([])
   const exit = once(child, "exit")
   child.kill("SIGKILL")

@@ -55,20 +55,20 @@ test.each([
 const lockDirectoryWithoutSideFile = (directory: string): void =>
   writeFileSync(join(directory, "recorder.json"), "null")
 
-test("a stale side file does not keep anyone out", () => {
+test("a stale side file does not exclude anyone", () => {
   const directory = temporaryDirectory()
   writeFileSync(join(directory, "recorder.json"), JSON.stringify(HOLDER))
   lockDirectory(directory).release()
 })
 
-test("a directory that cannot be made or written is named with what to do", () => {
+test("a directory that cannot be created or written is reported with advice", () => {
   const directory = temporaryDirectory()
   writeFileSync(join(directory, "file"), "")
   const refusal = thrownBy(() => ArchiveWriter.open(join(directory, "file", "below")))
   expect(refusal).toBeInstanceOf(DirectoryNotWritableError)
   expect(refusal).toMatchObject({ code: "ENOTDIR" })
   expect((refusal as Error).message).toMatch(/is not a directory, or is below a file .*Choose another --data-dir/)
-  // Nobody can write there, not even root.
+  // No one can write there, not even root.
   const inProc = thrownBy(() => lockDirectory("/proc/self/recording"))
   expect(inProc).toBeInstanceOf(DirectoryNotWritableError)
   expect((inProc as Error).message).toMatch(/cannot be created .*Choose another --data-dir/)
@@ -82,7 +82,7 @@ test.each([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
   [0xff534d42, "CIFS"],
-  // As a system with 32-bit signed types answers it.
+  // As returned by a system with 32-bit signed types.
   [0xff534d42 | 0, "CIFS"],
   [0xfe534d42, "SMB2"],
   [0x00c36400, "Ceph"],
@@ -96,7 +96,7 @@ test.each([
   expect(readdirSync(directory)).toEqual([])
 })
 
-test("local file systems are not refused", () => {
+test("local file systems are not rejected", () => {
   // ext4, XFS, Btrfs, tmpfs, overlayfs, ZFS, FUSE
   const local = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1, 0x65735546]
   expect(local.map(networkFileSystemOf)).toEqual(local.map(() => undefined))

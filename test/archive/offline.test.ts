@@ -1,4 +1,4 @@
-/** A recording read by a program of its own, through what `kubereel/archive` exports. */
+/** A recording read by a separate program, through the exports of `kubereel/archive`. */
 import { expect, test } from "vitest"
 import { ArchiveReader, NotARecordingError } from "../../src/archive/index.ts"
 import { recordingOf } from "../actors/exporter/owned-recording.ts"
@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../harness/temporary-directory.ts"
 const minute = 60_000_000
 const pod = (name: string) => ({ gvk: "v1.Pod", name, owners: [], rest: { spec: { nodeName: "node-1" } } })
 
-test("what existed at a moment and what happened afterwards follow each other without a seam, and gaps are told", () => {
+test("the objects at a moment and the changes afterwards follow each other without a seam, and gaps are reported", () => {
   const reader = ArchiveReader.open(recordingOf([pod("web-1"), pod("web-2"), pod("web-3")]))
   try {
     const cut = reader.cut()
@@ -24,6 +24,6 @@ test("what existed at a moment and what happened afterwards follow each other wi
   }
 })
 
-test("a directory that holds no recording is refused with an error of its own", () => {
+test("a directory without a recording is rejected with its own error", () => {
   expect(() => ArchiveReader.open(temporaryDirectory())).toThrow(NotARecordingError)
 })

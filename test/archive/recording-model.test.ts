@@ -55,7 +55,7 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom("reopen", "crash", "compare") }) },
 )
 
-/** A recorder in small: one sender per kind, numbers for objects, and the model beside it. */
+/** A small recorder: one sender per kind, numbers for objects, and the model beside it. */
 class Recorder {
   #directory: string
   readonly model = new RecordingModel()
@@ -145,7 +145,7 @@ class Recorder {
         const window = { cut, fromTime: from, untilTime: until, kinds }
         expect(Array.from(reader.events(all), plain)).toEqual(this.model.events(all))
         expect(Array.from(reader.events(window), plain)).toEqual(this.model.events(window))
-        // Kinds come in the order in which the recording met them.
+        // Kinds come in the order of their first appearance in the recording.
         const known = reader.kinds().map(({ gvk }) => gvk)
         const moment = { cut, time: from, kinds: known.filter((gvk) => kinds.includes(gvk)) }
         expect(Array.from(reader.snapshotAt(moment), plain)).toEqual(this.model.snapshot(moment))
@@ -194,7 +194,7 @@ class Recorder {
     const numbers = this.#numbers.get(gvk) ?? new Map<number, number>()
     this.#numbers.set(gvk, numbers)
     const newObjects: Array<number> = []
-    // Now and then a frame whose clock lies behind what the kind has already.
+    // Occasionally a frame whose clock is behind the kind's last time.
     let time = wanted.length % 5 === 4 ? this.#time - 700 : this.#time
     const events = wanted.map(({ object, action, delay, size }): SampleEvent => {
       time += delay
@@ -206,7 +206,7 @@ class Recorder {
         numbers.set(object, number)
         newObjects.push(number)
       }
-      // A UID dies once: the next object of that place is another one.
+      // A UID is deleted once: the next object of that place is another one.
       if (action !== "applied") numbers.delete(object)
       const version = gvk === OPAQUE ? `v${this.#version}` : this.#version
       const text = `${gvk} ${number} at ${this.#version} `
@@ -223,7 +223,7 @@ class Recorder {
   }
 }
 
-test("whatever is recorded, in whatever order it is committed and reopened, is read as a plain list would have it", {
+test("any recording, in any order of commits and reopenings, reads like a plain list", {
   timeout: patient(60_000),
 }, () => {
   fc.assert(

@@ -1,4 +1,4 @@
-/** What an archive should hold, kept as plain lists: the yardstick of the property tests. */
+/** The expected content of an archive as plain lists: the reference for the property tests. */
 
 import type { GapEvent } from "../../src/trace/event.ts"
 import { nameOf, type PlainEvent, type SampleFrame } from "./sample-frames.ts"
@@ -10,7 +10,7 @@ interface ModelEvent extends PlainEvent {
 const byTime = (left: { time: number; sequence: number }, right: { time: number; sequence: number }): number =>
   left.time - right.time || left.sequence - right.sequence
 
-/** Takes frames in order and answers every question the slow way. */
+/** Takes frames in order and answers every query the slow way. */
 export class RecordingModel {
   readonly #events: Array<ModelEvent> = []
   readonly #gaps: Array<GapEvent> = []

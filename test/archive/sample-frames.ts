@@ -1,4 +1,4 @@
-/** Frames for tests: made with the real builder, beside a plain list of what they say. */
+/** Frames for tests: made with the real builder, together with a plain list of their content. */
 
 import type { Action, GapEvent, TraceEvent } from "../../src/trace/event.ts"
 import { type Gap, ObservationsBuilder } from "../../src/wire/observations.ts"
@@ -21,7 +21,7 @@ export interface SampleFrame {
   readonly gvk: string
   readonly epoch?: number
   readonly events?: ReadonlyArray<SampleEvent>
-  /** Numbers named for the first time. */
+  /** Numbers introduced here. */
   readonly newObjects?: ReadonlyArray<number>
   readonly gaps?: ReadonlyArray<Gap>
   readonly completeThrough?: string
@@ -29,7 +29,7 @@ export interface SampleFrame {
 
 const CODES = { applied: 1, deleted: 2, vanished: 3 } as const
 
-/** What object `number` of a kind is called. Every third is cluster-scoped. */
+/** The name of object `number` of a kind. Every third is cluster-scoped. */
 export const nameOf = (gvk: string, number: number) => ({
   uid: `${gvk}/${number}`,
   namespace: number % 3 === 0 ? "" : `ns-${number % 3}`,

@@ -1,4 +1,4 @@
-/** bin/reel.js in small checkouts of its own: which Node and which entry it starts, and that it ends as they end. */
+/** bin/reel.js in small checkouts: which Node and which entry it starts, and that it ends as they end. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises"
@@ -32,7 +32,7 @@ const putNode = async (script?: string): Promise<void> => {
   await chmod(path, 0o755)
 }
 
-/** Makes a Node say that it is older than it is. */
+/** Makes a Node report an older version. */
 const pretend = (version: string): string =>
   `data:text/javascript,Object.defineProperty(process,"version",{value:"${version}"})`
 
@@ -80,12 +80,12 @@ describe("reel on a new enough Node", () => {
     expect(await run("v22.19.0")).toMatchObject({ code: 3, output: "built v22.19.0\n" })
   })
 
-  test("starts the source, in TypeScript, when nothing was built", async () => {
+  test("starts the source, in TypeScript, if nothing was built", async () => {
     await put("src/cli/main.ts", `const code: number = 4; ${sayAndExit("source", 4)}; process.exitCode = code`)
     expect(await run(undefined, "--help")).toMatchObject({ code: 4, output: `source ${process.version} --help\n` })
   })
 
-  test("says what went wrong when that cannot be loaded", async () => {
+  test("reports the error if that cannot be loaded", async () => {
     await put("dist/cli.js", 'throw new Error("src/cli/main.ts does not build")\n')
     const { code, error } = await run(undefined)
     expect(code).toBe(1)
@@ -119,7 +119,7 @@ describe("reel on an old Node", () => {
     })
   })
 
-  test("does not hand over for ever when the checkout's own is as old", async () => {
+  test("does not hand over endlessly if the checkout's own Node is as old", async () => {
     await putNode(`#!/bin/sh\nexec "${process.execPath}" --import '${pretend("v18.0.0")}' "$@"\n`)
     await put("dist/cli.js", sayAndExit("built", 0))
     const { code, error } = await run("v20.20.2")
@@ -127,7 +127,7 @@ describe("reel on an old Node", () => {
     expect(error).toMatch(/^reel: this is Node v18\.0\.0, .*\n$/)
   })
 
-  test("says so when the checkout's own cannot be started", async () => {
+  test("reports if the checkout's own Node cannot be started", async () => {
     await putNode("not a program")
     await chmod(join(checkout, "node_modules/node/bin/node"), 0o644)
     const { code, error } = await run("v20.20.2")

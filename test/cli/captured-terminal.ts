@@ -1,4 +1,4 @@
-/** A terminal that remembers what was written to it, and whose user can press Ctrl-C. */
+/** A terminal that stores what was written to it, and whose user can press Ctrl-C. */
 import { Writable } from "node:stream"
 import type { Output, Terminal } from "../../src/cli/terminal/terminal.ts"
 
@@ -21,7 +21,7 @@ export interface CapturedTerminal extends Terminal {
   readonly standardOutput: CapturedOutput
   readonly standardError: CapturedOutput
   readonly interrupt: () => void
-  /** Listeners that were not taken away. */
+  /** Listeners that were not removed. */
   readonly listeners: () => number
 }
 

@@ -1,4 +1,4 @@
-/** `reel convert`: the arguments, what is written, what is said, and what is left behind when it fails. */
+/** `reel convert`: the arguments, the files, the messages, and what remains after a failure. */
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -32,7 +32,7 @@ const convert = async (
 const trace = goldenTrace("recording")
 
 describe("reel convert", () => {
-  test("goes by names, and comes back to the same bytes by way of any of them", async () => {
+  test("chooses formats by file name, and returns to the same bytes through any of them", async () => {
     writeFileSync(path("a.sktrace"), trace)
     for (const middle of ["b.ndjson", "b.ndjson.zst", "b.jsonl.gz"]) {
       const there = await convert([path("a.sktrace"), path(middle)])
@@ -44,13 +44,13 @@ describe("reel convert", () => {
     expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([])
   })
 
-  test("compresses by the name of OUT, and reads compressed traces whatever their name", async () => {
+  test("compresses by the name of OUT, and reads compressed traces with any name", async () => {
     writeFileSync(path("a.sktrace"), zstdCompressSync(trace))
     expect((await convert([path("a.sktrace"), path("b.yaml.gz")])).code).toBe(exitCodes.ok)
     expect(gunzipSync(readFileSync(path("b.yaml.gz"))).toString()).toContain("kind: ResourcePatch")
   })
 
-  test("knows a trace by its first bytes when its name says nothing", async () => {
+  test("recognises a trace by its first bytes if its name is not conclusive", async () => {
     writeFileSync(path("trace.out"), trace)
     const { code, output } = await convert([path("trace.out"), "-", "--to", "ndjson"])
     expect(code).toBe(exitCodes.ok)
@@ -108,7 +108,7 @@ describe("reel convert", () => {
     },
   )
 
-  describe("a recorder's NDJSON, which is read twice for a format that is replayed", () => {
+  describe("a recorder's NDJSON, which is read twice for a replay format", () => {
     const reference = '{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"d"}'
     const status = '{"containerStatuses":[{"state":{"running":{"startedAt":"1970-01-01T00:00:05Z"}}}]}'
     const lines = [
@@ -119,7 +119,7 @@ describe("reel convert", () => {
     ]
     const ndjson = Buffer.from(`${lines.join("\n")}\n`)
 
-    test("has lives and owners that come later in the file, from a file as from a pipe", async () => {
+    test("has lifecycles and owners that come later in the input, both from a file and from a pipe", async () => {
       writeFileSync(path("a.ndjson"), ndjson)
       expect((await convert([path("a.ndjson"), path("b.sktrace")])).code).toBe(exitCodes.ok)
       const back = await convert([path("b.sktrace"), "-", "--to", "ndjson"])
@@ -139,7 +139,7 @@ describe("reel convert", () => {
       }
     })
 
-    test("without what its objects own has their lives all the same, and in NDJSON only the owners", async () => {
+    test("without the objects that its objects own still has their lifecycles, and in NDJSON only the owners", async () => {
       writeFileSync(path("a.ndjson"), ndjson)
       const owned = ["--owned", "exclude"]
       const { code, error } = await convert([path("a.ndjson"), path("b.sktrace"), ...owned])
@@ -155,7 +155,7 @@ describe("reel convert", () => {
       expect(output.split("\n").filter((line) => line.includes('"action"'))).toEqual([lines[2]])
     })
 
-    test("of which nobody knows who owns what cannot leave out what is owned", async () => {
+    test("with unknown owners cannot leave out owned objects", async () => {
       writeFileSync(path("a.sktrace"), trace)
       expect(await convert([path("a.sktrace"), path("b.yaml"), "--owned", "exclude"])).toEqual({
         code: exitCodes.failed,
@@ -165,7 +165,7 @@ describe("reel convert", () => {
       expect(existsSync(path("b.yaml"))).toBe(false)
     })
 
-    test("that was made fit for replay has UIDs, but not in references, so it cannot leave out what is owned", async () => {
+    test("that was sanitised for replay has UIDs, but not in references, so it cannot leave out owned objects", async () => {
       const header = (lines[0] as string).replace(/}$/, ',"sanitised":{"for":"replay","removed":[]}}')
       const replayed = [header, ...lines.slice(1)].join("\n").replace(',"uid":"d"}]', "}]")
       writeFileSync(path("a.ndjson"), `${replayed}\n`)
@@ -176,7 +176,7 @@ describe("reel convert", () => {
       expect((await convert([path("a.ndjson"), path("b.ndjson")])).code).toBe(exitCodes.ok)
     })
 
-    test("is told of if it is gone the second time, and leaves nothing", async () => {
+    test("is reported if it is gone the second time, and leaves nothing", async () => {
       writeFileSync(path("a.ndjson"), ndjson)
       let opened = 0
       const openInput = async (name: string) => {
@@ -190,7 +190,7 @@ describe("reel convert", () => {
       expect(readdirSync(folder)).toEqual([])
     })
 
-    test("that is bad in a pipe is told of at the same byte, and leaves nothing", async () => {
+    test("that is invalid in a pipe is reported at the same byte, and leaves nothing", async () => {
       const bad = Buffer.from(ndjson.toString().replace('"sequence":2', '"sequence":"2"'))
       const openInput = async () => ({
         bytes: (async function* () {
@@ -209,14 +209,14 @@ describe("reel convert", () => {
     })
   })
 
-  test("--from wins over name and bytes", async () => {
+  test("--from takes precedence over name and bytes", async () => {
     writeFileSync(path("a.sktrace"), trace)
     expect((await convert([path("a.sktrace"), path("b.ndjson"), "--from", "kwok"])).error).toMatch(
       /not a readable kwok trace/,
     )
   })
 
-  test("a file that is there stays as it is without --force", async () => {
+  test("an existing file is not overwritten without --force", async () => {
     writeFileSync(path("a.sktrace"), trace)
     writeFileSync(path("b.ndjson"), "mine")
     expect(await convert([path("a.sktrace"), path("b.ndjson")])).toMatchObject({ code: exitCodes.usage })
@@ -224,7 +224,7 @@ describe("reel convert", () => {
     expect(await convert([path("a.sktrace"), path("b.ndjson"), "-f"])).toMatchObject({ code: exitCodes.ok })
   })
 
-  test("what cannot be read is named", async () => {
+  test("unreadable input is reported", async () => {
     expect(await convert([path("none.sktrace"), path("b.ndjson")])).toMatchObject({
       code: exitCodes.failed,
       error: `reel convert: cannot read ${path("none.sktrace")}: file not found\n`,
@@ -251,12 +251,12 @@ describe("reel convert", () => {
     })
   })
 
-  test("bytes are not for terminals", async () => {
+  test("binary formats are not written to terminals", async () => {
     const terminal = capturedTerminal({ output: { isTTY: true } })
     expect(await convert(["a", "-", "--to", "simkube"], {}, terminal)).toMatchObject({ code: exitCodes.usage })
   })
 
-  test("says what a format has no place for, and ends with 3 if that makes it incomplete", async () => {
+  test("reports what a format cannot represent, and exits with 3 if the trace is incomplete because of that", async () => {
     const lines = [
       '{"format":"kubereel","version":1,"window":{"start":0,"end":9000000},"cut":2,"kinds":["v1.Pod","v1.ConfigMap"],"incomplete":[{"gvk":"v1.Pod","state":"forbidden"}]}',
       '{"sequence":1,"time":1000000,"action":"applied","gvk":"v1.ConfigMap","uid":"u","namespace":"a","name":"c","resourceVersion":"1","object":{"metadata":{"name":"c","namespace":"a"}}}',
@@ -274,7 +274,7 @@ describe("reel convert", () => {
     expect(readFileSync(path("b.ndjson"), "utf8")).toBe(`${lines.join("\n")}\n`)
   })
 
-  test("Ctrl-C ends it at once, also while nothing comes, and leaves nothing", async () => {
+  test("Ctrl-C ends it at once, even while no data arrives, and leaves nothing", async () => {
     const terminal = capturedTerminal()
     const silence = new Promise<IteratorResult<Uint8Array>>(() => undefined)
     const openInput = async () => ({
@@ -297,7 +297,7 @@ describe("reel convert", () => {
     expect(terminal.listeners()).toBe(0)
   })
 
-  test("shows on a terminal how far it is", async () => {
+  test("shows its progress on a terminal", async () => {
     writeFileSync(path("a.sktrace"), trace)
     const terminal = capturedTerminal({ error: { isTTY: true, columns: 100 }, environment: { TERM: "xterm" } })
     const { error } = await convert([path("a.sktrace"), path("b.ndjson")], {}, terminal)

@@ -35,7 +35,7 @@ const listen = (server: Server): Promise<string> =>
     server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
   })
 
-/** A recorder that answers every request the same way; remembers the requests. */
+/** A recorder that sends the same response to every request and stores the requests. */
 const recorder = async (
   answer: (response: ServerResponse) => void,
 ): Promise<{ url: string; requests: { path: string; headers: IncomingMessage["headers"]; body: unknown }[] }> => {
@@ -104,7 +104,7 @@ const run = async (argv: readonly string[], terminal: CapturedTerminal = capture
 }
 
 describe("an export", () => {
-  test("asks in SimKube's form, with exact times and the format added", async () => {
+  test("is requested in SimKube's form, with exact times and the format added", async () => {
     const { url, requests } = await recorder((response) => response.end(small))
     const argv = ["-s", `${url}/base/`, "-o", join(folder, "a.ndjson"), "--start", "-10m", "--end", "-90s"]
     const filters = ["--exclude-namespace", "kube-system,monitoring", "--exclude-namespace", "default"]
@@ -137,7 +137,7 @@ describe("an export", () => {
     })
   })
 
-  test("asks for what is to be in it, by namespace, label, kind and name, and for everything or nothing", async () => {
+  test("is filtered by namespace, label, kind and name, down to everything or nothing", async () => {
     const { url, requests } = await recorder((response) => response.end(small))
     const filters =
       "-n shop-* --label app=web --kind apps/*,v1.Pod --exclude-kind v1.Event --name web --exclude-name shop/old"
@@ -161,7 +161,7 @@ describe("an export", () => {
     })
   })
 
-  test("shows a token from a file or the environment, and says where none can be had", async () => {
+  test("presents a token from a file or the environment, and says where to put one", async () => {
     const { url, requests } = await recorder((response) => response.end(small))
     const file = join(folder, "token")
     const words = ["-s", url, "-o", "-"]
@@ -184,7 +184,7 @@ describe("an export", () => {
     expect(requests).toHaveLength(3)
   })
 
-  test("is compared with the checksum that follows it", async () => {
+  test("is compared with the trailing checksum", async () => {
     const sum = createHash("sha256").update(small).digest("base64")
     const answers = (digest: string) => (response: ServerResponse) => {
       response.writeHead(200, { Trailer: "Repr-Digest" })
@@ -201,7 +201,7 @@ describe("an export", () => {
     expect(await readdir(folder)).toEqual(["a"])
   })
 
-  test("to an object store is the recorder's to write, and nothing is written here", async () => {
+  test("to an object store is written by the recorder, and nothing is written here", async () => {
     const { url, requests } = await recorder((response) => {
       response.writeProcessing()
       response.setHeader("Content-Type", "application/json")
@@ -216,14 +216,14 @@ describe("an export", () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  test("to an object store by a recorder that says nothing, as SimKube's, is taken for written", async () => {
+  test("to an object store by a recorder that reports nothing, such as SimKube's, is assumed to be written", async () => {
     const { url } = await recorder((response) => response.end())
     const { code, error } = await run(["-s", url, "-o", "gs://traces/a"])
     expect(code).toBe(exitCodes.ok)
     expect(error).toMatch(/^gs:\/\/traces\/a: 2026/)
   })
 
-  test("that is only asked about says what it would hold, with the exit code that it would have", async () => {
+  test("with --dry-run prints what it would contain, with the exit code that it would have", async () => {
     const kind = {
       gvk: "v1.Pod",
       state: "watching",
@@ -279,7 +279,7 @@ describe("an export", () => {
       exitCodes.incomplete,
       expect.stringContaining(`\nit would be incomplete: ${young.incomplete[0]}\n`),
     ])
-    // As of the export: of the usual window nobody has asked for what is older than the recording.
+    // As for the export: with the default window the time before the recording was not requested.
     expect(await asked(young, [])).toEqual([
       exitCodes.ok,
       expect.stringContaining("\nthe recording is younger than the window\n"),
@@ -292,7 +292,7 @@ describe("an export", () => {
     expect((await run(["-s", url, "--dry-run"])).error).toContain("this recorder does not support --dry-run")
   })
 
-  test("writes what came, byte for byte, and says how much", async () => {
+  test("writes the bytes as received, and reports how many", async () => {
     const whole = trace(2000)
     const { url } = await recorder((response) => {
       for (let at = 0; at < whole.length; at += 50_000) response.write(whole.subarray(at, at + 50_000))
@@ -308,14 +308,14 @@ describe("an export", () => {
     expect(await readdir(folder)).toEqual(["a.ndjson"])
   })
 
-  test("to - goes to standard output alone", async () => {
+  test("to - goes to standard output only", async () => {
     const { url } = await recorder((response) => response.end(small))
     const { code, output, error } = await run(["-s", url, "-o", "-"])
     expect({ code, output }).toEqual({ code: exitCodes.ok, output: small.toString() })
     expect(error).toMatch(/^standard output: 3 events, /)
   })
 
-  test("to a .sktrace file asks for SimKube's format, unless told otherwise", async () => {
+  test("to a .sktrace file requests SimKube's format, unless told otherwise", async () => {
     const { url, requests } = await recorder((response) => response.end(simkube))
     const path = join(folder, "a.sktrace")
     const { code, error } = await run(["-s", url, "-o", path, "--start", "0", "--end", "2026-11-21T10:00:00Z"])
@@ -327,7 +327,7 @@ describe("an export", () => {
     expect(requests.map(({ body }) => (body as { format: string }).format)).toEqual(["simkube", "ndjson"])
   })
 
-  test("as kwok has it is whole if its checksum says so, and only then", async () => {
+  test("in kwok's format is complete only if its checksum says so", async () => {
     const whole = Buffer.from("kind: ResourcePatch\n")
     const digest = createHash("sha256").update(whole).digest("base64")
     const { url, requests } = await recorder((response) => {
@@ -344,7 +344,7 @@ describe("an export", () => {
     expect(await readdir(folder)).toEqual(["a.yaml"])
   })
 
-  test("compressed is unpacked on the side, and shows by itself whether it is whole", async () => {
+  test("if compressed is decompressed for the check, which shows whether it is complete", async () => {
     const compressed = new Map([
       ["a.ndjson.zst", zstdCompressSync(small)],
       ["b.ndjson.gz", gzipSync(small)],
@@ -363,7 +363,7 @@ describe("an export", () => {
     expect((await readdir(folder)).sort()).toEqual([...compressed.keys()])
   })
 
-  test("compressed and cut off anywhere, or with something behind it, leaves no file", async () => {
+  test("if compressed and truncated anywhere, or followed by something, leaves no file", async () => {
     const texts = [small, small.subarray(0, small.lastIndexOf("\n", -2) + 1), Buffer.concat([small, small])]
     for (const [compress, compression] of [
       [zstdCompressSync, "zstd"],
@@ -403,7 +403,7 @@ describe("an export", () => {
     expect(await readFile(path)).toEqual(small)
   })
 
-  test("of a window that begins before the recording says from where it is, and how to ask for all there is", async () => {
+  test("of a window that begins before the recording reports where it starts, and how to request everything there is", async () => {
     const state = "v1.Pod=recorded-2026-11-21T09:45:00.000Z/2026-11-21T10:00:00.000Z"
     const { url } = await recorder((response) => {
       response.setHeader("Kubereel-Incomplete", state)
@@ -416,7 +416,7 @@ describe("an export", () => {
     )
   })
 
-  test("of the usual window lacks nothing where the recording is younger, and something where a kind is forbidden", async () => {
+  test("of the default window is complete if only the recording is younger, and incomplete if a kind is forbidden", async () => {
     let state = "v1.Pod=recorded-2026-11-21T09:45:00.000Z/2026-11-21T10:00:00.000Z, v1.Node=unrecorded"
     const { url } = await recorder((response) => {
       response.setHeader("Kubereel-Incomplete", state)
@@ -431,7 +431,7 @@ describe("an export", () => {
     expect(error).toContain(`is incomplete: ${state}. `)
   })
 
-  test("with one gap says so in the singular, and does not guess at its reason", async () => {
+  test("with one gap says so in the singular, and does not guess its reason", async () => {
     const { url } = await recorder((response) => {
       response.setHeader("Kubereel-Gaps", "1")
       response.end(small)
@@ -458,7 +458,7 @@ describe("an export that fails leaves no file", () => {
     return { ...result, error: result.error.replaceAll(url, "URL") }
   }
 
-  test("when the connection breaks in the middle", async () => {
+  test("if the connection breaks midway", async () => {
     const { code, error } = await failed((response) => {
       response.write(small.subarray(0, 100))
       setImmediate(() => response.destroy())
@@ -469,7 +469,7 @@ describe("an export that fails leaves no file", () => {
     )
   })
 
-  test("when fewer bytes come than were promised", async () => {
+  test("if fewer bytes arrive than announced", async () => {
     const { code, error } = await failed((response) => {
       response.writeHead(200, { "content-length": small.length })
       response.write(small.subarray(0, -1))
@@ -489,13 +489,13 @@ describe("an export that fails leaves no file", () => {
     expect(error).toContain(reason)
   })
 
-  test("when SimKube's format ends early", async () => {
+  test("if SimKube's format ends early", async () => {
     const { code, error } = await failed((response) => response.end(simkube.subarray(0, -1)), "--format", "simkube")
     expect(code).toBe(exitCodes.failed)
     expect(error).toContain("the trace is truncated")
   })
 
-  test("when the answer is a web page", async () => {
+  test("if the response is a web page", async () => {
     const { code, error } = await failed((response) => response.end("<html>\n<body>log in</body></html>"))
     expect(code).toBe(exitCodes.failed)
     expect(error).toContain("the response is not a trace")
@@ -518,7 +518,7 @@ describe("an export that fails leaves no file", () => {
     expect(result).toEqual({ code, output: "", error: `reel export: URL rejected the export ${message}\n` })
   })
 
-  test("when nothing comes for the allowed time, before or in the middle", async () => {
+  test("if nothing arrives for the allowed time, before or during the response", async () => {
     const before = await failed(() => undefined, "--timeout", "50ms")
     expect(before.code).toBe(exitCodes.failed)
     expect(before.error).toBe(
@@ -529,7 +529,7 @@ describe("an export that fails leaves no file", () => {
     expect(middle.error).toContain("is incomplete after 100 bytes: no data arrived for 0.05 s")
   })
 
-  test("when it is interrupted, before the answer or in the middle", async () => {
+  test("if it is interrupted, before or during the response", async () => {
     for (const part of [undefined, small.subarray(0, 100)]) {
       const terminal = capturedTerminal()
       const { url } = await recorder((response) => {
@@ -546,7 +546,7 @@ describe("an export that fails leaves no file", () => {
   })
 })
 
-describe("an export that cannot begin", () => {
+describe("an export that cannot start", () => {
   test("because nothing listens says how to start a recorder", async () => {
     const server = createTcpServer()
     const url = await listen(server)
@@ -559,7 +559,7 @@ describe("an export that cannot begin", () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  test("for a reason of the system's names its code once", () => {
+  test("because of an error of the system names its code once", () => {
     const message = (detail: string) => new ServerUnreachable({ server: "URL", code: "EHOSTUNREACH", detail }).message
     expect(message("connect EHOSTUNREACH 192.0.2.1:7777")).toBe(
       "cannot reach a recorder at URL: connect EHOSTUNREACH 192.0.2.1:7777",
@@ -567,7 +567,7 @@ describe("an export that cannot begin", () => {
     expect(message("no way there")).toBe("cannot reach a recorder at URL: no way there (EHOSTUNREACH)")
   })
 
-  test("because what listens speaks another language says so", async () => {
+  test("because the server does not speak HTTP says so", async () => {
     const server = createTcpServer((socket) => {
       socket.on("error", () => undefined)
       socket.resume().end("220 mail.example.com ESMTP\r\n", () => socket.destroy())
@@ -579,14 +579,14 @@ describe("an export that cannot begin", () => {
     expect(error).toContain("the server does not speak HTTP. Check --server")
   })
 
-  test("because the port wants no TLS says so", async () => {
+  test("because the port does not use TLS says so", async () => {
     const { url } = await recorder((response) => response.end(small))
     const { code, error } = await run(["-s", url.replace("http:", "https:"), "-o", join(folder, "a")])
     expect(code).toBe(exitCodes.failed)
     expect(error).toContain("the server does not speak TLS. Write http:// instead of https://")
   })
 
-  test("because the file exists costs the recorder nothing", async () => {
+  test("because the file exists does not burden the recorder", async () => {
     const { url, requests } = await recorder((response) => response.end(small))
     const path = join(folder, "a")
     await writeFile(path, "old")
@@ -661,7 +661,7 @@ describe("an export that cannot begin", () => {
   })
 })
 
-test("a server without a scheme, and a file URL, are understood", async () => {
+test("a server without a scheme, and a file URL, are accepted", async () => {
   const { url } = await recorder((response) => response.end(small))
   const path = join(folder, "a b")
   const output = `file://${folder}/a%20b`

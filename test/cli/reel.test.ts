@@ -26,7 +26,7 @@ describe("reel", () => {
     for (const { name } of commands) expect(output).toMatch(new RegExp(`^  ${name} `, "m"))
   })
 
-  test.each(commands.map(({ name }) => name))("%s: --help and help say the same", async (name) => {
+  test.each(commands.map(({ name }) => name))("%s: --help and help print the same", async (name) => {
     const { code, output } = await run(name, "--help")
     expect(code).toBe(exitCodes.ok)
     expect(output).toMatchSnapshot()
@@ -130,7 +130,7 @@ describe("reel record", () => {
     return seen
   }
 
-  test("hands its defaults to the recorder", async () => {
+  test("passes its defaults to the recorder", async () => {
     expect(await record(["-c", "tracer.yml"])).toEqual({
       config: "tracer.yml",
       kubeconfig: undefined,
@@ -149,7 +149,7 @@ describe("reel record", () => {
     })
   })
 
-  test("hands names by which it may be reached to the recorder", async () => {
+  test("passes allowed host names to the recorder", async () => {
     expect((await record(["-c", "a.yml", "--allow-host", "a.example,b.example"])).access).toEqual({
       auth: "none",
       allowAnonymous: false,
@@ -157,7 +157,7 @@ describe("reel record", () => {
     })
   })
 
-  test("hands everything that was given to the recorder", async () => {
+  test("passes all options to the recorder", async () => {
     const argv =
       "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --allow-secrets --fsync always --auth token --token-file t --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi"
     expect(await record(argv.split(" "))).toEqual({
@@ -197,14 +197,14 @@ describe("reel record", () => {
       }),
     ).run(argv, terminal)
 
-  test("answers the recorder's exit code, and shows no status line where there is no terminal", async () => {
+  test("returns the recorder's exit code, and shows no status line without a terminal", async () => {
     const terminal = capturedTerminal()
     expect(await talk(["-c", "a.yml"], terminal)).toBe(exitCodes.incomplete)
     expect(terminal.standardOutput.text()).toBe("")
     expect(terminal.standardError.text()).toMatch(/^\S+Z INFO {2}watching kind=v1\.Pod\n$/)
   })
 
-  test("shows the status line on a terminal, and takes it away for log lines and at the end", async () => {
+  test("shows the status line on a terminal, and erases it for log lines and at the end", async () => {
     const terminal = capturedTerminal({ output: { isTTY: true, columns: 100 } })
     await talk(["-c", "a.yml", "-v"], terminal)
     expect(terminal.standardOutput.text()).toBe(
@@ -213,7 +213,7 @@ describe("reel record", () => {
     expect(terminal.standardError.text()).toMatch(/DEBUG ObjectApplied\n$/)
   })
 
-  test("colours the log only on a terminal that has not refused colours", async () => {
+  test("colours the log only on a terminal that supports it, without NO_COLOR", async () => {
     const colours = async (environment: Record<string, string>): Promise<boolean> => {
       const terminal = capturedTerminal({ error: { isTTY: true, columns: 80 }, environment })
       await talk(["-c", "a.yml"], terminal)
@@ -250,7 +250,7 @@ test("a defect is reported as such, with exit code 1", async () => {
   )
 })
 
-test("the exit codes are those of the reference page", async () => {
+test("the exit codes equal those of the reference page", async () => {
   const page = await readFile(new URL("../../docs/reference/exit-codes.md", import.meta.url), "utf8")
   const rows = [...page.matchAll(/^\| (\d+) \| `(\w+)` \| (.+?) \|/gm)].map(([, code, name, meaning]) => [
     Number(code),

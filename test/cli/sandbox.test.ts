@@ -15,7 +15,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 const run = (terminal: CapturedTerminal, ...argv: string[]): Promise<number> => sandboxCommand().run(argv, terminal)
 
-/** Resolves when the command has said how to use it. */
+/** Resolves when the command has printed how to use it. */
 const started = async (terminal: CapturedTerminal): Promise<string> => {
   for (;;) {
     const server = /API server +(\S+)/.exec(terminal.standardOutput.text())?.[1]
@@ -25,7 +25,7 @@ const started = async (terminal: CapturedTerminal): Promise<string> => {
 }
 
 describe("reel sandbox", () => {
-  test("serves a cluster with nodes until it is interrupted, and writes a kubeconfig for its owner only", async () => {
+  test("serves a cluster with nodes until it is interrupted, and writes a kubeconfig that only its owner can read", async () => {
     const terminal = capturedTerminal()
     const kubeconfig = join(directory, "kubeconfig")
     const ended = run(terminal, "--port", "0", "--nodes", "2", "--kubeconfig", kubeconfig)
@@ -41,7 +41,7 @@ describe("reel sandbox", () => {
     await expect(fetch(`${server}/version`)).rejects.toThrow()
   })
 
-  test("replaces the kubeconfig of an earlier sandbox, and nobody else's unless told to", async () => {
+  test("replaces the kubeconfig of an earlier sandbox, and any other only if told to", async () => {
     const kubeconfig = join(directory, "kubeconfig")
     writeFileSync(kubeconfig, "apiVersion: v1\nkind: Config\n")
     const refused = capturedTerminal()
@@ -58,7 +58,7 @@ describe("reel sandbox", () => {
     }
   })
 
-  test("says that a port is in use, and what to do", async () => {
+  test("reports a port in use, with advice", async () => {
     const taken = createServer().listen(0, "127.0.0.1")
     await new Promise((resolve) => taken.once("listening", resolve))
     const { port } = taken.address() as { readonly port: number }
@@ -71,7 +71,7 @@ describe("reel sandbox", () => {
     )
   })
 
-  test("says which file it cannot write", async () => {
+  test("reports which file it cannot write", async () => {
     const terminal = capturedTerminal()
     const code = await run(terminal, "--port", "0", "--nodes", "0", "--kubeconfig", join(directory, "no", "kubeconfig"))
     expect(code).toBe(exitCodes.failed)

@@ -1,8 +1,7 @@
 /**
- * The part of an API server that `reel export --in-cluster` meets, over real connections: Services, and the service proxy in
- * front of a real upstream. It does what Kubernetes 1.34 was seen to do: takes `Authorization` away and adds X-Forwarded-For, passes
- * heads, bodies, interim answers and trailers on as they come, breaks its own connection when the upstream's breaks, and
- * refuses in its words.
+ * The part of an API server that `reel export --in-cluster` meets, over real connections: Services, and the service proxy in front of a
+ * real upstream. It behaves as Kubernetes 1.34 was observed to: it removes `Authorization` and adds X-Forwarded-For, passes heads, bodies,
+ * interim responses and trailers on as they arrive, breaks its own connection when the upstream's breaks, and uses the same error messages.
  */
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http"
 import type { ServerOptions } from "node:https"
@@ -51,7 +50,7 @@ export const startServiceProxy = async (options: ServiceProxyOptions): Promise<S
     const certificate = typeof subject === "string" ? subject : undefined
     seen.push({ line: `${request.method} ${request.url}`, headers: request.headers, certificate })
     if (instead?.(request, response) === true) return
-    // Whoever comes by a proxy without TLS names the whole URL.
+    // A client behind a proxy without TLS sends the whole URL.
     const { pathname } = new URL(request.url ?? "", "http://api.invalid")
     const [, namespace, name, rest] = /^\/api\/v1\/namespaces\/([^/]+)\/services\/([^/]+)(?:\/proxy(.*))?$/.exec(
       pathname,

@@ -1,4 +1,4 @@
-/** `reel snapshot` against the embedded API server: what is in the trace, what is said, and what is left behind when it fails. */
+/** `reel snapshot` against the embedded API server: the trace, the messages, and what remains after a failure. */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -101,7 +101,7 @@ const fill = (): void => {
 }
 
 describe("reel snapshot", () => {
-  test("writes one batch with every object, in the order in which they can be created", async () => {
+  test("writes one batch with every object, in an order in which they can be created", async () => {
     fill()
     const kinds = ["v1.Pod", "apps/v1.Deployment", "v1.ConfigMap"]
     expect(await snapshot(kinds, "now.ndjson")).toMatchObject({ code: exitCodes.ok })
@@ -125,7 +125,7 @@ describe("reel snapshot", () => {
       if (item.type === "event") expect(item).toMatchObject({ isSnapshot: true, event: { time: now } })
   })
 
-  test("in SimKube's format leaves out what is owned over kinds that were not asked for, and what a DaemonSet owns", async () => {
+  test("in SimKube's format excludes objects owned through kinds that were not requested, and those of DaemonSets", async () => {
     fill()
     expect(await snapshot(["v1.Pod", "apps/v1.Deployment"], "now.sktrace")).toMatchObject({ code: exitCodes.ok })
     const items = await itemsOf("now.sktrace", "simkube")
@@ -137,7 +137,7 @@ describe("reel snapshot", () => {
     expect(objectsOf(await itemsOf("now.sktrace", "simkube"))).toContain("v1.Pod shop/web-1-a")
   })
 
-  test("keeps objects that own themselves or each other, which nobody would make again, and leaves out what they own", async () => {
+  test("includes objects that own themselves or each other, which nothing else would create, and excludes those they own", async () => {
     const put = (name: string, ...owners: ReadonlyArray<KubernetesObject>): KubernetesObject =>
       sandbox.put("apps/v1.Deployment", {
         metadata: {
@@ -160,7 +160,7 @@ describe("reel snapshot", () => {
     )
   })
 
-  test("tells SimKube of the pods that run, by the owner that tracks them, also where pods are not part of the trace", async () => {
+  test("includes running pods for SimKube, by the owner that tracks them, even if pods are not part of the trace", async () => {
     const running = (
       spec: { readonly containers: ReadonlyArray<object>; readonly priority?: number },
       ownerReferences: ReturnType<typeof owner> = [],
@@ -194,7 +194,7 @@ describe("reel snapshot", () => {
     ])
   })
 
-  test("lists what has many pages, also when a continue token expires half-way", async () => {
+  test("lists kinds of many pages, even if a continue token expires midway", async () => {
     for (let number = 0; number < 1200; number++)
       sandbox.put("v1.ConfigMap", { metadata: { namespace: "a", name: `c${String(number).padStart(4, "0")}` } })
     expect(await snapshot(["v1.ConfigMap"], "all.ndjson")).toMatchObject({ code: exitCodes.ok })
@@ -221,7 +221,7 @@ describe("reel snapshot", () => {
     expect(sandbox.requests.count({ resource: "configmaps", verb: "list" })).toBeGreaterThan(5)
   })
 
-  test("asks again where the server is busy for a moment", async () => {
+  test("retries while the server is briefly busy", async () => {
     fill()
     sandbox.faults.respond("pods", 429, { times: 2, verb: "list" })
     expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.ok })
@@ -237,7 +237,7 @@ describe("reel snapshot", () => {
     expect(objectsOf(await itemsOf("now.ndjson", "ndjson"))).toEqual(["v1.ConfigMap other/settings"])
   })
 
-  test("writes kwok's recordings too, compressed if the name says so", async () => {
+  test("also writes kwok's recordings, compressed if the name says so", async () => {
     fill()
     expect(await snapshot(["apps/v1.Deployment"], "now.yaml")).toMatchObject({ code: exitCodes.ok })
     expect(readFileSync(path("now.yaml"), "utf8")).toContain("kind: Deployment\nmetadata:\n")
@@ -245,7 +245,7 @@ describe("reel snapshot", () => {
     expect(readFileSync(path("now.ndjson.zst")).subarray(0, 4).toString("hex")).toBe("28b52ffd")
   })
 
-  test("names a kind that cannot be listed, and ends with 3", async () => {
+  test("reports a kind that cannot be listed, and exits with 3", async () => {
     fill()
     expect(await snapshot(["v1.Pod", "example.com/v1.Cactus"], "now.ndjson")).toEqual({
       code: exitCodes.incomplete,
@@ -259,21 +259,23 @@ describe("reel snapshot", () => {
     expect(header).toMatchObject({ incomplete: [{ gvk: "example.com/v1.Cactus", state: "waiting" }] })
   })
 
-  test("without any kind that can be listed leaves nothing", async () => {
+  test("leaves nothing if no kind can be listed", async () => {
     sandbox.faults.respond("pods", 403)
     expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.notPermitted })
     expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
   })
 
-  test("a server that is not there is a failure that leaves nothing", async () => {
+  test("a server that is not there is a failure that says what to check, and leaves nothing", async () => {
     writeFileSync(path("kubeconfig"), kubeconfigOf("http://127.0.0.1:1"))
     const { code, error } = await snapshot(["v1.Pod"], "now.ndjson")
     expect(code).toBe(exitCodes.failed)
-    expect(error).toContain("is the API server running")
+    expect(error).toMatch(
+      /^reel snapshot: v1\.Pod cannot be listed: .*\(ECONNREFUSED\); connection refused: is the API server running, and is the server in the kubeconfig correct\?\n$/,
+    )
     expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
   })
 
-  test("a file that is there stays without --force; a kubeconfig that is not is named", async () => {
+  test("keeps an existing file without --force, and reports a missing kubeconfig", async () => {
     writeFileSync(path("now.ndjson"), "mine")
     expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.usage })
     expect(readFileSync(path("now.ndjson"), "utf8")).toBe("mine")
@@ -295,7 +297,7 @@ describe("reel snapshot", () => {
     expect(terminal.standardError.text()).toBe(`reel snapshot: ${problem}\nTry "reel snapshot --help".\n`)
   })
 
-  test("a configuration that is wrong is a usage error", async () => {
+  test("reports an invalid configuration as a usage error", async () => {
     writeFileSync(path("bad.yml"), "trackedObjects: []\n")
     const terminal = capturedTerminal()
     expect(await snapshotCommand().run(["-c", path("bad.yml"), "-o", path("a.ndjson")], terminal)).toBe(exitCodes.usage)

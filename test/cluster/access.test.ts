@@ -1,6 +1,6 @@
 /**
- * Who may export, as a real API server says it: the recorder runs as an account of its own, with the right to list, watch and review
- * and no other; tokens are what `kubectl create token` makes.
+ * Who may export, according to a real API server: the recorder runs as its own account, with only the rights to list, watch and
+ * review; tokens are made by `kubectl create token`.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -149,7 +149,7 @@ const ask = async (path: string, token: string | undefined) => {
   return { status: answer.status, text: await answer.text() }
 }
 
-test("a Role in the recorder's namespace decides who exports and who looks", async () => {
+test("a Role in the recorder's namespace decides who may export and who may read", async () => {
   const statuses = async (token: string | undefined) => {
     const found: number[] = []
     for (const path of ["/export", "/v1/coverage", "/metrics", "/readyz"]) found.push((await ask(path, token)).status)
@@ -163,7 +163,7 @@ test("a Role in the recorder's namespace decides who exports and who looks", asy
   expect(await statuses("not-a-token")).toEqual([401, 401, 401, 200])
 })
 
-test("what is missing is named with the rule that gives it, and that rule gives it", async () => {
+test("a missing right is named with the rule that grants it, and that rule grants it", async () => {
   const { text } = await ask("/export", tokens.nobody)
   expect(text).toBe(
     `system:serviceaccount:${namespace}:nobody may not create exports.kubereel.dev in namespace ${namespace}. A Role there, bound to ` +
@@ -177,7 +177,7 @@ test("what is missing is named with the rule that gives it, and that rule gives 
   await recorder.until(async () => (await ask("/export", tokens.nobody)).status === 200, "the right to export", 30_000)
 })
 
-test("reel export takes the token from its environment, and the log says who it was, never the token", async () => {
+test("reel export takes the token from its environment, and the log names the user, never the token", async () => {
   const exporting = (token: string, to: string) =>
     recorder.listening().then(
       (url) =>
@@ -196,10 +196,10 @@ test("reel export takes the token from its environment, and the log says who it 
   for (const token of Object.values(tokens)) expect(recorder.log).not.toContain(token)
 })
 
-describe("when the account of the recorder may not review", () => {
-  test("nobody is let in, and answer and log say what it needs", async () => {
+describe("when the recorder's account may not create reviews", () => {
+  test("all requests are refused, and response and log state the missing right", async () => {
     await kubectl(cluster, "delete", "clusterrolebinding", reviewing)
-    // A token that nothing is remembered of.
+    // A token that is not in any cache.
     const refusal = async () => ask("/export", await createToken("exporter"))
     await recorder.until(async () => (await refusal()).status === 503, "the refusal", 30_000)
     expect((await refusal()).text).toMatch(/needs a ClusterRole with create on tokenreviews\.authentication\.k8s\.io/)

@@ -91,7 +91,7 @@ const isReady = (address: string): Promise<boolean> =>
       await response.arrayBuffer()
       return response.status === 200
     },
-    // Not listening yet: the caller looks whether the process is still there.
+    // Not listening yet: the caller checks whether the process is still running.
     () => false,
   )
 

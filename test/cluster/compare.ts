@@ -1,12 +1,13 @@
 /**
- * Judges an export (NDJSON) by the ledger of an independent observer: every version whose kept part changed stands in
- * the export exactly once, in order, with the object as the server sent it; nothing else does.
+ * Compares an export (NDJSON) with the ledger of an independent observer: every version whose kept part changed must
+ * be in the export exactly once, in order, with the object as the server sent it, and nothing else.
  *
- * The recorder listed its kinds before the observer did. What an export holds up to the version of the observer's list is
- * therefore its own past: it has to lead, for every object, to the kept part that the list shows, and to nothing else;
- * how it got there is not judged. From there on everything is.
+ * The recorder listed its kinds before the observer did. So the events up to the version of the observer's list are
+ * unknown to the ledger: they must lead, for every object, to the kept part in the list, and to nothing else; how they
+ * get there is not checked. From there on everything is.
  *
- * A gap, a `vanished` event or a kind without a rule is a difference: this judge is for runs in which the server kept all.
+ * A gap, a `vanished` event or a kind without a rule is a difference: this comparison is for runs in which the server kept
+ * its whole history.
  */
 
 import { at, equal, isObject, type Json, type JsonObject, parseExactly, textAt } from "./exact-json.ts"
@@ -21,11 +22,11 @@ export interface Difference {
     | "malformed" // not an export at all, or not a whole one
     | "missing" // a change that the export does not hold
     | "duplicate" // a change that it holds more than once
-    | "extra" // an event that the ledger does not call a change
+    | "extra" // an event that is not a change according to the ledger
     | "out of order" // events of the ledger in another order
     | "other object" // the right event with another object than the server sent
-    | "wrong start" // another state than the list's at the point where the ledger begins
-    | "gap" // the export says itself that something is missing
+    | "wrong start" // another state than the list's at the start of the ledger
+    | "gap" // the export itself reports that something is missing
   readonly detail: string
 }
 
@@ -46,7 +47,7 @@ interface ExportedEvent {
 /**
  * @param exported text of an NDJSON export, one JSON object per line: a header with `format`; events and gaps; a footer
  *   `{"end":{"snapshot","events","gaps"}}` with the number of lines of each sort.
- * @param ledger what the observer wrote about the same time, complete up to the end of the export.
+ * @param ledger the observer's file for the same time, complete up to the end of the export.
  * @param rules `detect` and its settings for every recorded kind, by GVK.
  * @returns nothing when they agree; otherwise the differences, at most one for each event and kind of problem.
  * @throws Error when the ledger itself is not sound.
@@ -121,7 +122,7 @@ const readEvent = (value: Json, position: number, report: Report): ExportedEvent
   }
 }
 
-/** Lines stand by (time, sequence), no sequence twice, the events of one object by sequence. */
+/** Lines are sorted by (time, sequence), no sequence occurs twice, the events of one object are sorted by sequence. */
 const compareOrderOfLines = (events: readonly ExportedEvent[], report: Report): void => {
   const sequences = new Set<number>()
   const lastOfObject = new Map<string, number>()
@@ -178,7 +179,7 @@ const compareNames = (event: ExportedEvent, report: Report): void => {
     report("other object", `line ${event.position}: ${nameOf(event)} is not what its object says`)
 }
 
-/** What was recorded before the observer's list must lead to what the list shows. */
+/** Events recorded before the observer's list must lead to the state in the list. */
 const compareStart = (
   gvk: string,
   rule: Rule,

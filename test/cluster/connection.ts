@@ -1,7 +1,7 @@
 /**
  * The shortest way to an API server: a kubeconfig with a token or a client certificate, and `node:https`.
  *
- * What judges the recorder must not share its code, so none of src/kube and no client library is used here.
+ * Code that verifies the recorder must not share its code, so none of src/kube and no client library is used here.
  */
 
 import { readFile } from "node:fs/promises"
@@ -11,7 +11,7 @@ import { dirname, resolve } from "node:path"
 import { parse } from "yaml"
 import { type Json, parseExactly } from "./exact-json.ts"
 
-/** Where an API server is and who asks. */
+/** The address of an API server and the client's credentials. */
 export interface Connection {
   /** `https://host:port`, maybe with a path prefix. */
   readonly server: string
@@ -59,7 +59,7 @@ export const readConnection = async (file: string): Promise<Connection> => {
   }
 }
 
-/** The answer to one GET, its body not yet read. A connection of its own, so that nothing is shared between streams. */
+/** The response to one GET, its body not yet read. Uses its own connection, so that nothing is shared between streams. */
 export const open = (connection: Connection, path: string, signal?: AbortSignal): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const url = new URL(connection.server + path)

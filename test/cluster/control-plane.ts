@@ -12,10 +12,10 @@ import { fileURLToPath } from "node:url"
 
 const script = (name: string): string => fileURLToPath(new URL(`control-plane/${name}`, import.meta.url))
 
-/** @throws Error when no cluster is named and none can be started; the script says why on standard error. */
+/** @throws Error when no cluster is named and none can be started; the script prints why on standard error. */
 export default async (): Promise<(() => Promise<void>) | undefined> => {
   if (process.env.KUBEREEL_TEST_KUBECONFIG) return undefined
-  // State and ports of its own: a cluster that somebody keeps running with the script's defaults is left alone.
+  // Separate state and ports: a cluster that someone keeps running with the script's defaults is left alone.
   const directory = await mkdtemp(join(tmpdir(), "kubereel-cluster-"))
   const environment = { ...process.env, STATE: directory, PORT: String(await freePorts(3)), AUDIT: "1" }
   const down = async (): Promise<void> => {
@@ -31,7 +31,7 @@ export default async (): Promise<(() => Promise<void>) | undefined> => {
   return down
 }
 
-/** Runs a script to its end; answers its standard output. Its standard error is ours: a first build takes minutes. */
+/** Runs a script to its end; returns its standard output. Its standard error is ours: a first build takes minutes. */
 const run = (file: string, env: NodeJS.ProcessEnv): Promise<string> =>
   new Promise((resolve, reject) => {
     const child = spawn(file, { env, stdio: ["ignore", "pipe", "inherit"] })
@@ -44,7 +44,7 @@ const run = (file: string, env: NodeJS.ProcessEnv): Promise<string> =>
     })
   })
 
-/** The first of `count` consecutive ports of loopback that nobody listens on at the moment. */
+/** The first of `count` consecutive loopback ports that are free at the moment. */
 const freePorts = async (count: number): Promise<number> => {
   // Below the range that the kernel hands out for outgoing connections, so that none of those gets in between.
   for (let first = 17_443; first < 32_000; first += count) {

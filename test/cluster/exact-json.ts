@@ -1,12 +1,12 @@
 /**
  * JSON read and written without losing a digit.
  *
- * `JSON.parse` makes one number of 2^53+1 and 2^53+2, so a change between them would be invisible to a judge that used
- * it plainly. Here a number that is not a safe integer keeps its text: a value `{ rawJSON: "9007199254740993" }`, which
- * compares like any object and is written back as it stood. Node 22 and later.
+ * `JSON.parse` makes one number of 2^53+1 and 2^53+2, so a comparison that used it directly would miss a change between
+ * them. Here a number that is not a safe integer keeps its text: a value `{ rawJSON: "9007199254740993" }`, which
+ * compares like any object and is written back unchanged. Node 22 and later.
  */
 
-/** What JSON can hold; a number that is not a safe integer is a raw value with its text. */
+/** A JSON value; a number that is not a safe integer is a raw value with its text. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
 
 /** A JSON object. */
@@ -30,7 +30,7 @@ export const parseExactly = (text: string): Json =>
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Deep equality; the order of an object's members does not count, a member that is `undefined` is absent. */
+/** Deep equality; the order of an object's members does not matter, a member that is `undefined` is absent. */
 export const equal = (left: Json | undefined, right: Json | undefined): boolean => {
   if (left === right) return true
   if (Array.isArray(left) && Array.isArray(right))

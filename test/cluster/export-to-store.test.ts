@@ -1,4 +1,4 @@
-/** Exports that the recorder writes itself, to a server that speaks S3: as people ask for them, and when something is wrong. */
+/** Exports that the recorder writes itself to an S3 server: ordinary ones, and failures. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -30,7 +30,7 @@ const environmentOf = (overrides: Record<string, string> = {}) => ({
   AWS_ACCESS_KEY_ID: "kubereel",
   AWS_SECRET_ACCESS_KEY: secret,
   AWS_REGION: "us-east-1",
-  // What the machine's own user has set up is not ours.
+  // The settings of the machine's user must not apply.
   AWS_CONFIG_FILE: "/dev/null",
   AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
   AWS_EC2_METADATA_DISABLED: "true",
@@ -86,7 +86,7 @@ const left = async (): Promise<ReadonlyArray<string | undefined>> => {
   return [...Uploads.map(({ Key }) => Key), ...Contents.map(({ Key }) => Key)]
 }
 
-test("reel export has a trace written to a bucket, the same bytes as to a file", async () => {
+test("reel export writes a trace to a bucket, the same bytes as to a file", async () => {
   const words = ["export", "-s", await recorder.listening(), "--start", "0", "--end", "2030-01-01T00:00:00Z", "-o"]
   const stored = place.reel(...words, "s3://traces/shop/all.ndjson")
   expect([(await stored.ended).code, stored.log]).toEqual([
@@ -98,7 +98,7 @@ test("reel export has a trace written to a bucket, the same bytes as to a file",
   expect(recorder.log).toMatch(/"target":"s3:\/\/traces\/shop\/all\.ndjson".*"outcome":"whole"/)
 })
 
-test("a bucket that is not there, and a secret that is wrong, are a 502 with the store's own words", async () => {
+test("a missing bucket, and a wrong secret, are a 502 with the store's own message", async () => {
   const missing = await recorder.post({ ...everything("ndjson"), export_path: "s3://missing/a" })
   expect([missing.status, await missing.text()]).toEqual([
     502,
@@ -110,7 +110,7 @@ test("a bucket that is not there, and a secret that is wrong, are a 502 with the
   expect(refused.log).not.toContain("another-secret")
 })
 
-test("nothing is written beside the places that are allowed", async () => {
+test("nothing is written outside the allowed locations", async () => {
   for (const export_path of ["s3://traces/shopping", "s3://traces/a", "gs://traces/shop/a"]) {
     const answer = await recorder.post({ ...everything("ndjson"), export_path })
     expect([export_path, answer.status]).toEqual([export_path, 403])
@@ -118,7 +118,7 @@ test("nothing is written beside the places that are allowed", async () => {
   }
 })
 
-test("an export that is given up, by the client or a limit, leaves neither object nor parts", async () => {
+test("an export that is aborted, by the client or a limit, leaves neither object nor parts", async () => {
   const export_path = "s3://traces/shop/gone"
   const limited = await recorder.post({ ...everything("ndjson"), export_path, maximum_bytes: 20_000_000 })
   expect([limited.status, await limited.text()]).toEqual([413, expect.stringContaining("larger than 20000000 bytes")])
@@ -132,7 +132,7 @@ test("an export that is given up, by the client or a limit, leaves neither objec
   await recorder.until(() => recorder.log.includes('"outcome":"the client disconnected"'), "the line")
 })
 
-test("a recorder that is told to end in the middle of an upload removes what it began", async () => {
+test("a recorder that is stopped in the middle of an upload removes the parts", async () => {
   const ending = await recordWith("ending", environmentOf())
   const answer = ending.post({ ...everything("ndjson"), export_path: "s3://traces/shop/gone" })
   answer.catch(() => undefined)

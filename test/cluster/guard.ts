@@ -1,5 +1,5 @@
 /**
- * Stands before every test that writes to a cluster.
+ * Guards every test that writes to a cluster.
  *
  * The cluster is the one of KUBEREEL_TEST_KUBECONFIG and never that of KUBECONFIG, which people point at clusters they
  * work on. A cluster whose kube-system namespace is older than a day was not made for this test run and is refused.
@@ -22,10 +22,10 @@ export interface TestCluster {
 /** Set to `1` to let tests write to a cluster that is older than a day. */
 export const allowOldCluster = "KUBEREEL_TEST_ALLOW_OLD_CLUSTER"
 
-/** A cluster made for tests is minutes old; one that survived a night probably serves somebody. */
+/** A cluster made for tests is minutes old; one that survived a night is probably in use. */
 const oldestMs = 24 * 60 * 60 * 1000
 
-/** @throws Error when no cluster is named or the named one looks as if somebody needed it. */
+/** @throws Error if no cluster is named or the named one seems to be in use. */
 export const openTestCluster = async (environment: NodeJS.ProcessEnv = process.env): Promise<TestCluster> => {
   const named = environment.KUBEREEL_TEST_KUBECONFIG
   if (named === undefined || named === "")

@@ -1,6 +1,6 @@
 /**
- * The kept part of an object: what has to change before `detect` calls it a change. Written from the rules, without
- * looking at the recorder's code, which works on bytes and hashes; this one removes members from parsed JSON.
+ * The kept part of an object: the part whose change counts for `detect`. Written from the rules, without looking at
+ * the recorder's code, which works on bytes and hashes; this one removes members from parsed JSON.
  */
 
 import { at, isObject, type Json, type JsonObject } from "./exact-json.ts"
@@ -14,7 +14,7 @@ export interface Rule {
   readonly detect: "all" | "content" | "spec"
   /** JSON pointers (RFC 6901) whose values never count. Default none. */
   readonly ignore?: readonly string[]
-  /** Whether recorded objects hold `metadata.managedFields`. Default true. */
+  /** Whether recorded objects contain `metadata.managedFields`. Default true. */
   readonly keepManagedFields?: boolean
 }
 
@@ -23,7 +23,7 @@ const versions = ["/metadata/resourceVersion", "/metadata/generation", "/metadat
 /**
  * The part that counts; two versions of one object are the same to the recorder when these are deeply equal.
  *
- * A watch's objects carry their type and a list's items do not, so the type is given and never part of the answer.
+ * A watch's objects carry their type and a list's items do not, so the type is an argument and never part of the result.
  */
 export const keptPart = (gvk: string, object: JsonObject, rule: Rule): Json => {
   const { apiVersion: _apiVersion, kind: _kind, ...untyped } = object
@@ -38,7 +38,7 @@ export const keptPart = (gvk: string, object: JsonObject, rule: Rule): Json => {
   }
 }
 
-/** The object without the values at the pointers; `undefined` when nothing is left of it. */
+/** The object without the values at the pointers; `undefined` if nothing is left. */
 export const removeAll = (value: Json, pointers: readonly string[]): Json | undefined =>
   pointers.reduce<Json | undefined>((rest, pointer) => {
     if (!pointer.startsWith("/")) throw new Error(`"${pointer}" is not a JSON pointer below the object`)
@@ -49,7 +49,10 @@ export const removeAll = (value: Json, pointers: readonly string[]): Json | unde
     )
   }, value)
 
-/** An object all of whose members are ignored counts as absent, so annotations that come and go leave no trace. */
+/**
+ * An object all of whose members are ignored counts as absent, so ignored annotations that are added and removed make
+ * no difference.
+ */
 const remove = (value: Json | undefined, path: readonly string[]): Json | undefined => {
   const [name, ...below] = path
   if (name === undefined || value === undefined) return undefined

@@ -1,8 +1,8 @@
 /**
- * The ledger of a cluster: what an observer that shares no code with the recorder saw, one JSON object per line.
+ * The ledger of a cluster: the observations of an observer that shares no code with the recorder, one JSON object per line.
  *
- * Per kind: one `list` line, a `listed` line for each object that stood in that list, then a line for every watch event
- * after it, in the order of the stream.
+ * Per kind: one `list` line, a `listed` line for each object in that list, then a line for every watch event after it,
+ * in the order of the stream.
  */
 
 import { isObject, type Json, type JsonObject, parseExactly, textAt } from "./exact-json.ts"

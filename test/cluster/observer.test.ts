@@ -1,4 +1,4 @@
-/** The judges judged: the observer against a real API server, and the comparison with exports made from its ledger. */
+/** Tests of the test tools: the observer against a real API server, and the comparison with exports made from its ledger. */
 
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -19,7 +19,7 @@ let cluster: TestCluster
 let directory = ""
 let ledger: LedgerLine[] = []
 let resumed = 0
-/** Versions as kubectl was told them, in the order of its calls. */
+/** Versions that kubectl got, in the order of its calls. */
 const written: { configMap: string[]; deployment: string[] } = { configMap: [], deployment: [] }
 
 const versionOf = async (...words: string[]): Promise<string> =>
@@ -50,7 +50,7 @@ beforeAll(async () => {
   await observer.settle()
   resumed = observer.resumed
   await observer.stop()
-  // Others may use the cluster; what they do is not what these tests are about.
+  // Other tests may use the cluster; their changes do not matter here.
   ledger = parseLedger(await readFile(file, "utf8")).filter(
     (line) => line.line === "list" || textAt(line.object, "metadata", "namespace") === namespace,
   )
@@ -89,7 +89,7 @@ describe("the comparison", () => {
     ["apps/v1.Deployment", content],
   ])
 
-  /** An export by hand: all ConfigMaps, of the Deployments those versions that were asked for, and its deletion. */
+  /** A hand-made export: all ConfigMaps, the requested versions of the Deployment, and its deletion. */
   const exportLines = (): string[] => {
     const isKept = (line: LedgerLine): line is ObjectLine =>
       line.line !== "list" &&
@@ -110,7 +110,7 @@ describe("the comparison", () => {
   const lineOf = (lines: readonly string[], resourceVersion: string): number =>
     lines.findIndex((line) => textAt(JSON.parse(line), "resourceVersion") === resourceVersion)
 
-  test("accepts an export that holds each asked-for change once, status updates left out", () => {
+  test("accepts an export with each requested change once, without status updates", () => {
     expect(problems(exportLines())).toEqual([])
   })
 
@@ -136,7 +136,7 @@ describe("the comparison", () => {
     expect(problems(swapped)).toContainEqual(expect.stringMatching(/^out of order: .*settings/))
   })
 
-  test("names a status update that nobody asked for", () => {
+  test("names a status update that was not requested", () => {
     const lines = exportLines()
     const extra = changesOf("apps/v1.Deployment", "web").find(
       ({ line, resourceVersion }) => line === "MODIFIED" && !written.deployment.includes(resourceVersion),

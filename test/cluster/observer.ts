@@ -1,12 +1,12 @@
 /**
  * An independent observer of a cluster: lists each kind once, watches it from that list's version, and writes every
- * change to a file (see ledger.ts). It uses `node:https` and nothing of the recorder, whose judge it is.
+ * change to a file (see ledger.ts). It uses `node:https` and nothing of the recorder, since it verifies the recorder.
  *
- * Guaranteed: every change of an observed kind after the list stands in the file exactly once, in the order of the
- * server, also across watches that the server or the network closes: the next one resumes at the last version seen. A
- * line cut off by a close is dropped; its event comes again. When the server no longer has the versions in between
- * (410), or answers what the observer does not understand, {@link Observer.settle} and {@link Observer.stop} throw: the
- * file is then no ledger. Memory grows with the number of live objects only.
+ * Guaranteed: every change of an observed kind after the list is in the file exactly once, in the server's order, even
+ * across watches that the server or the network closes: the next one resumes at the last version seen. A line cut off
+ * by a close is dropped; its event comes again. If the server no longer has the versions in between (410), or sends
+ * something the observer does not understand, {@link Observer.settle} and {@link Observer.stop} throw: the file is then
+ * not a ledger. Memory grows with the number of live objects only.
  */
 
 import { createWriteStream, type WriteStream } from "node:fs"
@@ -31,16 +31,16 @@ export interface ObserverOptions {
   /** The ledger; overwritten. */
   readonly file: string
   /**
-   * Life of one watch in seconds, asked of the server. Default 300. Tests use 1, so that resuming is what they see most.
+   * Length of one watch in seconds, requested from the server. Default 300. Tests use 1, so that watches resume often.
    */
   readonly watchSeconds?: number
 }
 
 interface KindState {
   readonly kind: ObservedKind
-  /** Where the next watch begins: the version of the last event or bookmark. */
+  /** The start of the next watch: the version of the last event or bookmark. */
   resourceVersion: string
-  /** UID → version of every object that exists by what was seen so far. */
+  /** UID → version of every object that exists according to the events so far. */
   readonly live: Map<string, string>
 }
 
@@ -68,8 +68,8 @@ export class Observer {
   }
 
   /**
-   * Resolves when the ledger has reached the present: a fresh list of every kind holds the objects and versions that
-   * the ledger says are live. Events of a kind come in order, so all earlier ones are in it as well.
+   * Resolves when the ledger has reached the present: a fresh list of every kind has the objects and versions that
+   * are live according to the ledger. Events of a kind come in order, so all earlier ones are in it as well.
    *
    * @throws Error when the ledger broke, or when a minute was not enough: something changes all the time, or an event is missing.
    */
@@ -122,7 +122,7 @@ export class Observer {
       } catch (cause) {
         if (this.#abort.signal.aborted) return
         if (cause instanceof BrokenLedger) this.#failure = cause
-        // A connection that breaks is resumed like one that ends; a server that stays away is not waited for for ever.
+        // A watch whose connection breaks is resumed like one that ends; the wait for an unreachable server is limited.
         else if (++failures >= 30) this.#failure = new BrokenLedger(`${state.kind.gvk}: ${String(cause)}`)
         else await sleep(200)
       }
@@ -171,7 +171,7 @@ export class Observer {
   }
 }
 
-/** The observer missed something or was told what it does not understand; nothing can be judged by its file. */
+/** The observer missed something or got something it does not understand; its file is useless. */
 class BrokenLedger extends Error {}
 
 const itemsOf = (list: Parameters<typeof at>[0]): readonly JsonObject[] => {

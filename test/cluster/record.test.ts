@@ -76,7 +76,7 @@ afterAll(async () => {
 test("the export equals the ledger after a minute of cluster life", async () => {
   await churn(cluster, prefixes[0])
   expect(await differences()).toEqual([])
-  // Agreement about nothing would be worthless: the workload has to have touched every kind.
+  // Agreement on empty recordings would be worthless: the workload must have touched every kind.
   expect(await eventsByKind()).toEqual(new Map(tracked.map(({ gvk }) => [gvk, expect.any(Number)])))
 })
 
@@ -86,7 +86,7 @@ test("the export equals the ledger after everything was deleted and the same hap
   expect(await differences()).toEqual([])
 })
 
-test("the recorder ends by itself when it is told to", async () => {
+test("the recorder exits by itself after SIGTERM", async () => {
   const running = recorder
   recorder = undefined
   expect(await running?.stop()).toBe(0)
@@ -94,7 +94,8 @@ test("the recorder ends by itself when it is told to", async () => {
 
 /**
  * Compares once the ledger has reached the present. The recorder promises its events within 250 ms of receipt; it gets
- * ten seconds, because the judge and the cluster share its machine. A repeated or a foreign event never goes away.
+ * ten seconds, because the comparison and the cluster share its machine. A repeated or a foreign event never goes
+ * away.
  */
 const differences = async (): Promise<Difference[]> => {
   const deadline = performance.now() + 10_000
@@ -108,7 +109,7 @@ const differences = async (): Promise<Difference[]> => {
   }
 }
 
-/** Resolves when the recorder has committed more than `before`: until then no export can say anything else. */
+/** Resolves when the recorder has committed more than `before`: until then every export is the same. */
 const committedMore = async (before: string | undefined, deadline: number): Promise<void> => {
   while ((await sequence()) === before && performance.now() < deadline) await sleep(20)
 }

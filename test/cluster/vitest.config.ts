@@ -9,13 +9,13 @@ export default defineConfig({
   root: new URL("../..", import.meta.url).pathname,
   test: {
     include: ["test/cluster/**/*.test.ts"],
-    // What the tests and the cluster of their own leave behind is found when that cluster is down.
+    // Checks for leftovers of the tests and of their own cluster after that cluster has stopped.
     globalSetup: ["test/harness/run-directory.ts", "test/bundles.ts", "test/cluster/control-plane.ts"],
     setupFiles: ["test/harness/ends-with-its-test.ts"],
     pool: "forks",
-    // One cluster: what one file changes, the next would see as noise.
+    // One cluster: the changes of one file would be noise for the next.
     fileParallelism: false,
-    // Here the cluster's own clock runs: roll-outs and namespace deletions take their seconds.
+    // The cluster runs in real time: roll-outs and namespace deletions take seconds.
     testTimeout: 180_000,
     hookTimeout: 120_000,
     allowOnly: false,

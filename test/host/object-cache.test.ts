@@ -1,4 +1,4 @@
-/** The object cache: what all controllers look at, and what they are told of it. */
+/** The object cache: the state that all controllers read, and the changes that they get. */
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
@@ -31,7 +31,7 @@ describe("The object cache", () => {
     return story
   }
 
-  test("takes own writes at once and tells each state once, however it came", () => {
+  test("takes own writes at once and delivers each state once, whether a write or a watch brought it", () => {
     const cache = new ObjectCache<ApiObject>()
     const story = told(cache)
     cache.wrote(object("a", 10))
@@ -42,7 +42,7 @@ describe("The object cache", () => {
     expect(story).toEqual(["->10", "10>12"])
   })
 
-  test("does not bring back what is gone: late answers, late events, lists from before", () => {
+  test("does not bring back deleted objects: late responses, late events, older lists", () => {
     const cache = new ObjectCache<ApiObject>()
     cache.watched(object("a", 10), false)
     cache.watched(object("a", 11), true)
@@ -61,7 +61,7 @@ describe("The object cache", () => {
     expect(cache.get("default", "b")?.metadata.uid).toBe("another")
   })
 
-  test("after a list holds what is in it, and own writes that are newer", () => {
+  test("holds after a list its objects and newer own writes", () => {
     const cache = new ObjectCache<ApiObject>()
     const story = told(cache)
     cache.watched(object("old", 10), false)
@@ -75,7 +75,7 @@ describe("The object cache", () => {
     expect(story).toEqual(["10>-", "->15"])
   })
 
-  test("takes lower versions after the history has begun anew", () => {
+  test("takes lower versions after a new history has begun", () => {
     const cache = new ObjectCache<ApiObject>()
     cache.watched(object("a", 1000), false)
     cache.newHistory()
@@ -85,7 +85,7 @@ describe("The object cache", () => {
     expect(cache.get("default", "a")?.metadata.resourceVersion).toBe("5")
   })
 
-  test("finds objects by controller, also after it has changed", () => {
+  test("finds objects by controller, even after it has changed", () => {
     const cache = new ObjectCache<ApiObject>()
     cache.watched(object("a", 10, "a", "one"), false)
     cache.watched(object("a", 11, "a", "two"), false)
@@ -116,7 +116,7 @@ describe("Handlers of the cache", () => {
     cache.listCompleted(String(version))
   }
 
-  test("that come late are told first what there is, then what follows, without gap or repeat", () => {
+  test("added late get the present objects first, then what follows, without gap or repeat", () => {
     const cache = new ObjectCache<ApiObject>()
     list(cache, 5, item("a", 1), item("b", 2))
     cache.watched(item("c", 6), false)
@@ -130,7 +130,7 @@ describe("Handlers of the cache", () => {
     expect(story.slice(3)).toEqual(["=a@7"])
   })
 
-  test("that come from within a handler are told each object once, too", () => {
+  test("added from within a handler get each object once, too", () => {
     const cache = new ObjectCache<ApiObject>()
     let inner: ReadonlyArray<string> = []
     let isFirst = true
@@ -144,7 +144,7 @@ describe("Handlers of the cache", () => {
     expect(inner).toEqual(["+a@1", "+own@9"])
   })
 
-  test("learn of a deletion missed while nobody watched, with the last state known", () => {
+  test("learn of a deletion while no watch was open, with the last known state", () => {
     const cache = new ObjectCache<ApiObject>()
     list(cache, 5, item("a", 1), item("b", 2))
     const { story } = listening(cache)
@@ -153,7 +153,7 @@ describe("Handlers of the cache", () => {
     expect(story).toEqual(["-a@1?"])
   })
 
-  test("learn of both when another object has the name by then", () => {
+  test("learn of a deletion and a creation when another object has taken the name", () => {
     const cache = new ObjectCache<ApiObject>()
     list(cache, 5, item("a", 1, "first"))
     const { story } = listening(cache)
@@ -162,7 +162,7 @@ describe("Handlers of the cache", () => {
     expect(story).toEqual(["-first@1?", "+second@8"])
   })
 
-  test("get the last state of what was deleted before their eyes, not the one from before", () => {
+  test("get the last state of an object whose deletion was watched, not an older one", () => {
     const cache = new ObjectCache<ApiObject>()
     list(cache, 5, item("a", 1))
     const { story } = listening(cache)
@@ -172,7 +172,7 @@ describe("Handlers of the cache", () => {
     expect(story).toEqual(["-a@6"])
   })
 
-  test("are told all the same when one before them throws, and so is that one of what follows", () => {
+  test("still get changes when an earlier handler throws, and so does that one", () => {
     const errors: unknown[] = []
     const cache = new ObjectCache<ApiObject>({ onHandlerError: (error) => errors.push(error) })
     let calls = 0
@@ -186,7 +186,7 @@ describe("Handlers of the cache", () => {
     expect([story, calls, errors.length]).toEqual([["+a@1", "=a@6"], 2, 2])
   })
 
-  test("are told of every object by a resync", () => {
+  test("get every object by a resync", () => {
     const cache = new ObjectCache<ApiObject>()
     list(cache, 5, item("a", 1), item("b", 2))
     const { story } = listening(cache)
@@ -195,7 +195,7 @@ describe("Handlers of the cache", () => {
     expect(story).toEqual(["=a@1", "=b@2"])
   })
 
-  test("see, through any history of lists, watches and own writes, an end that is the server's, and each deletion once", () => {
+  test("see, after any history of lists, watches and own writes, the server's final state, and each deletion once", () => {
     type Happening = {
       readonly do: "put" | "delete" | "write" | "miss-put" | "miss-delete" | "relist"
       readonly name: string
@@ -235,7 +235,7 @@ describe("Handlers of the cache", () => {
           }
           const before = server.get(step.name)
           version++
-          // While events are missed the watch is down: it comes back with a list.
+          // Events are missed while the watch is down; it resumes with a list.
           if (step.do.startsWith("miss")) isMissing = true
           if (step.do === "delete" || step.do === "miss-delete") {
             if (before === undefined) continue
@@ -261,7 +261,7 @@ describe("Handlers of the cache", () => {
 })
 
 describe("An index", () => {
-  test("finds objects by what it says of them, those of before and those that change", () => {
+  test("finds objects by their values, earlier objects and changed ones", () => {
     const cache = new ObjectCache<ApiObject>()
     const labelled = (name: string, version: number, ...apps: string[]): ApiObject => ({
       apiVersion: "v1",

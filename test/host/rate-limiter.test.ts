@@ -6,7 +6,7 @@ import { ManualClock } from "../runtime/manual-clock.ts"
 const never = (): number => 0
 
 describe("the back-off of a key", () => {
-  test("doubles from 5 ms with each failure, up to 1,000 s, as client-go's", () => {
+  test("doubles from 5 ms with each failure, up to 1,000 s, as in client-go", () => {
     const limiter = new KeyBackOff({ random: never })
     const delays = Array.from({ length: 20 }, () => limiter.delayMs("a"))
     expect(delays.slice(0, 5)).toEqual([5, 10, 20, 40, 80])
@@ -14,7 +14,7 @@ describe("the back-off of a key", () => {
     expect(limiter.failures("a")).toBe(20)
   })
 
-  test("is the key's own, and begins anew when it is forgotten", () => {
+  test("is per key, and starts over when the key is forgotten", () => {
     const limiter = new KeyBackOff({ random: never })
     limiter.delayMs("a")
     limiter.delayMs("a")
@@ -23,7 +23,7 @@ describe("the back-off of a key", () => {
     expect([limiter.failures("a"), limiter.delayMs("a")]).toEqual([0, 5])
   })
 
-  test("is longer by a tenth at most, at random, and never longer than the longest", () => {
+  test("is randomly longer by at most a tenth, and never longer than the maximum", () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.nat(40), (chance, failures) => {
         const limiter = new KeyBackOff({ random: () => chance })

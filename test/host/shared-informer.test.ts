@@ -1,4 +1,4 @@
-/** An informer on a sandbox, over real HTTP, on a clock that moves when told to: what client-go's reflector guarantees. */
+/** An informer on a sandbox, over real HTTP, on a clock that the test advances: the guarantees of client-go's reflector. */
 
 import { describe, expect, onTestFinished, test } from "vitest"
 import { type InformerOptions, SharedInformer } from "../../src/host/shared-informer.ts"
@@ -51,7 +51,7 @@ const start = async (options: Partial<InformerOptions> = {}) => {
 }
 
 describe("An informer", () => {
-  test("has synced only after the handlers were told the whole first list", async () => {
+  test("has synced only after the handlers have got the whole first list", async () => {
     const { informer, put, listen, sees, story } = await start()
     put("a", "1")
     put("b", "1")
@@ -66,14 +66,14 @@ describe("An informer", () => {
     await informer.synced
   })
 
-  test("delivers a deletion that it missed, with the last state known, and what replaced it", async () => {
+  test("delivers a deletion that it missed, with the last known state, and the object's replacement", async () => {
     const { informer, put, listen, sees, sandbox, story, client } = await start()
     for (const name of ["gone", "replaced", "kept"]) put(name, "1")
     informer.start()
     listen(story)
     await sees(() => informer.hasSynced)
     story.length = 0
-    // The watch is cut, the past is compacted, and only a list can tell.
+    // The watch is cut, the history is compacted, and only a list can show it.
     await sandbox.faults.refuseConnections()
     sandbox.delete(configMap, "default", "gone")
     sandbox.delete(configMap, "default", "replaced")
@@ -86,7 +86,7 @@ describe("An informer", () => {
     expect((await client.list(kinds.configMaps)).items).toHaveLength(informer.cache.size)
   })
 
-  test("goes on without a repeat after its watch was hung up on, and after a 410 in the middle of it", async () => {
+  test("continues without a repeat after its watch was cut, and after a 410 in the middle of it", async () => {
     const { informer, put, listen, sees, sandbox, story } = await start()
     informer.start()
     listen(story)
@@ -104,7 +104,7 @@ describe("An informer", () => {
     expect(story).toEqual(["is a 1", "is a 2", "is b 1", "deleted a 2"])
   })
 
-  test("tells a late handler what there is, and both the same from then on", async () => {
+  test("delivers the present objects to a late handler, and the same changes to both from then on", async () => {
     const { informer, put, listen, sees, story } = await start()
     put("a", "1")
     informer.start()
@@ -121,7 +121,7 @@ describe("An informer", () => {
     expect(late).toEqual(["is a 1", "is b 1"])
   })
 
-  test("reports a handler that throws, and loses nothing by it", async () => {
+  test("reports a handler that throws, and loses no event", async () => {
     const { informer, put, listen, sees, story, troubles } = await start()
     informer.cache.onChange(() => {
       throw new Error("a defect")
@@ -135,7 +135,7 @@ describe("An informer", () => {
     expect(troubles[0]).toMatch(/^configmaps: a handler threw: Error: a defect/)
   })
 
-  test("resyncs as often as it is asked to, and not after its end", async () => {
+  test("resyncs at the configured interval, and not after its end", async () => {
     const { informer, put, listen, sees, story, clock } = await start({ resyncMs: 60_000 })
     put("a", "1")
     informer.start()
@@ -150,7 +150,7 @@ describe("An informer", () => {
     expect(story).toHaveLength(2)
   })
 
-  test("watches a selection of a namespace", async () => {
+  test("watches selected objects of a namespace", async () => {
     const { informer, put, listen, sees, story } = await start({ namespace: "shop", labelSelector: "app in (a,b)" })
     put("a", "1", "shop")
     put("a", "2", "elsewhere")
@@ -177,7 +177,7 @@ describe("An informer", () => {
     expect(informer.cache.get("default", "a")?.data).toEqual({ value: "1" })
   })
 
-  test("whose credentials are refused fetches fresh ones and goes on at once", async () => {
+  test("whose credentials are refused fetches fresh ones and continues at once", async () => {
     const { sandbox, clock, put, sees } = await start()
     put("a", "1")
     sandbox.setToken("new")
@@ -199,7 +199,7 @@ describe("An informer", () => {
       client.close()
     })
     informer.start()
-    // The clock stands still: no back-off is waited for.
+    // The clock does not advance, so there is no back-off.
     await sees(() => informer.hasSynced, 0)
     expect([token, informer.cache.size]).toEqual(["new", 1])
   })

@@ -7,7 +7,7 @@ import { WorkQueue, type WorkQueueOptions } from "../../src/host/work-queue.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 import { turn } from "../runtime/until.ts"
 
-/** A queue whose runs end when the test says so. */
+/** A queue whose runs end when the test ends them. */
 class Workshop {
   readonly clock = new ManualClock()
   readonly begun: string[] = []
@@ -48,14 +48,14 @@ class Workshop {
 }
 
 describe("A key", () => {
-  test("is queued once, however often it is added, and keys are taken in the order in which they came", async () => {
+  test("is queued once, however often it is added, and keys are processed in the order of addition", async () => {
     const { queue, begun } = new Workshop()
     for (const key of ["a", "b", "a", "c", "b", "a"]) queue.add(key)
     await turn()
     expect(begun).toEqual(["a", "b", "c"])
   })
 
-  test("that is added again while it is in work is worked on once more afterwards, and never twice at the same time", async () => {
+  test("added again while it is processed is processed once more afterwards, and never twice at the same time", async () => {
     const shop = new Workshop()
     shop.queue.add("a")
     await turn()
@@ -68,7 +68,7 @@ describe("A key", () => {
     expect([shop.begun.length, shop.queue.depth]).toEqual([2, 0])
   })
 
-  test("that its own run adds is worked on once more", async () => {
+  test("added by its own run is processed once more", async () => {
     let rounds = 0
     const queue = new WorkQueue({
       clock: new ManualClock(),
@@ -81,7 +81,7 @@ describe("A key", () => {
     expect(rounds).toBe(3)
   })
 
-  test("waits while as many are in work as may be", async () => {
+  test("waits while the maximum number of keys is being processed", async () => {
     const shop = new Workshop({ concurrency: 2 })
     for (const key of ["a", "b", "c"]) shop.queue.add(key)
     await turn()
@@ -90,7 +90,7 @@ describe("A key", () => {
     expect(shop.running).toEqual(["b", "c"])
   })
 
-  test("of which several delays are due is added at the earliest, and a run before does not cancel it", async () => {
+  test("with several delays is added at the earliest, and an earlier run does not cancel it", async () => {
     const shop = new Workshop()
     shop.queue.addAfter("a", 100)
     shop.queue.addAfter("a", 50)
@@ -108,7 +108,7 @@ describe("A key", () => {
     expect(shop.begun).toHaveLength(2)
   })
 
-  test("is not worked on in the middle of what adds it", async () => {
+  test("is not processed in the middle of the code that adds it", async () => {
     const shop = new Workshop()
     shop.queue.add("a")
     expect(shop.begun).toEqual([])
@@ -116,7 +116,7 @@ describe("A key", () => {
     expect(shop.begun).toEqual(["a"])
   })
 
-  test("is worked on when the clock turns, where that is asked for, and all that came by then with it", () => {
+  test("is processed in a timer if so configured, together with all that were added by then", () => {
     const clock = new ManualClock()
     const done: string[] = []
     const queue = new WorkQueue({
@@ -132,7 +132,7 @@ describe("A key", () => {
     queue.add("b")
     expect(done).toEqual([])
     clock.advance(0)
-    // What came while the others were worked on had its own turn.
+    // Keys added while the others were processed had their own turn.
     expect(done).toEqual(["a", "b", "c"])
     expect(clock.pending).toBe(0)
   })
@@ -151,7 +151,7 @@ describe("A key that fails", () => {
     return pauses
   }
 
-  test("is tried again after 5, 10, 20 ms; a success forgets the failures", async () => {
+  test("is retried after 5, 10, 20 ms; a success forgets the failures", async () => {
     const shop = new Workshop()
     shop.queue.add("a")
     await turn()
@@ -163,7 +163,7 @@ describe("A key that fails", () => {
     expect(shop.errors).toHaveLength(4)
   })
 
-  test("and was added meanwhile is worked on at once, and the retry comes nevertheless", async () => {
+  test("and was added meanwhile is processed at once, and the retry comes nevertheless", async () => {
     const shop = new Workshop()
     shop.queue.add("a")
     await turn()
@@ -176,7 +176,7 @@ describe("A key that fails", () => {
     expect(shop.begun).toHaveLength(3)
   })
 
-  test("is given up after as many retries as are allowed, until it is added again", async () => {
+  test("is dropped after the maximum number of retries, until it is added again", async () => {
     const shop = new Workshop({ maximumRetries: 2 })
     shop.queue.add("a")
     await turn()
@@ -188,7 +188,7 @@ describe("A key that fails", () => {
     expect(await failing(shop, 1)).toEqual([5])
   })
 
-  test("costs the others nothing, also when the processor throws instead of rejecting", async () => {
+  test("does not affect others, even if the processor throws instead of rejecting", async () => {
     const done: string[] = []
     const errors: string[] = []
     const queue = new WorkQueue({
@@ -205,7 +205,7 @@ describe("A key that fails", () => {
     expect([done, errors]).toEqual([["a", "b"], ["bad"]])
   })
 
-  test("shares the rate of all: after a burst of 100 failures come back at ten a second", async () => {
+  test("shares the rate of all: after a burst of 100, failures are retried at ten a second", async () => {
     const clock = new ManualClock()
     const runs: number[] = []
     const queue = new WorkQueue({
@@ -229,7 +229,7 @@ describe("A key that fails", () => {
 })
 
 describe("The end", () => {
-  test("close drops what waits, also for a time, and resolves when what is in work is done", async () => {
+  test("close drops waiting and delayed keys, and resolves when running ones are done", async () => {
     const shop = new Workshop({ concurrency: 1 })
     for (const key of ["a", "b"]) shop.queue.add(key)
     await turn()
@@ -247,7 +247,7 @@ describe("The end", () => {
     expect([shop.begun, shop.queue.depth]).toEqual([["a"], 0])
   })
 
-  test("drain works off what is queued and what was added while in work, and retries nothing", async () => {
+  test("drain processes what is queued and what was added during its own run, and retries nothing", async () => {
     const shop = new Workshop({ concurrency: 1 })
     for (const key of ["a", "b"]) shop.queue.add(key)
     await turn()
@@ -276,7 +276,7 @@ describe("The end", () => {
   })
 })
 
-test("Statistics tell depth, waiting, work and retries", async () => {
+test("Statistics show depth, waiting, work and retries", async () => {
   const shop = new Workshop({ concurrency: 1 })
   shop.queue.add("a")
   shop.queue.add("b")
@@ -302,7 +302,7 @@ test("Statistics tell depth, waiting, work and retries", async () => {
   })
 })
 
-/** What a life of a queue consists of. */
+/** The operations on a queue. */
 type Step =
   | { readonly do: "add" | "finish" | "fail"; readonly key: string }
   | { readonly do: "after"; readonly key: string; readonly ms: number }
@@ -315,7 +315,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant("pass" as const), ms: fc.nat(20) }),
 )
 
-/** The rules, without queues: what each key is still owed. */
+/** A model of the rules without queues: the runs that each key must still get. */
 class Model {
   /** Keys added since their last run began. */
   readonly owed = new Set<string>()
@@ -340,7 +340,7 @@ class Model {
 }
 
 describe("Whatever happens", () => {
-  test("every add is followed by a run that began after it, no key is in work twice, and no run comes unasked", async () => {
+  test("every add is followed by a run that started after it, no key is processed twice at once, and no run is unrequested", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 60, size: "max" }),

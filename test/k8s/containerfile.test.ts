@@ -1,4 +1,4 @@
-/** The Containerfile, without an engine to build it: what it copies is enough for what it runs, and makes the image that is tested. */
+/** The Containerfile, without an engine to build it: the files that it copies are enough for what it runs, and give the tested image. */
 import { execFile } from "node:child_process"
 import { cpSync } from "node:fs"
 import { mkdtemp, readFile, rm, symlink } from "node:fs/promises"
@@ -34,7 +34,7 @@ const instructions = (name: string): ReadonlyArray<string> => {
 
 // It builds the project once more: 10 s of CPU.
 test.runIf(isThorough())(
-  "what it copies is enough to build the image that is tested",
+  "the files that it copies are enough to build the tested image",
   { timeout: patient(120_000) },
   async () => {
     for (const copied of instructions("COPY")) {
@@ -45,7 +45,7 @@ test.runIf(isThorough())(
     }
     const [install = "", build = "", ...more] = instructions("RUN")
     expect({ install, more }).toEqual({ install: "npm ci --no-audit --no-fund", more: [] })
-    // What "npm ci" brings is here already; a test needs no registry.
+    // The result of "npm ci" is here already; a test needs no registry.
     await symlink(join(root, "node_modules"), join(directory, "node_modules"))
     const image = join(directory, "image")
     const command = build.replace(" /image", ` ${image}`)
@@ -60,7 +60,7 @@ test.runIf(isThorough())(
   },
 )
 
-test("it starts the recorder as the user of the manifests, with the entry point that is tested", async () => {
+test("it starts the recorder as the user of the manifests, with the tested entry point", async () => {
   const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string }
   const { runAsUser, runAsGroup } = (await printed("--offline")).one("Deployment").spec.template.spec.securityContext
   expect(containerfile).toContain(`USER ${runAsUser}:${runAsGroup}\n`)

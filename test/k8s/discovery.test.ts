@@ -1,4 +1,4 @@
-/** Kinds are looked up in the cluster that is asked, and in the table when none is. */
+/** Kinds are looked up in the cluster if one is given, and otherwise in the table. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-test("the table agrees with every kind of it that an API server has", async () => {
+test("the table agrees with an API server for every kind in it", async () => {
   const client = new HttpClient(sandbox.endpoint, { userAgent: "test" })
   let compared = 0
   for (const name of builtInKinds) {
@@ -40,16 +40,16 @@ test("the table agrees with every kind of it that an API server has", async () =
   expect(compared).toBeGreaterThan(30)
 })
 
-test("no name of an object's own members is a kind", () => {
+test("the name of a built-in property of objects is not a kind", () => {
   expect(discoverBuiltIn({ group: "apps", version: "v1", kind: "constructor" }).tag).toBe("absent")
   expect(discoverBuiltIn({ group: "", version: "constructor", kind: "name" }).tag).toBe("absent")
 })
 
-test("a cluster that is asked gives the same manifests for the default configuration", async () => {
+test("discovery gives the same manifests for the default configuration", async () => {
   expect((await printed("--kubeconfig", kubeconfig)).text).toBe((await printed("--offline")).text)
 })
 
-test("a kind of the cluster's own is found by asking it", async () => {
+test("a custom kind of the cluster is found by discovery", async () => {
   const config = join(directory, "tracer.yml")
   await writeFile(config, "trackedObjects:\n  example.com/v1.Foot: {}\n")
   sandbox.register({ gvk: { group: "example.com", version: "v1", kind: "Foot" }, plural: "feet", namespaced: true })
@@ -62,7 +62,7 @@ test("a kind of the cluster's own is found by asking it", async () => {
   })
 })
 
-test("a cluster that does not answer is a failure, not a cluster without kinds", async () => {
+test("a cluster that does not respond is an error, not a cluster without kinds", async () => {
   const broken = join(directory, "broken")
   await writeFile(broken, kubeconfigOf("http://127.0.0.1:1"))
   const { code, text, error } = await printed("--kubeconfig", broken)

@@ -1,4 +1,4 @@
-/** What the image holds; that it is enough is shown by pod.test.ts, that two stagings are the same to the byte by containerfile.test.ts. */
+/** The content of the image; pod.test.ts tests that it is enough, and containerfile.test.ts that two stagings are identical. */
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -14,11 +14,11 @@ beforeAll(async () => {
 afterAll(() => image?.[Symbol.asyncDispose]())
 
 // It compresses 200 MB: 4 s of CPU.
-test.runIf(isThorough())("it takes less than 80 MB of a registry", { timeout: patient(60_000) }, async () => {
+test.runIf(isThorough())("it takes less than 80 MB in a registry", { timeout: patient(60_000) }, async () => {
   expect(await image.compressedSize()).toBeLessThan(80e6)
 })
 
-test("it can write to every store: whole SDKs, with all that they need", { timeout: patient(60_000) }, async () => {
+test("it can write to every store: the SDKs are complete", { timeout: patient(60_000) }, async () => {
   const script = `for (const name of ["@aws-sdk/client-s3", "@azure/storage-blob", "@google-cloud/storage"]) {
     const sdk = await import(name)
     console.log(Object.keys(sdk).filter((each) => /^(S3Client|BlobServiceClient|Storage)$/.test(each)).join())
@@ -31,7 +31,7 @@ test("it can write to every store: whole SDKs, with all that they need", { timeo
   expect(stdout.trim().split("\n")).toEqual(["S3Client", "BlobServiceClient", "Storage"])
 })
 
-test("it holds no sources, tests, source maps, package manager or shell", async () => {
+test("it contains no sources, tests, source maps, package manager or shell", async () => {
   const { stdout } = await promisify(execFile)("find", [image.directory, "-type", "f"], { maxBuffer: 16 << 20 })
   const files = stdout
     .trim()
@@ -42,11 +42,11 @@ test("it holds no sources, tests, source maps, package manager or shell", async 
       /\.ts$|\.map$|\/npm|\/sh$|test-workers|^\/app\/(?!bin|dist|node_modules|LICENSE|package\.json)/.test(path),
     ),
   ).toEqual([])
-  // Not an empty list of an empty directory.
+  // Not just because the directory is empty.
   expect(files).toContain("/app/dist/workers/watcher.js")
 })
 
-test("nothing in it can be written to by anybody but its user's mounts", async () => {
+test("nothing in it is writable except the mounts of its user", async () => {
   const { stdout } = await promisify(execFile)("find", [
     join(image.directory, "app"),
     join(image.directory, "nodejs"),

@@ -12,7 +12,7 @@ import { objectsOf, printed } from "./printed.ts"
 
 const folder = fileURLToPath(new URL("../../k8s", import.meta.url))
 
-test("the base is what is printed for the default configuration", async () => {
+test("the base equals the output for the default configuration", async () => {
   const { code, text, error } = await printed("--offline")
   expect({ code, error }).toEqual({ code: 0, error: "" })
   await expect(text).toMatchFileSnapshot(join(folder, "base/recorder.yaml"))
@@ -28,25 +28,25 @@ const additions = async (...words: ReadonlyArray<string>): Promise<string> => {
 
 const nameOf = ({ kind, metadata }: { kind: string; metadata: { name: string } }): string => `${kind}/${metadata.name}`
 
-test("the component volume-claim adds what --volume-claim adds", async () => {
+test("the component volume-claim adds the same as --volume-claim", async () => {
   await expect(await additions("--volume-claim")).toMatchFileSnapshot(
     join(folder, "components/volume-claim/volume-claim.yaml"),
   )
 })
 
-test("the component monitoring adds what --monitoring adds", async () => {
+test("the component monitoring adds the same as --monitoring", async () => {
   await expect(await additions("--monitoring")).toMatchFileSnapshot(
     join(folder, "components/monitoring/monitoring.yaml"),
   )
 })
 
-test("the dashboard to import by hand is the one in the manifests", async () => {
+test("the dashboard for manual import equals the one in the manifests", async () => {
   await expect(`${JSON.stringify(dashboard(), undefined, 2)}\n`).toMatchFileSnapshot(
     join(folder, "components/monitoring/dashboard.json"),
   )
 })
 
-test("every file of a kustomization is there, and every file is in one", async () => {
+test("every file of a kustomization exists, and every file is in one", async () => {
   const files = (await readdir(folder, { recursive: true })).filter((path) => /\.(?:ya?ml|json)$/.test(path))
   const mentioned = new Set(["components/monitoring/dashboard.json"])
   for (const path of files.filter((each) => each.endsWith("kustomization.yaml"))) {

@@ -1,4 +1,4 @@
-/** What the manifests promise of the pod, and what is said where none can be printed. */
+/** What the manifests guarantee about the pod, and what is printed if there cannot be any. */
 import { afterAll, describe, expect, test } from "vitest"
 import { recordCommand } from "../../src/cli/record.ts"
 import { capturedTerminal } from "../cli/captured-terminal.ts"
@@ -12,7 +12,7 @@ describe("the pod", () => {
   const pod = async (...words: ReadonlyArray<string>) =>
     (await printed("--offline", ...words)).one("Deployment").spec.template.spec
 
-  test("is called with arguments that reel record understands", async () => {
+  test("is started with arguments that reel record accepts", async () => {
     for (const words of [
       [],
       ["--auth", "none"],
@@ -39,7 +39,7 @@ describe("the pod", () => {
     })
   })
 
-  test("asks for more memory with more kinds and objects, and its limit is above what it asks for", async () => {
+  test("requests more memory for more kinds and objects, and its limit is above its request", async () => {
     const bytes = (quantity: string): number => Number(/^(\d+)Mi$/.exec(quantity)?.[1])
     const small = (await pod("-c", configuration.write("v1.ConfigMap: {}"), "--expected-objects", "100")).containers[0]
       .resources
@@ -52,7 +52,7 @@ describe("the pod", () => {
     expect(small.limits).not.toHaveProperty("cpu")
   })
 
-  test("loses a recording in an emptyDir to no drain, and goes on elsewhere with a claim", async () => {
+  test("never loses a recording in an emptyDir to a drain, and continues elsewhere with a claim", async () => {
     const without = await printed("--offline", "--size", "5Gi")
     expect(without.one("PodDisruptionBudget").spec.maxUnavailable).toBe(0)
     expect(without.one("Deployment").spec.template.spec.volumes[1]).toEqual({
@@ -61,7 +61,7 @@ describe("the pod", () => {
     })
     const requests = (output: Awaited<ReturnType<typeof printed>>) =>
       output.one("Deployment").spec.template.spec.containers[0].resources.requests
-    // What a node keeps free for it, so that a full disk is not its end.
+    // Reserved by the node, so that a full disk does not end it.
     expect(requests(without)["ephemeral-storage"]).toBe("5Gi")
     const claimed = await printed("--offline", "--volume-claim", "--size", "5Gi", "--storage-class", "fast")
     expect(claimed.one("PodDisruptionBudget").spec.maxUnavailable).toBe(1)
@@ -81,7 +81,7 @@ describe("the pod", () => {
   })
 })
 
-test("addresses that are named may reach it", async () => {
+test("can be reached from the configured addresses", async () => {
   const { one } = await printed("--offline", "--auth", "none", "--allow-from", "10.0.0.0/24,2001:db8::/64")
   expect(one("NetworkPolicy").spec.ingress[0].from.slice(1)).toEqual([
     { ipBlock: { cidr: "10.0.0.0/24" } },
@@ -90,7 +90,7 @@ test("addresses that are named may reach it", async () => {
 })
 
 describe("unless --auth is none", () => {
-  test("there is a Role for who may export, and nobody is bound to it", async () => {
+  test("there is a Role for users who may export, bound to no one", async () => {
     const { named } = await printed("--offline")
     const roles = named("Role", "kubereel-export")
     expect(roles.flatMap(rightsOf)).toEqual(["create,get kubereel.dev/exports", "create /services/proxy kubereel:http"])
@@ -98,7 +98,7 @@ describe("unless --auth is none", () => {
     expect(named("RoleBinding", "kubereel-export")).toEqual([])
   })
 
-  test("anybody may ask, and Prometheus shows its token", async () => {
+  test("anyone can connect, and Prometheus presents its token", async () => {
     const { one } = await printed("--offline", "--monitoring")
     expect(one("NetworkPolicy").spec.ingress).toEqual([{ ports: [{ protocol: "TCP", port: 7777 }] }])
     expect(one("ServiceMonitor").spec.endpoints[0].bearerTokenFile).toMatch(/token$/)
@@ -107,19 +107,19 @@ describe("unless --auth is none", () => {
     ).not.toHaveProperty("bearerTokenFile")
   })
 
-  test("nothing of that is there without it", async () => {
+  test("without it there are none of these objects", async () => {
     expect((await printed("--offline", "--auth", "none")).named("Role", "kubereel-export")).toEqual([])
   })
 })
 
 describe("--auth token", () => {
-  test("mounts the tokens of a Secret where the recorder reads them, again and again", async () => {
+  test("mounts the tokens of a Secret where the recorder reads them for each request", async () => {
     const { one } = await printed("--offline", "--auth", "token", "--name", "second")
     const { volumes, containers } = one("Deployment").spec.template.spec
     const [{ args, volumeMounts }] = containers
     const mounted = volumeMounts.find(({ name }: { name: string }) => name === "tokens")
     expect(args).toEqual(expect.arrayContaining(["--auth=token", `--token-file=${mounted.mountPath}/tokens`]))
-    // A file of its own (subPath) would never change.
+    // A single mounted file (subPath) would never change.
     expect(mounted).toEqual({ name: "tokens", mountPath: expect.any(String), readOnly: true })
     expect(volumes.find(({ name }: { name: string }) => name === "tokens").secret).toEqual({
       secretName: "second-tokens",
@@ -129,13 +129,13 @@ describe("--auth token", () => {
     })
   })
 
-  test("takes another Secret, and gives Prometheus a token of it", async () => {
+  test("accepts another Secret, and gives Prometheus a token from it", async () => {
     const { one, objects } = await printed("--offline", "--auth", "token", "--token-secret", "who/may", "--monitoring")
     expect(one("Deployment").spec.template.spec.containers[0].args).toContain("--token-file=/etc/kubereel-tokens/may")
     expect(one("ServiceMonitor").spec.endpoints[0].authorization).toEqual({
       credentials: { name: "who", key: "metrics" },
     })
-    // Who has a token is nobody's to review, and the manifests hold none.
+    // Tokens need no reviews, and the manifests contain none.
     expect(objects.map(({ kind }) => kind)).not.toContain("Secret")
     expect(JSON.stringify(one("ClusterRole").rules)).not.toContain("reviews")
     expect(objects.filter(({ kind }) => kind === "Role").map(({ metadata }) => metadata.name)).not.toContain(
@@ -158,7 +158,7 @@ describe("--auth token", () => {
 describe("--allow-target", () => {
   const places = ["--allow-target", "s3://traces/team-a", "--allow-target", "gs://traces/"]
 
-  test("is given on to the recorder, and the network lets it get there", async () => {
+  test("is passed to the recorder, and the network policy permits the connection", async () => {
     const { one } = await printed("--offline", ...places, "--target-port", "443,9000")
     expect(one("Deployment").spec.template.spec.containers[0].args).toEqual(
       expect.arrayContaining(["--allow-target=s3://traces/team-a", "--allow-target=gs://traces/"]),
@@ -171,7 +171,7 @@ describe("--allow-target", () => {
     expect(without).toEqual([{ ports: [443, 6443].map((port) => ({ protocol: "TCP", port })) }])
   })
 
-  test("goes with the environment of a Secret", async () => {
+  test("comes with the environment from a Secret", async () => {
     const [container] = (await printed("--offline", ...places, "--target-secret", "store")).one("Deployment").spec
       .template.spec.containers
     expect(container.envFrom).toEqual([{ secretRef: { name: "store" } }])
@@ -180,7 +180,7 @@ describe("--allow-target", () => {
     expect(error).toContain("--target-secret is for the stores of --allow-target")
   })
 
-  test.each(["s3:/traces", "ftp://traces", "/tmp", "s3://tra*"])("refuses %s", async (place) => {
+  test.each(["s3:/traces", "ftp://traces", "/tmp", "s3://tra*"])("rejects %s", async (place) => {
     const { code, error } = await printed("--offline", "--allow-target", place)
     expect(code).toBe(2)
     expect(error).toContain(place)
@@ -188,7 +188,7 @@ describe("--allow-target", () => {
 })
 
 describe("another name and namespace", () => {
-  test("are everybody's", async () => {
+  test("apply to all objects", async () => {
     const { objects } = await printed(
       "--offline",
       "--name",
@@ -205,8 +205,8 @@ describe("another name and namespace", () => {
   })
 })
 
-describe("what cannot be printed", () => {
-  test("is a kind that is not built in, without a cluster: the rest is printed, and the exit code says so", async () => {
+describe("unprintable manifests", () => {
+  test("omit only a kind that is not built in, without a cluster, and the exit code says so", async () => {
     const file = configuration.write("example.com/v1.Widget: {}", "v1.ConfigMap: {}")
     const { code, error, one } = await printed("--offline", "-c", file)
     expect(code).toBe(3)
@@ -216,7 +216,7 @@ describe("what cannot be printed", () => {
     expect(rightsOf(one("ClusterRole")).slice(0, 2)).toEqual(["list,watch /configmaps", clusterIdentity])
   })
 
-  test("is anything for a configuration with mistakes", async () => {
+  test("a configuration with mistakes yields none", async () => {
     const { code, text, error } = await printed("--offline", "-c", configuration.write("v1.Secret: {}"))
     expect({ code, text }).toEqual({ code: 2, text: "" })
     expect(error).toContain("tracer.yml:2:3")

@@ -26,7 +26,7 @@ afterAll(async () => {
   await sandbox?.close()
 })
 
-/** What the Deployment and its ConfigMap give to the container; only the port is any free one, on the loopback address. */
+/** What the Deployment and its ConfigMap pass to the container, except that the port is any free one, on the loopback address. */
 const pod = (configuration?: string, { one }: Printed = manifests): PodSettings => {
   const [container] = one("Deployment").spec.template.spec.containers
   const texts = Object.entries(one("ConfigMap").data as Record<string, string>)
@@ -53,7 +53,7 @@ const exportFrom = async (address: string): Promise<ReadonlyArray<ExportedLine>>
 const createDeployment = (name: string): void =>
   void sandbox.put("apps/v1.Deployment", { metadata: { name, namespace: "default" }, spec: { replicas: 1 } })
 
-test("it records, and nothing of the image is changed by that", { timeout: patient(60_000) }, async () => {
+test("it records, without modifying the image", { timeout: patient(60_000) }, async () => {
   const before = digestOf(join(image.directory, "app"))
   const running = image.start(pod())
   const address = await running.ready()
@@ -68,7 +68,7 @@ test("it records, and nothing of the image is changed by that", { timeout: patie
   expect(digestOf(join(image.directory, "app"))).toBe(before)
 })
 
-test("stopped in the middle of a burst it ends in time, and the next one misses nothing", {
+test("stopped during a burst it ends in time, and the next one misses nothing", {
   timeout: patient(90_000),
 }, async () => {
   const first = image.start(pod())
@@ -78,7 +78,7 @@ test("stopped in the middle of a burst it ends in time, and the next one misses 
   for (const [index, name] of names.entries()) {
     createDeployment(name)
     if (index === 1500) ending = first.terminate()
-    // Lets the server send, and the recorder end, while there is more to come.
+    // Lets the server send, and the recorder end, before everything has arrived.
     if (index % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   const end = await ending
@@ -97,7 +97,7 @@ test("stopped in the middle of a burst it ends in time, and the next one misses 
   await second.terminate()
 })
 
-test("a second one on the same volume ends and says who has it", { timeout: patient(60_000) }, async () => {
+test("a second one on the same volume ends and names the holder", { timeout: patient(60_000) }, async () => {
   const first = image.start(pod())
   await first.ready()
   const second = image.start({ ...pod(), keepsVolumes: true })
@@ -106,13 +106,13 @@ test("a second one on the same volume ends and says who has it", { timeout: pati
   expect(await first.terminate()).toMatchObject({ code: 0 })
 })
 
-test("with mistakes in its ConfigMap it ends and names their places", { timeout: patient(60_000) }, async () => {
+test("with mistakes in its ConfigMap it ends and reports their positions", { timeout: patient(60_000) }, async () => {
   const running = image.start(pod("trackedObjects:\n  v1.Pods: {}\n  v1.Secret: {}\n"))
   expect(await running.ended).toBe(2)
   expect(running.log).toMatch(/tracer\.yml:3:3: .*v1\.Secret/)
 })
 
-test("who has a token of the Secret is let in, and nobody else, also when the Secret has changed", {
+test("only clients with a token from the Secret have access, even after the Secret has changed", {
   timeout: patient(60_000),
 }, async () => {
   const settings = pod(undefined, await printed("--offline", "--auth", "token", "--token-secret", "who/may"))

@@ -1,4 +1,4 @@
-/** `reel k8s` as it is called, and what it prints, parsed. */
+/** The output of `reel k8s`, parsed. */
 import { parseAllDocuments } from "yaml"
 import { reel } from "../../src/cli/reel.ts"
 import { capturedTerminal } from "../cli/captured-terminal.ts"
@@ -38,7 +38,7 @@ export const printed = async (...words: ReadonlyArray<string>): Promise<Printed>
   return { code, text, error: terminal.standardError.text(), objects, one, named }
 }
 
-/** What YAML documents hold. Throws for what is no YAML. */
+/** The content of YAML documents. Throws for invalid YAML. */
 export const objectsOf = (text: string): ReadonlyArray<PrintedObject> =>
   parseAllDocuments(text).flatMap((document) => {
     if (document.errors[0] !== undefined) throw document.errors[0]

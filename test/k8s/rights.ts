@@ -1,4 +1,4 @@
-/** Rules of Roles in few words, and configurations to compute them from. */
+/** Rules of Roles in short form, and configurations to compute them from. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,14 +11,14 @@ export const rightsOf = (role: PrintedObject): ReadonlyArray<string> =>
       resources.map((resource) => [`${verbs} ${apiGroups[0]}/${resource}`, ...resourceNames].join(" ")),
   )
 
-/** The right that every recorder of more than namespaces has. */
+/** The permission of every recorder that is not limited to namespaces. */
 export const clusterIdentity = "get /namespaces kube-system"
 
-/** A configuration file at a time, in a directory that is gone when it is closed. */
+/** One configuration file at a time, in a directory that is removed when it is closed. */
 export class ConfigurationFile {
   readonly #directory = mkdtempSync(join(tmpdir(), "kubereel-k8s-"))
 
-  /** Writes the kinds, one a line, and answers the path. */
+  /** Writes the kinds, one per line, and returns the path. */
   write(...kinds: ReadonlyArray<string>): string {
     const file = join(this.#directory, "tracer.yml")
     writeFileSync(file, `trackedObjects:\n${kinds.map((line) => `  ${line}\n`).join("")}`)

@@ -39,7 +39,7 @@ const entryPoint = ["/nodejs/bin/node", "/app/bin/reel.js"] as const
 const isRoot = process.getuid?.() === 0
 const canMount = isRoot && spawnSync("unshare", ["--mount", "--propagation=private", "true"]).status === 0
 
-/** Makes $1 the root, read-only but for the volumes that follow it up to `--`, with /proc; then becomes what comes after. */
+/** Makes $1 the root, read-only but for the volumes that follow it up to `--`, with /proc; then executes the rest. */
 const isolate = `
 root=$1; shift
 mount --bind "$root" "$root"
@@ -57,7 +57,7 @@ export interface PodSettings {
   readonly serviceAccount?: { readonly token: string; readonly authority: string; readonly namespace: string }
   /** Directories of the container that the process may write to: volumes. */
   readonly volumes?: ReadonlyArray<string>
-  /** Whether the volumes hold what the container before left there. Default: they are empty. */
+  /** Whether the volumes keep the previous container's content. Default: they are empty. */
   readonly keepsVolumes?: boolean
 }
 
@@ -111,12 +111,12 @@ export class StagedImage implements AsyncDisposable {
     return container
   }
 
-  /** Puts another token where the container reads it. */
+  /** Replaces the token where the container reads it. */
   renewToken(token: string): void {
     this.replaceFile(canMount ? `${serviceAccountDirectory}/token` : tokenFile, token)
   }
 
-  /** Other text in a file that the container was given, in one step, as the kubelet does. */
+  /** Atomically replaces the text of a file that the container was given, as the kubelet does. */
   replaceFile(path: string, text: string): void {
     const file = join(this.directory, path)
     writeFileSync(`${file}.new`, text, { mode: 0o644 })
@@ -242,7 +242,7 @@ export class Container {
     })
   }
 
-  /** Everything it said, on either stream. */
+  /** Its whole output, on both streams. */
   get log(): string {
     return this.#log
   }
@@ -252,7 +252,7 @@ export class Container {
     return this.#ended
   }
 
-  /** SIGTERM, as the kubelet sends; answers the exit code, and ms until the end. */
+  /** Sends SIGTERM, as the kubelet does; returns the exit code, and ms until the end. */
   async terminate(): Promise<{ readonly code: number | null; readonly tookMs: number }> {
     const askedMs = performance.now()
     this.#child.kill("SIGTERM")
@@ -273,7 +273,7 @@ export class Container {
     return `http://127.0.0.1:${match[1]}`
   }
 
-  /** Answers what `probe` finds, asked again and again. Rejects, with the log, when the process ends or time is up. */
+  /** Returns the result of `probe`, which is called repeatedly. Rejects, with the log, when the process ends or time is up. */
   async until<T>(probe: () => Promise<T | undefined>, deadlineMs = 30_000): Promise<T> {
     const startedMs = performance.now()
     let end: string | undefined
@@ -295,7 +295,7 @@ export class Container {
     }
   }
 
-  /** Waits until it says that it is ready; answers where it listens. */
+  /** Waits until it is ready; returns its address. */
   async ready(deadlineMs = 30_000): Promise<string> {
     const address = await this.listening(deadlineMs)
     await this.until(async () => ((await fetch(`${address}/readyz`)).ok ? true : undefined), deadlineMs)

@@ -1,4 +1,4 @@
-/** The main thread supervises and serves HTTP; whatever reads or writes a recording runs in a worker. */
+/** The main thread supervises and serves HTTP; everything that reads or writes a recording runs in a worker. */
 import { readFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -6,7 +6,7 @@ import { expect, test } from "vitest"
 
 const root = fileURLToPath(new URL("../../src", import.meta.url))
 
-/** What a module imports of ours or of Node, types left out: those are gone when it runs. */
+/** The imports of a module from our sources and from Node, without types, which do not exist at run time. */
 const importsOf = (file: string): ReadonlyArray<string> => {
   const text = readFileSync(file, "utf8")
   const statements = text.matchAll(/^(?:import|export)\s(?!type\s)(?:[^"';]*?\sfrom\s)?"([^"]+)"/gm)
@@ -14,7 +14,7 @@ const importsOf = (file: string): ReadonlyArray<string> => {
   return [...statements, ...dynamic].map(([, specifier = ""]) => specifier)
 }
 
-/** Every module that is loaded with `entry`, with the way to it. */
+/** Every module that is loaded with `entry`, with its import path. */
 const loadedWith = (entry: string): ReadonlyMap<string, string> => {
   const found = new Map<string, string>([[entry, entry]])
   for (const [file, way] of found) {
@@ -31,12 +31,12 @@ const readsDatabase = (module: string): boolean => module.startsWith("archive/")
 
 test("a recorder's main thread loads nothing that reads or writes a recording", () => {
   const loaded = loadedWith("recorder/recorder.ts")
-  // Else the test would look at nothing.
+  // Otherwise the test would check nothing.
   expect(loaded.size).toBeGreaterThan(100)
   expect([...loaded].filter(([module]) => readsDatabase(module)).map(([, way]) => way)).toEqual([])
 })
 
-test("the reader and the store do load it: the search finds what is there", () => {
+test("the reader and the store do load it, so the search works", () => {
   for (const entry of ["actors/entries/reader.ts", "actors/entries/store.ts"])
     expect([...loadedWith(entry).keys()]).toContain("node:sqlite")
 })

@@ -1,4 +1,4 @@
-/** When the reader's thread exists, and what becomes of a question when it ends. */
+/** When the reader's thread exists, and what happens to a query when it ends. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** `coverage`: how the nth life answers, from 1. */
+/** `coverage`: the reply of the nth life, from 1. */
 const start = async (coverage: (life: number) => Effect.Effect<typeof empty> = () => Effect.succeed(empty)) => {
   const clock = new ManualClock()
   const system = new ActorSystem({ random: () => 0 })
@@ -34,7 +34,7 @@ const start = async (coverage: (life: number) => Effect.Effect<typeof empty> = (
         const life = ++lives
         return {
           coverage: () => Effect.onInterrupt(coverage(life), () => Effect.sync(() => void interrupted++)),
-          recordedSince: () => Effect.succeed({}),
+          recordedSince: () => Effect.succeed([]),
           count: () => Effect.succeed({}),
         }
       })
@@ -62,7 +62,7 @@ const start = async (coverage: (life: number) => Effect.Effect<typeof empty> = (
   return { service, system, clock, lives: () => lives, interrupted: () => interrupted }
 }
 
-test("its thread starts with the first question, stops when nobody has asked for a while, and starts again", async () => {
+test("its thread starts with the first query, stops after a time without queries, and starts again", async () => {
   const { service, system, clock, lives } = await start()
   expect(service.reader).toBeUndefined()
   expect(await Effect.runPromise(service.ask("coverage", window))).toEqual(empty)
@@ -82,7 +82,7 @@ test("its thread starts with the first question, stops when nobody has asked for
   expect([lives(), (await system.status()).map(({ name }) => name)]).toEqual([2, [readerName]])
 })
 
-test("a question whose reader ends is asked again once; a second end is a 503 that says so", async () => {
+test("a query whose reader ends is repeated once; a second end is a 503 that says so", async () => {
   const { service, lives } = await start(() => Effect.never)
   const asked = Effect.runPromise(Effect.result(service.ask("coverage", window)))
   for (const life of [1, 2]) {
@@ -100,7 +100,7 @@ test("a question whose reader ends is asked again once; a second end is a 503 th
   })
 })
 
-test("a question whose reader ends once is answered by the next life", async () => {
+test("a query whose reader ends once is completed by the next life", async () => {
   const { service, lives } = await start((life) => (life === 1 ? Effect.never : Effect.succeed(empty)))
   const asked = Effect.runPromise(service.ask("coverage", window))
   await until(() => lives() === 1 && service.reader?.state === "running")
@@ -109,7 +109,7 @@ test("a question whose reader ends once is answered by the next life", async () 
   expect(await asked).toEqual(empty)
 })
 
-test("a question whose client goes is given up in the reader", async () => {
+test("a query whose client has gone is aborted in the reader", async () => {
   const { service, lives, interrupted } = await start(() => Effect.never)
   const asked = Effect.runFork(service.ask("coverage", window))
   await until(() => lives() === 1 && service.reader?.state === "running")
@@ -118,7 +118,7 @@ test("a question whose client goes is given up in the reader", async () => {
   await until(() => interrupted() === 1)
 })
 
-test("while the recorder stops there are no answers", async () => {
+test("queries fail while the recorder stops", async () => {
   const { service, system } = await start()
   await system.stop()
   expect(await Effect.runPromise(Effect.flip(service.ask("coverage", window)))).toMatchObject({ status: 503 })

@@ -1,4 +1,4 @@
-/** Our answers beside those of a real API server, one by one. */
+/** Our responses compared with those of a real API server, one by one. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../src/sandbox/index.ts"
@@ -17,7 +17,7 @@ afterAll(() => sandbox.close())
 const ask = (path: string, method = "GET"): Promise<Answer> =>
   get(sandbox.url + path, { Authorization: "Bearer sesame" }, method)
 
-describe("an answer that says no has the real server's status, reason and details", () => {
+describe("a failure response has the real server's status, reason and details", () => {
   test.each([
     ["get-not-found", "/apis/apps/v1/namespaces/default/deployments/nope"],
     ["list-exact-expired", "/api/v1/configmaps?resourceVersion=301&resourceVersionMatch=Exact"],
@@ -37,12 +37,12 @@ describe("an answer that says no has the real server's status, reason and detail
     sandbox.faults.respond("pods", 403, { times: 1 })
     const answer = await ask(verb === "watch" ? "/api/v1/pods?watch=1" : "/api/v1/pods")
     const expected = comparable(recordedAnswer(`forbidden-${verb}`)) as { headers: Record<string, unknown> }
-    // The authorizer's handler adds nosniff; nobody looks at it.
+    // The authorizer's handler adds nosniff, which clients ignore.
     delete expected.headers["x-content-type-options"]
     expect(comparable(answer)).toEqual(expected)
   })
 
-  test("list-rv-exact-future, but for the versions", async () => {
+  test("list-rv-exact-future, except for the versions", async () => {
     const answer = await ask("/api/v1/configmaps?resourceVersion=99999999&resourceVersionMatch=Exact")
     const recorded = recordedAnswer("list-rv-exact-future")
     const expected = { ...recorded, text: recorded.text.replace("current: 495", `current: ${sandbox.resourceVersion}`) }
@@ -61,7 +61,7 @@ describe("an answer that says no has the real server's status, reason and detail
     expect(answer.text).toBe(`${recorded.text.trimEnd()}\n`.replace("250 (498)", "301 (308)"))
   })
 
-  test("a method that the path does not take is refused with 405", async () => {
+  test("a method that the path does not allow is refused with 405", async () => {
     const answer = await ask("/api/v1/namespaces/default/configmaps", "PUT")
     expect(answer.status).toBe(405)
     expect(JSON.parse(answer.text)).toEqual({
@@ -81,7 +81,7 @@ describe("an answer with contents has the real server's keys, in its order", () 
   test("the first page of a list", async () => {
     const answer = await ask("/api/v1/namespaces/default/configmaps?limit=2")
     const expected = JSON.parse(recordedAnswer("list-configmaps-page1").text) as { items: Array<{ metadata: object }> }
-    // Ownership of fields is nothing this server keeps.
+    // Objects that are put have no managedFields.
     for (const item of expected.items) delete (item.metadata as { managedFields?: unknown }).managedFields
     expect(shape(JSON.parse(answer.text))).toEqual(shape(expected))
   })

@@ -8,7 +8,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** An object of the API, as far as these tests look into it. */
+/** The members of an API object that these tests use. */
 export interface ApiObject {
   readonly kind?: string
   readonly apiVersion?: string
@@ -57,7 +57,7 @@ export const getJson = async (url: string): Promise<ApiObject> => JSON.parse((aw
 export class Watch {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** `clean` when the server ended the answer, `cut` when the connection broke. Never rejects. */
+  /** `clean` if the server ended the response, `cut` if the connection broke. Never rejects. */
   readonly ended: Promise<"clean" | "cut">
   /** All complete lines received so far, taken or not. */
   readonly lines: string[] = []
@@ -139,6 +139,6 @@ export class Watch {
   }
 }
 
-/** `MODIFIED web@1007`: what most assertions are about. */
+/** `MODIFIED web@1007`: the form that most assertions use. */
 export const brief = ({ type, object }: WatchEvent): string =>
   `${type} ${object.metadata.name ?? ""}@${object.metadata.resourceVersion}`

@@ -23,11 +23,11 @@ const put = (sandbox: Sandbox, name: string, kind = "v1.ConfigMap"): void => {
   sandbox.put(kind, { metadata: { name } })
 }
 
-/** Comes back when the server's event loop has turned and what it wrote before has had its chance to arrive. */
+/** Resolves after some turns of the server's event loop, so that what it has written can arrive. */
 const roundTrip = (sandbox: Sandbox): Promise<Answer> => get(`${sandbox.url}/version`)
 
 describe("an expired version", () => {
-  test("is answered to the next watches that resume, in the stream, and counted; other kinds go on", async () => {
+  test("is sent to the next watches that resume, in the stream, and counted; other kinds are not affected", async () => {
     const sandbox = await start()
     const other = await watch(sandbox, "secrets")
     sandbox.faults.forceExpired("configmaps", 2)
@@ -53,7 +53,7 @@ describe("an expired version", () => {
     expect([answer.status, JSON.parse(answer.text)]).toMatchObject([410, { reason: "Expired", code: 410 }])
   })
 
-  test("spares a watch that asks for the state, unless told otherwise", async () => {
+  test("spares a watch that asks for initial events, unless configured otherwise", async () => {
     const sandbox = await start()
     const url = `${sandbox.url}/api/v1/configmaps?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=0`
     sandbox.faults.forceExpired("configmaps", 1)
@@ -63,7 +63,7 @@ describe("an expired version", () => {
     expect((await get(url)).text).toContain('"code":410')
   })
 
-  test("can strike watches that are open", async () => {
+  test("can hit open watches", async () => {
     const sandbox = await start()
     const stream = await watch(sandbox)
     sandbox.faults.expireWatches("configmaps")
@@ -92,7 +92,7 @@ describe("a refusal", () => {
     expect(sandbox.faults.count("answered", "pods")).toBe(1)
   })
 
-  test("is limited to a verb and a kind, and stands until cleared", async () => {
+  test("is limited to a verb and a kind, and lasts until cleared", async () => {
     const sandbox = await start()
     sandbox.faults.respond("pods", 403, { verb: "list" })
     const statuses = async (): Promise<ReadonlyArray<number>> => {
@@ -116,7 +116,7 @@ describe("a refusal", () => {
     expect(refused).toMatchObject({ details: { name: "web", group: "apps", kind: "deployments" } })
   })
 
-  test("can meet discovery alone, or everything", async () => {
+  test("can hit only discovery, or everything", async () => {
     const sandbox = await start()
     sandbox.faults.respond("discovery", 503, { times: 1 })
     expect((await get(`${sandbox.url}/api/v1/pods`)).status).toBe(200)
@@ -128,7 +128,7 @@ describe("a refusal", () => {
 })
 
 describe("open watches", () => {
-  test("are cut by a hang-up, of the kind named only", async () => {
+  test("are cut by a hang-up, only those of the named kind", async () => {
     const sandbox = await start()
     const [cut, spared] = [await watch(sandbox), await watch(sandbox, "secrets")]
     sandbox.faults.hangUp("configmaps")
@@ -192,7 +192,7 @@ describe("open watches", () => {
     expect(brief(await stream.next())).toBe("ADDED a@1003")
   })
 
-  test("in a black hole of everything swallow discovery too", async () => {
+  test("in a black hole of everything include discovery", async () => {
     const sandbox = await start()
     sandbox.faults.blackHole()
     const version = get(`${sandbox.url}/version`).then(
@@ -250,7 +250,7 @@ describe("reads of single objects", () => {
     expect(order.toSorted()).toEqual(["a 200", "b 404"])
   })
 
-  test("are delayed by the time given", async () => {
+  test("are delayed by the given time", async () => {
     const clock = new ManualClock()
     const sandbox = await start({ clock, bookmarkInterval: 0 })
     sandbox.faults.delayGets(50)
@@ -270,7 +270,7 @@ describe("a reader that stops reading", () => {
     for (let index = 0; index < 200; index++) sandbox.put("v1.ConfigMap", { metadata: { name: `a${index}` }, data })
   }
 
-  test("is hung up on after 100 ms above the limit, and can resume where it was", async () => {
+  test("is disconnected after 100 ms above the limit, and can resume where it was", async () => {
     const clock = new ManualClock()
     const sandbox = await start({ clock, slowReaderLimit: 1_000_000, bookmarkInterval: 0 })
     const stream = await watch(sandbox)
@@ -293,7 +293,7 @@ describe("a reader that stops reading", () => {
     rest.close()
   })
 
-  test("may take its time with what the watch begins with, but not with what happens since", async () => {
+  test("may be slow with initial events, but not with later ones", async () => {
     const clock = new ManualClock()
     const sandbox = await start({ clock, slowReaderLimit: 1_000_000, bookmarkInterval: 0 })
     flood(sandbox)

@@ -103,12 +103,12 @@ describe("a list", () => {
     expect((await getJson(at("resourceVersion=0&limit=2"))).items).toHaveLength(7)
   })
 
-  test("not older than a version shows the newest state, in pages if so asked", async () => {
+  test("not older than a version shows the newest state, in pages if requested", async () => {
     const page = await getJson(at("resourceVersion=1003&resourceVersionMatch=NotOlderThan&limit=2"))
     expect([page.items.length, page.metadata.resourceVersion]).toEqual([2, "1009"])
   })
 
-  test("at exactly a version shows what was there then", async () => {
+  test("at exactly a version shows the state at that version", async () => {
     const list = await getJson(at("resourceVersion=1005&resourceVersionMatch=Exact"))
     expect([names(list), list.metadata.resourceVersion]).toEqual([["even/cm-0", "even/cm-2", "odd/cm-1"], "1005"])
   })
@@ -130,7 +130,7 @@ describe("a list", () => {
     expect(names(await getJson(at(query.replaceAll(" ", "%20"))))).toEqual(expected)
   })
 
-  test("in pages with a selector counts nothing it would have to look at", async () => {
+  test("in pages with a selector has no count of remaining items", async () => {
     const found = await pages(at("limit=2&labelSelector=n%20notin%20(2,3)"))
     expect(found.flatMap(names)).toEqual(["even/cm-0", "even/cm-4", "even/cm-6", "odd/cm-1", "odd/cm-5"])
     expect(found[0]?.metadata.remainingItemCount).toBeUndefined()
@@ -160,7 +160,7 @@ describe("a list", () => {
     expect((details?.causes ?? []).map((cause) => `${cause.reason} ${cause.field}`)).toEqual(expected)
   })
 
-  test("may not name a version beside a continue token", async () => {
+  test("may not name a version together with a continue token", async () => {
     const token = (await getJson(at("limit=1"))).metadata.continue
     const answer = await get(at(`limit=1&resourceVersion=1001&continue=${token}`))
     expect((JSON.parse(answer.text) as ApiObject).message).toBe(
@@ -196,7 +196,7 @@ test("a list of many megabytes arrives whole, in pieces", async () => {
 })
 
 describe("reading one object", () => {
-  test("answers it with its type, as it was put", async () => {
+  test("returns it with its type, as it was put", async () => {
     const sandbox = await start()
     const stored = sandbox.put("apps/v1.Deployment", {
       metadata: { name: "web", namespace: "a", annotations: { note: "schön ☃ 𝄞" } },

@@ -4,7 +4,7 @@ import { cleanUpDemo, demoLengthMs, demoSteps, playDemo } from "../../src/sandbo
 import { LocalCluster } from "../../src/sandbox/index.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 
-/** Moves the clock on, a little at a time, until something is so. */
+/** Advances the clock in small steps until a condition holds. */
 const passUntil = async (clock: ManualClock, isTrue: () => boolean): Promise<void> => {
   for (let rounds = 0; !isTrue(); rounds++) {
     if (rounds > 20_000) throw new Error("it never came to that")
@@ -46,7 +46,7 @@ describe("a local cluster", () => {
     expect([pods(first), pods(second)]).toEqual([3, 1])
   })
 
-  test("lives through the demo: it scales, rolls out, breaks, heals, and leaves nothing when it is cleaned up", async () => {
+  test("plays the demo: it scales, rolls out, breaks, heals, and leaves nothing after the clean-up", async () => {
     const clock = new ManualClock()
     await using cluster = await LocalCluster.start({ clock, nodes: 2 })
     const { client, sandbox } = cluster

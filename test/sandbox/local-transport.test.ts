@@ -28,7 +28,7 @@ const start = async () => {
 describe("A client in the sandbox's process", () => {
   test("writes and reads objects without a request over HTTP, and lists over it", async () => {
     const { sandbox, client } = await start()
-    // Nothing that comes by socket is answered well.
+    // No request over a socket succeeds.
     sandbox.faults.respond("configmaps", 500)
     const created = await client.create(kinds.configMaps, settings)
     expect(await client.get(kinds.configMaps, place)).toEqual(created)
@@ -44,7 +44,7 @@ describe("A client in the sandbox's process", () => {
     expect(managers).toEqual(["other", "kubereel-test"])
   })
 
-  test("is refused as everybody is", async () => {
+  test("is refused like any other client", async () => {
     const { client } = await start()
     await client.create(kinds.configMaps, settings)
     await expect(client.create(kinds.configMaps, settings)).rejects.toBeInstanceOf(AlreadyExistsError)
@@ -66,7 +66,7 @@ describe("A request within the process", () => {
     return { story, stream }
   }
 
-  test("tells nothing before it returns, and its end once", async () => {
+  test("calls no handler before it returns, and reports its end once", async () => {
     const { transport } = await start()
     const { story, stream } = asked(transport)
     expect(story).toEqual([])
@@ -77,7 +77,7 @@ describe("A request within the process", () => {
     expect(story).toEqual(["head 201", "data", "complete"])
   })
 
-  test("that is aborted first is not carried out", async () => {
+  test("that is aborted first is not executed", async () => {
     const { transport, sandbox } = await start()
     const { story, stream } = asked(transport)
     stream.abort()
@@ -86,7 +86,7 @@ describe("A request within the process", () => {
     expect([story, sandbox.get("v1.ConfigMap", "default", "a")]).toEqual([["aborted"], undefined])
   })
 
-  test("that pauses is told nothing until it goes on", async () => {
+  test("that is paused gets nothing until it is resumed", async () => {
     const { transport } = await start()
     const { story, stream } = asked(transport)
     stream.pause()

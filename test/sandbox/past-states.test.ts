@@ -1,4 +1,4 @@
-/** States, pages and resumed watches of the store, against a model that keeps every state there ever was. */
+/** States, pages and resumed watches of the store, against a model that keeps every state. */
 
 import fc from "fast-check"
 import { expect, test } from "vitest"
@@ -26,7 +26,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   remove: fc.boolean(),
 })
 
-/** Runs the steps; answers the keys with versions of all ConfigMaps after every revision, index 0 being revision 10. */
+/** Runs the steps; returns the keys with versions of all ConfigMaps after every revision, index 0 being revision 10. */
 const run = (steps: ReadonlyArray<Step>, historyLimit: number) => {
   const ledger = new Ledger("versions")
   const store = new ObjectStore({ clock: systemClock, ledger, format: compact, historyLimit, revision: 10n })
@@ -50,7 +50,7 @@ const run = (steps: ReadonlyArray<Step>, historyLimit: number) => {
 const labels = (changes: ReadonlyArray<{ namespace: string; name: string; revision: bigint }>): ReadonlyArray<string> =>
   changes.map(({ namespace, name, revision }) => `${namespace}/${name}@${revision}`)
 
-test("every state that the history reaches is the state there was, also in pages of any size", () => {
+test("every state within the history is the past state, also in pages of any size", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), fc.nat(12), fc.integer({ min: 1, max: 4 }), (steps, limit, size) => {
       const { collection, states } = run(steps, limit)

@@ -1,4 +1,4 @@
-/** Answers of a real API server (Kubernetes 1.34.4), and how ours are compared with them. */
+/** Responses of a real API server (Kubernetes 1.34.4), and their comparison with ours. */
 
 import { readFileSync } from "node:fs"
 import type { Answer } from "./client.ts"
@@ -37,7 +37,7 @@ export const comparable = (answer: RecordedAnswer | Answer): unknown => {
   return { status: answer.status, headers: Object.fromEntries(headers), body }
 }
 
-/** The type of every leaf, with the keys in their order: what two answers with different contents share. */
+/** The type of every leaf, with the keys in their order: equal for two responses with different contents. */
 export const shape = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.length === 0 ? [] : [shape(value[0])]
   if (value === null || typeof value !== "object") return typeof value

@@ -1,7 +1,7 @@
 /**
- * Every recorded answer of Kubernetes 1.34.4 in test/data/apiserver is a case: the sandbox is brought to where the real
- * server was and asked the same. Versions, UIDs, times and generations are left out, for they count what else happened;
- * what the sandbox does not serve is left out of discovery.
+ * Every recorded response of Kubernetes 1.34.4 in test/data/apiserver is a case: the sandbox is put into the real
+ * server's state and gets the same request. Versions, UIDs, times and generations are left out, since they depend on
+ * other events; kinds that the sandbox does not serve are left out of discovery.
  */
 
 import { readdirSync } from "node:fs"
@@ -46,7 +46,7 @@ const send = (method: string, path: string, contentType: string, body: string): 
 
 const chosen: ReadonlySet<string> = new Set(["resourceVersion", "continue", "generation"])
 
-/** A value without what a server counts, chooses or reads from its clock. */
+/** A value without what a server counts, generates or reads from its clock. */
 const without = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(without)
   if (typeof value === "string")
@@ -63,7 +63,7 @@ const expectSame = (answer: Answer, expected: RecordedAnswer): void =>
 
 const ask = (path: string, headers: Record<string, string> = {}): Promise<Answer> => get(sandbox.url + path, headers)
 
-/** Creates what a recorded list shows, in another order than the list's, and forgets it again afterwards. */
+/** Creates the objects of a recorded list, in another order than the list's, and deletes them afterwards. */
 const holding = async (gvk: string, items: readonly KubernetesObject[], check: () => Promise<void>): Promise<void> => {
   const reversed = [...items].reverse()
   for (const item of reversed) sandbox.put(gvk, item)
@@ -115,7 +115,7 @@ describe("refusals", () => {
   })
 })
 
-describe("what is forgotten", () => {
+describe("expired versions", () => {
   let forgetful: Sandbox
   beforeAll(async () => {
     forgetful = await Sandbox.start({ revision: 300, historyLimit: 2 })
@@ -208,12 +208,12 @@ interface RecordedEvent {
   readonly object: KubernetesObject
 }
 
-/** Does once more what a recorded watch saw happen. */
+/** Repeats the changes of a recorded watch. */
 const repeat = (gvk: string, { type, object }: RecordedEvent): void => {
   const { namespace = "", name } = object.metadata
   if (type === "ADDED" || type === "MODIFIED") sandbox.put(gvk, object)
   if (type !== "DELETED") return
-  // The last state is that of the event: its last change came with the deletion.
+  // The last state is that of the event: the last change came with the deletion.
   sandbox.put(gvk, object)
   sandbox.delete(gvk, namespace, name)
 }
@@ -232,7 +232,7 @@ describe("watches", () => {
   ] as const)
     answered(name, async () => {
       const recorded = eventsOf(name)
-      // An object that is changed before it is created was there before the watch was.
+      // An object that is changed before it is created existed before the watch.
       const isNew = (event: RecordedEvent): boolean =>
         event.type === "MODIFIED" &&
         recorded.find(({ object }) => object.metadata.name === event.object.metadata.name) === event
@@ -278,7 +278,7 @@ describe("watches", () => {
   })
 })
 
-/** What discovery says about kinds that the sandbox serves as well. */
+/** The part of discovery about kinds that the sandbox serves as well. */
 const served = (recorded: unknown, ours: unknown): unknown => {
   if (Array.isArray(recorded) && Array.isArray(ours)) {
     const names = new Map(ours.map((item: unknown) => [nameOf(item), item]))
@@ -324,7 +324,7 @@ describe("discovery", () => {
     expect(answer.status).toBe(200)
     const { gitVersion, ...recorded } = bodyOf("version")
     const { gitVersion: ours, ...others } = JSON.parse(answer.text) as Fields
-    // It says that it is no real one.
+    // The sandbox's version says that it is not a real server.
     expect(ours).toBe(`${String(gitVersion)}+sandbox`)
     const { major, minor, emulationMajor, emulationMinor, minCompatibilityMajor, minCompatibilityMinor } = recorded
     const compatibility = { emulationMajor, emulationMinor, minCompatibilityMajor, minCompatibilityMinor }
@@ -380,7 +380,7 @@ describe("writes, in the order in which they were recorded", () => {
   })
 })
 
-test("no recorded answer is without its case", () => {
+test("every recorded answer has its case", () => {
   const files = readdirSync(new URL("../data/apiserver", import.meta.url)).filter((file) => file.endsWith(".http"))
   expect(files.map((file) => file.replace(".http", "")).filter((name) => !cases.has(name))).toEqual([])
   expect(cases.size).toBe(files.length)

@@ -1,4 +1,4 @@
-/** Requests that name nothing, or nothing sensible; every answer was recorded from Kubernetes 1.34.4. */
+/** Requests for nothing, or with nonsensical parameters; every response was recorded from Kubernetes 1.34.4. */
 
 import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -39,16 +39,16 @@ describe("paths", () => {
     expect(await ask(`${configMaps}/a%2Fb`)).toEqual(notFound)
   })
 
-  test("too many segments are answered in JSON", async () => {
+  test("too many segments get a failure in JSON", async () => {
     expect(await ask(`${configMaps}/a/b/c/d`)).toEqual(notFound)
   })
 
-  test("a broken escape is no request", async () => {
+  test("a broken escape is not a request", async () => {
     const { status, text, headers } = await get(`${sandbox.url}${configMaps}/a%zz`)
     expect([status, text, headers["content-type"]]).toEqual([400, "400 Bad Request", "text/plain; charset=utf-8"])
   })
 
-  test("a method that nobody knows is answered with 405", async () => {
+  test("an unknown method gets a 405", async () => {
     const { port } = new URL(sandbox.url)
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(port), "127.0.0.1", () => socket.write("FROB / HTTP/1.1\r\nHost: x\r\n\r\n"))
@@ -99,7 +99,7 @@ describe("the old way to watch", () => {
 })
 
 describe("media types", () => {
-  test("YAML is written for those who prefer it", async () => {
+  test("YAML is written for clients that prefer it", async () => {
     const { status, text, headers } = await get(`${sandbox.url}/api/v1/namespaces/kube-system`, {
       Accept: "application/yaml",
     })
@@ -121,7 +121,7 @@ describe("media types", () => {
     })
   })
 
-  test("a list that cannot be written names what could be streamed too", async () => {
+  test("the refusal of a list names the types that can be streamed too", async () => {
     expect((await ask(configMaps, "text/plain")).message).toMatch(/application\/yaml, application\/json;stream=watch$/)
   })
 

@@ -31,7 +31,7 @@ const ledger = (sandbox: Sandbox): ReadonlyArray<string> =>
       [epoch, action, `${name}@${resourceVersion}`, ...(restored ? ["restored"] : [])].join(" "),
     )
 
-/** a, b, then a changed, b deleted, c made: revisions 1003 to 1007. */
+/** a and b created, a changed, b deleted, c created: revisions 1003 to 1007. */
 const history = async (options: SandboxOptions = {}): Promise<Sandbox> => {
   const sandbox = await start(options)
   put(sandbox, "a", "1")
@@ -60,7 +60,7 @@ test("a plain restart drops the connections and keeps everything: a watch resume
 })
 
 describe("etcd restored from a backup", () => {
-  test("holds exactly what it held at that revision, and says nothing to those who know more", async () => {
+  test("holds exactly its state at that revision, and sends nothing to clients with newer versions", async () => {
     const sandbox = await history()
     const uid = sandbox.clusterUid
     sandbox.faults.restart({ revision: 1004 })
@@ -87,7 +87,7 @@ describe("etcd restored from a backup", () => {
     ])
   })
 
-  test("goes half way back if only told to go lower", async () => {
+  test("goes half way back for `lower`", async () => {
     const sandbox = await history()
     sandbox.faults.restart({ revision: "lower" })
     expect(sandbox.resourceVersion).toBe("1003")
@@ -111,7 +111,7 @@ describe("etcd restored from a backup", () => {
     expect(sandbox.clusterUid).toBe(uid)
   })
 
-  test("can bring back objects in a state of its own", async () => {
+  test("can put objects back into a given state", async () => {
     const sandbox = await history()
     const revert = [{ gvk: "v1.ConfigMap", object: { metadata: { name: "a" }, data: { value: "old" } } }]
     sandbox.faults.restart({ revision: 1004, keepObjects: true, revert })
@@ -119,7 +119,7 @@ describe("etcd restored from a backup", () => {
     for (const line of await contents(sandbox)) expect(Number(/@(\d+)/.exec(line)?.[1])).toBeLessThanOrEqual(1004)
   })
 
-  test("is refused, and nothing happens, when the history does not reach back so far", async () => {
+  test("is refused without effect if the history does not reach back that far", async () => {
     const sandbox = await history({ historyLimit: 2 })
     const stream = await Watch.open(`${sandbox.url}/api/v1/configmaps?watch=1&resourceVersion=1007`)
     expect(() => sandbox.faults.restart({ revision: 1004 })).toThrow(RevisionNotHeldError)
@@ -128,7 +128,7 @@ describe("etcd restored from a backup", () => {
     stream.close()
   })
 
-  test("goes on counting generations and creation times where the backup was", async () => {
+  test("continues generations and creation times from the backup", async () => {
     const sandbox = await start()
     const spec = (replicas: number) => ({ metadata: { name: "web" }, spec: { replicas } })
     const first = sandbox.put("apps/v1.Deployment", spec(1))
@@ -140,7 +140,7 @@ describe("etcd restored from a backup", () => {
   })
 })
 
-test("a restart at a higher revision only moves the counter", async () => {
+test("a restart at a higher revision only advances the counter", async () => {
   const sandbox = await history()
   sandbox.faults.restart({ revision: 5000 })
   put(sandbox, "d", "1")

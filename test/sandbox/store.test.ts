@@ -1,4 +1,4 @@
-/** What the control interface makes of the objects put in, and what the ledger says of it. */
+/** Objects stored through the control interface, and their ledger entries. */
 
 import { afterEach, describe, expect, test } from "vitest"
 import { Sandbox, type SandboxOptions, UnknownKindError, UnknownObjectError } from "../../src/sandbox/index.ts"
@@ -14,8 +14,8 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
 })
 
-describe("an object put in", () => {
-  test("is stamped by the server, whatever it says of itself", async () => {
+describe("an object that is put", () => {
+  test("is stamped by the server, whatever its own values", async () => {
     const sandbox = await start({ clock: new ManualClock() })
     const metadata = { name: "web", uid: "mine", resourceVersion: "7", generation: 9, creationTimestamp: "then" }
     const stored = sandbox.put("apps/v1.Deployment", { metadata, spec: { replicas: 1 } })
@@ -34,7 +34,7 @@ describe("an object put in", () => {
     })
   })
 
-  test("keeps its identity when replaced, and bumps its generation with its spec only", async () => {
+  test("keeps its identity when replaced, and gets a new generation only with a new spec", async () => {
     const sandbox = await start()
     const object = (replicas: number, ready: number) => ({
       metadata: { name: "web" },
@@ -88,7 +88,7 @@ test("what does not exist cannot be deleted", async () => {
   expect(sandbox.resourceVersion).toBe("1002")
 })
 
-test("two servers in one process know nothing of each other", async () => {
+test("two servers in one process are independent", async () => {
   const [left, right] = [await start(), await start()]
   left.put("v1.Pod", { metadata: { name: "a" } })
   expect(right.get("v1.Pod", "default", "a")).toBeUndefined()
@@ -129,7 +129,7 @@ describe("the ledger", () => {
     expect(sandbox.ledger.of("v1.Pod")).toEqual([])
   })
 
-  test("can do with the identifiers, or with nothing", async () => {
+  test("can keep only the identifiers, or nothing", async () => {
     const [versions, none] = [await start({ ledger: "versions" }), await start({ ledger: "none" })]
     for (const sandbox of [versions, none]) drive(sandbox)
     const [entry] = versions.ledger.of("v1.ConfigMap")

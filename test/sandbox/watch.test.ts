@@ -52,7 +52,7 @@ describe("a watch that resumes at a version", () => {
     expect(object).toEqual(after)
   })
 
-  test("gets an object that is made anew under a new UID", async () => {
+  test("gets a recreated object under a new UID", async () => {
     const sandbox = await start()
     const stream = await watch(sandbox, `resourceVersion=${sandbox.resourceVersion}`)
     put(sandbox, "a")
@@ -63,7 +63,7 @@ describe("a watch that resumes at a version", () => {
     expect(second?.object.metadata.uid).not.toBe(first?.object.metadata.uid)
   })
 
-  test("ahead of the server gets a 200 and nothing, also no bookmark, until the server has caught up", async () => {
+  test("ahead of the server gets a 200 and nothing, not even a bookmark, until the server has caught up", async () => {
     const sandbox = await start()
     const stream = await watch(sandbox, "resourceVersion=1006&allowWatchBookmarks=true")
     expect([stream.status, recordedAnswer("watch-rv-future").text.trim()]).toEqual([200, ""])
@@ -75,7 +75,7 @@ describe("a watch that resumes at a version", () => {
     expect(brief(await stream.next())).toBe("ADDED e@1007")
   })
 
-  test("below the history is told 410 inside the stream, or as a status if so set", async () => {
+  test("below the history gets a 410 inside the stream, or as a status if so configured", async () => {
     for (const expiredAs of ["stream", "http"] as const) {
       const sandbox = await start({ historyLimit: 2, expiredAs })
       for (const name of ["a", "b", "c", "d"]) put(sandbox, name)
@@ -120,7 +120,7 @@ describe("a watch that asks for the state", () => {
     expect((await stream.take(2)).map(brief)).toEqual(["ADDED a@1003", "ADDED b@1004"])
   })
 
-  test.each(["", "resourceVersion=0", "resourceVersion="])("also by leaving the version out (%j)", async (query) => {
+  test.each(["", "resourceVersion=0", "resourceVersion="])("also without a version (%j)", async (query) => {
     const sandbox = await start()
     put(sandbox, "a")
     const stream = await watch(sandbox, `${query}&allowWatchBookmarks=true`)
@@ -130,7 +130,7 @@ describe("a watch that asks for the state", () => {
     expect(end?.object.metadata.annotations).toEqual({ "k8s.io/initial-events-end": "true" })
   })
 
-  test("not older than a version ahead of the server is told so inside the stream", async () => {
+  test("not older than a version ahead of the server gets the error inside the stream", async () => {
     const sandbox = await start()
     const stream = await watch(sandbox, `${streamingList}&resourceVersion=5000`)
     expect((await stream.next()).object).toMatchObject({
@@ -159,7 +159,7 @@ describe("a watch that asks for the state", () => {
     expect(third?.object.metadata.annotations).toBeUndefined()
   })
 
-  test("with sendInitialEvents=false begins with what comes next", async () => {
+  test("with sendInitialEvents=false begins with the next change", async () => {
     const sandbox = await start()
     put(sandbox, "a")
     const stream = await watch(sandbox, "sendInitialEvents=false&resourceVersionMatch=NotOlderThan")
@@ -169,7 +169,7 @@ describe("a watch that asks for the state", () => {
 })
 
 describe("a watch with selectors", () => {
-  test("hears of one namespace only", async () => {
+  test("gets one namespace only", async () => {
     const sandbox = await start()
     const stream = await watch(sandbox, "resourceVersion=1002", "/api/v1/namespaces/a/configmaps")
     put(sandbox, "x", {}, "b")
@@ -177,7 +177,7 @@ describe("a watch with selectors", () => {
     expect(brief(await stream.next())).toBe("ADDED y@1004")
   })
 
-  test("sees an object come when its labels match and go, with its last matching state, when they cease to", async () => {
+  test("sees an object added when its labels match and deleted, with its last matching state, when they stop matching", async () => {
     const sandbox = await start()
     const stream = await watch(sandbox, "resourceVersion=1002&labelSelector=app%3Dweb")
     put(sandbox, "a", { app: "db" })
@@ -191,7 +191,7 @@ describe("a watch with selectors", () => {
     expect(events[2]?.object.metadata.labels).toEqual({ app: "web", n: "2" })
   })
 
-  test("sees the transition also when it lies in the history", async () => {
+  test("sees the transition also if it is in the history", async () => {
     const sandbox = await start()
     put(sandbox, "a", { app: "web" })
     put(sandbox, "a", {})
@@ -209,7 +209,7 @@ describe("a watch with selectors", () => {
 })
 
 describe("bookmarks", () => {
-  test("come on the interval to those who allow them, with the revision of the whole server", async () => {
+  test("come at the interval to watches that allow them, with the revision of the whole server", async () => {
     const clock = new ManualClock()
     const sandbox = await start({ clock, bookmarkInterval: 60_000 })
     const query = "resourceVersion=1002"
@@ -308,7 +308,7 @@ test("20,000 events of 3 kB reach a watcher complete and in order", async () => 
   const data = { filler: "x".repeat(2_800) }
   for (let index = 0; index < 20_000; index++) {
     sandbox.put("v1.ConfigMap", { metadata: { name: `cm-${index % 500}` }, data })
-    // The event loop must turn, or nothing is sent; a hundred at a time is what a busy controller does to a server.
+    // The event loop must run, or nothing is sent; a hundred at a time is like the load of a busy controller.
     if (index % 100 === 99) await new Promise(setImmediate)
   }
   let expected = 1003

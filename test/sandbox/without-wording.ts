@@ -1,6 +1,6 @@
 /**
- * What is compared of a refusal: its code, its reason, what its details name, and the reason and field of each cause. How a
- * refusal is worded, in which order it names its causes and how often it repeats one is each server's own.
+ * The compared parts of a refusal: its code, its reason, the names in its details, and the reason and field of each cause.
+ * Wording, order of causes and repetitions may differ.
  */
 
 type Fields = Readonly<Record<string, unknown>>
@@ -24,7 +24,7 @@ const refusalOf = ({ message: _message, details, ...rest }: Fields): Fields => (
     : {}),
 })
 
-/** The value with every failed Status in it reduced to what is compared; nothing else changes. */
+/** The value with every failure Status in it reduced to the compared parts; nothing else changes. */
 export const withoutWording = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutWording)
   if (!isFields(value)) return value

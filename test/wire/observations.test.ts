@@ -342,7 +342,7 @@ describe("the wire of observations", () => {
 })
 
 describe("a frame", () => {
-  test("comes back as it was written", () => {
+  test("is read as it was written", () => {
     const builder = new ObservationsBuilder(GVK, { initialCapacity: 2 })
     fc.assert(
       fc.property(anyFrame, (frame) => {
@@ -353,7 +353,7 @@ describe("a frame", () => {
     )
   })
 
-  test("comes back from its columns and its payload kept apart", () => {
+  test("is read from its columns with its payload kept apart", () => {
     fc.assert(
       fc.property(anyFrame, (frame) => {
         const { payload, columns } = splitObservations(write(frame))
@@ -372,7 +372,7 @@ describe("a frame", () => {
     )
   })
 
-  test("of random bytes is either read or refused as malformed, never anything else", () => {
+  test("of random bytes is either read or rejected as malformed, never anything else", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         try {
@@ -385,7 +385,7 @@ describe("a frame", () => {
     )
   })
 
-  test("with damaged or missing bytes is either read or refused as malformed", () => {
+  test("with damaged or missing bytes is either read or rejected as malformed", () => {
     const whole = write(sample)
     let refused = 0
     fc.assert(
@@ -460,7 +460,7 @@ describe("a frame", () => {
     expect(() => decodeObservations(bytes)).toThrow(words)
   })
 
-  test("of a newer writer is read, its unknown fields are skipped", () => {
+  test("of a newer writer is read, and its unknown fields are skipped", () => {
     const newer = Buffer.concat([
       write(sample),
       protobuf.Writer.create()
@@ -477,7 +477,7 @@ describe("the builder", () => {
   const eventOf = (members: Partial<FrameEvent>): FrameEvent =>
     frameEvent({ objectNumber: 1, timeMicros: START, version: 1, bytes: object, ...members })
 
-  test("refuses what does not fit and leaves the frame as it was", () => {
+  test("rejects what does not fit and leaves the frame as it was", () => {
     const builder = new ObservationsBuilder(GVK)
     const slab = sharedSlab(4096)
     builder.begin(slab, 0)
@@ -491,7 +491,7 @@ describe("the builder", () => {
     expect([frame.count, frame.newObjectCount, frame.gapCount, frame.completeThrough]).toEqual([3, 0, 0, ""])
   })
 
-  test("takes one object larger than any slab in a slab of the size it asks for", () => {
+  test("writes one object larger than any slab into a slab of the size it requests", () => {
     fc.assert(
       fc.property(fc.nat(3_000_000), anyObject, (bytes, newObject) => {
         const builder = new ObservationsBuilder(GVK)
@@ -504,7 +504,7 @@ describe("the builder", () => {
     )
   })
 
-  test("refuses an event before the last one or more than 2^32 µs after it", () => {
+  test("rejects an event before the last one or more than 2^32 µs after it", () => {
     const builder = new ObservationsBuilder(GVK)
     builder.begin(sharedSlab(4096), 0)
     const append = (time: number): boolean => builder.append(eventOf({ timeMicros: time }))

@@ -34,7 +34,7 @@ test("answers arrive as they were sent", () => {
   )
 })
 
-test("owner references are read from any text without an exception, and only whole ones count", () => {
+test("owner references are read from any text without an exception, and only complete ones count", () => {
   fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => void parseOwnerReferences(text)))
   const whole = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "rs", uid: "u", controller: true }
   expect(parseOwnerReferences(JSON.stringify([whole, { kind: "X" }, null, 3]))).toEqual([

@@ -166,7 +166,7 @@ describe.each([
     )
   })
 
-  test("is understood as any protobuf library writes it, with a field more than we know", () => {
+  test("is read as any protobuf library writes it, with an unknown field", () => {
     fc.assert(
       fc.property(stateWith(version), text, (state, unknown) => {
         const later = protobuf.Writer.create()
@@ -179,7 +179,7 @@ describe.each([
     )
   })
 
-  test("is understood at any place of a larger buffer", () => {
+  test("is read at any place of a larger buffer", () => {
     fc.assert(
       fc.property(stateWith(version), fc.nat(9), (state, offset) => {
         const bytes = encodeStoredState(state)
@@ -191,7 +191,7 @@ describe.each([
   })
 })
 
-test("an empty frame is a state of nothing", () => {
+test("an empty frame is an empty state", () => {
   expect(decodeStoredState(new Uint8Array(0))).toEqual({
     resumeVersion: "",
     epoch: 0,
@@ -211,7 +211,7 @@ test("an empty frame is a state of nothing", () => {
   })
 })
 
-test("a frame that is cut off is refused", () => {
+test("a truncated frame is rejected", () => {
   const object = { number: 1, uid: "u", namespace: "n", name: "a", version: 5, fingerprintLow: 1, fingerprintHigh: 2 }
   const state = { ...decodeStoredState(new Uint8Array(0)), resumeVersion: "100", objects: [object] }
   const bytes = encodeStoredState(state)

@@ -1,11 +1,11 @@
 /**
- * What the threads of the exporter's pool run: piscina calls the default export once per batch. Stateless; a thread that
- * ends takes one batch with it and nothing else.
+ * Code of the exporter's encoding threads: piscina calls the default export once per batch. Stateless, so a thread that ends loses one
+ * batch and nothing else.
  */
 import { move, transferableSymbol, valueSymbol } from "piscina"
 import { encodeSimkubeBatch, type SimkubeBatch } from "../../trace/formats/simkube/simkube-batch.ts"
 
-/** The encoded batch. Its memory is handed over, not copied; as a rule it is the memory that the batch came in. */
+/** The encoded batch. Its memory is transferred, not copied; usually it is the memory of the incoming batch. */
 export default (batch: SimkubeBatch): unknown => {
   const encoded = encodeSimkubeBatch(batch)
   return move({ [transferableSymbol]: [encoded.objects.buffer], [valueSymbol]: encoded })

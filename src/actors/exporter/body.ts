@@ -1,10 +1,10 @@
 /**
- * The exporter: encodes windows of the recording in a thread of its own, from a read-only connection. Large ones in
- * SimKube's format are encoded by further threads as well (see encoding-pool.ts).
+ * The exporter: encodes windows of the recording in its own thread, from a read-only connection. Large exports in SimKube's format are also
+ * encoded by further threads (see encoding-pool.ts).
  *
- * Exports run side by side, a piece each in turn. Each has a stream of its own, whose frames are acknowledged when its client has taken
- * them: so memory is bounded whatever the window's size, and an export whose client is slow waits for it while the others go on. A recording that cannot be read ends the export with its reason, never the
- * recorder.
+ * Exports run concurrently, one piece each at a time. Each has its own stream, whose frames are acknowledged when its client has taken
+ * them, so memory is bounded for any window, and a slow client delays only its own export. A recording that cannot be read ends the export
+ * with the reason, never the recorder.
  */
 import { availableParallelism } from "node:os"
 import * as Effect from "effect/Effect"
@@ -27,12 +27,12 @@ import { type OpenExport, openExport } from "./open-export.ts"
 const pieceBytes = 64 * 1024
 
 /**
- * Threads that help with large exports: not every core, because watchers and store go on recording, and not more than two,
- * because each takes 18 MB.
+ * Number of threads that help with large exports: not every core, because watchers and store continue recording, and at most two, because
+ * each takes 18 MB.
  */
 const poolThreads = (): number => Math.max(1, Math.min(2, availableParallelism() - 1))
 
-/** `encoder` is the module that the pool's threads run; `limits` say from which size of an export on they do. */
+/** `encoder` is the module that the pool's threads run; `limits` set the size of an export from which on they are used. */
 export const exporterBody =
   (encoder: URL, limits: BatchLimits = defaultLimits): ActorBody<ExporterConfig, ExporterControl, never> =>
   ({ clock, config }) =>
@@ -50,11 +50,11 @@ export const exporterBody =
 interface RunningExport {
   readonly opened: OpenExport
   readonly stream: OutgoingStream
-  /** Whether its next piece is on its way. */
+  /** Whether its next piece is being produced. */
   isPulling: boolean
 }
 
-/** Takes turns between the exports under way. */
+/** Rotates among the running exports. */
 class ExportRunner {
   readonly #directory: string
   readonly #pool: EncodingPool
@@ -77,8 +77,8 @@ class ExportRunner {
     const running: RunningExport = { opened, stream, isPulling: false }
     this.#running.add(running)
     stream.onWritable(() => this.#schedule())
-    // Batches that are in other threads come back and are dropped: they take some ms, and a thread that is ended in the middle of
-    // one takes more to start again.
+    // Batches in other threads are awaited and dropped: they take some ms, whereas ending a thread in the middle of one would mean starting
+    // another.
     stream.onClosed(() => void this.#close(running))
     this.#schedule()
     return { gaps: opened.gaps, leftOut: opened.leftOut }
@@ -101,7 +101,7 @@ class ExportRunner {
   #schedule(): void {
     if (this.#scheduled || ![...this.#running].some(mayPull)) return
     this.#scheduled = true
-    // A turn of the event loop between pieces, so that acknowledgements and cancellations are seen.
+    // One turn of the event loop between pieces, so that acknowledgements and cancellations are processed.
     setImmediate(() => {
       this.#scheduled = false
       for (const running of this.#running) if (mayPull(running)) this.#pull(running)
@@ -112,7 +112,7 @@ class ExportRunner {
     running.isPulling = true
     running.opened.pieces.next().then(
       (next) => this.#arrived(running, next),
-      // One without words is no whole trace either.
+      // An error without a message must not pass for a complete trace either.
       (cause: unknown) => this.#ended(running, messageOf(cause) || "it failed"),
     )
   }
@@ -136,7 +136,7 @@ class ExportRunner {
 
 const mayPull = ({ stream, isPulling }: RunningExport): boolean => !isPulling && stream.isWritable
 
-/** A piece's memory is its own. Left to V8 it would wait until 64 MB of it had come together. */
+/** A piece has its own memory. Without an explicit release V8 would collect it only after 64 MB had accumulated. */
 const release = ({ buffer, byteLength }: Uint8Array): void => {
   if (buffer instanceof ArrayBuffer && byteLength > 0) buffer.transfer(0)
 }

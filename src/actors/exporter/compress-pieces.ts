@@ -1,14 +1,14 @@
-/** An export's pieces, compressed on their way. */
+/** Compresses the pieces of an export. */
 
 import { compressed } from "../../trace/formats/compression.ts"
 import type { Compression } from "../../trace/formats/compression-names.ts"
 
-/** Pieces with memory of their own. Pauses are kept as turns of the event loop; the codec works in the system's threads. */
+/** Pieces with their own memory. Pauses are passed on as turns of the event loop; the codec works in libuv's threads. */
 export async function* compressPieces(
   pieces: AsyncGenerator<Uint8Array, void>,
   compression: Compression,
 ): AsyncGenerator<Uint8Array, void> {
-  // Whoever takes pieces gives their memory back, and the codec writes several into one.
+  // The consumer releases the memory of each piece, and the codec puts several into one buffer.
   for await (const piece of compressed(withoutPauses(pieces), compression)) yield Uint8Array.from(piece)
 }
 

@@ -1,4 +1,4 @@
-/** The exporter as others see it. */
+/** The exporter's interface. */
 import * as Schema from "effect/Schema"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import { GivenFilters } from "../../trace/selection/filters.ts"
@@ -11,67 +11,69 @@ export interface ExporterConfig {
 /** One export. Times are µs since the Unix epoch. */
 export const ExportJob = Schema.Struct({
   format: Schema.Literals(["simkube", "ndjson", "kwok"]),
-  /** Of the whole trace. Default: none. */
+  /** Compression of the whole trace. Default: none. */
   compression: Schema.optionalKey(Schema.Literals(["none", "zstd", "gzip"])),
-  /** `replay`: objects as another cluster may be given them, which the formats that are replayed hold anyway. Default: `none`. */
+  /** `replay`: objects sanitised for another cluster, as replay formats always contain them. Default: `none`. */
   sanitise: Schema.optionalKey(Schema.Literals(["none", "replay"])),
-  /** Sequence number up to which the recording counts; from the store. */
+  /** Sequence number of the last event to include; from the store. */
   cut: Schema.Number,
   /** Inclusive. */
   fromTime: Schema.Number,
   /** Exclusive. */
   untilTime: Schema.Number,
-  /** Compiled, and refused if invalid, by the exporter. */
+  /** Compiled by the exporter, which rejects invalid ones. */
   filters: GivenFilters,
   /** Kinds whose owned objects are left out (`skipOwned`). */
   skipOwned: Schema.Array(Schema.String),
-  /** Leave out what objects of the trace own, over any number of steps. */
+  /** Leave out objects that other objects of the trace own, directly or not. */
   excludeOwned: Schema.Boolean,
-  /** Leave out what a DaemonSet owns directly. */
+  /** Leave out objects that a DaemonSet owns directly. */
   excludeDaemonSetOwned: Schema.Boolean,
-  /** Kinds all of whose objects are recorded: of those the recording knows who owns them. */
+  /** Kinds whose objects are all recorded, so that the recording knows their owners. */
   recordedKinds: Schema.Array(Schema.String),
-  /** `trackedObjects` as SimKube writes it, for the trace's own configuration. */
+  /** `trackedObjects` in SimKube's form, for the configuration in the trace. */
   trackedObjects: Schema.Unknown,
-  /** `gvk` → state, of kinds that are not being watched now. */
-  incomplete: Schema.Record(Schema.String, Schema.String),
+  /** For the trace's header: kinds, or namespaces of kinds, that are incomplete for reasons other than gaps. */
+  incomplete: Schema.Array(
+    Schema.Struct({ gvk: Schema.String, namespace: Schema.optionalKey(Schema.String), state: Schema.String }),
+  ),
 })
 export type ExportJob = typeof ExportJob.Type
 
-/** The request cannot be met, and why. */
+/** Why the request is rejected. */
 export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRefused", {
   /** What to change. */
   message: Schema.String,
-  /** `request`: another one could be met. `recording`: it cannot be read. `busy`: {@link maximumExports} are under way. */
+  /** `request`: a different request could succeed. `recording`: it cannot be read. `busy`: {@link maximumExports} are running. */
   fault: Schema.Literals(["request", "recording", "busy"]),
 }) {}
 
 /**
- * Bytes of one export that may be on their way to its reader: enough that a quick reader never waits for the answer to what
- * it took, and what a reader that has stopped reading costs.
+ * Bytes of one export in flight to its reader: enough that a fast reader never waits for its acknowledgement, and the memory that a stalled
+ * reader costs.
  */
 export const exportWindowBytes = 1024 * 1024
 
 /**
- * Priority of the threads that export, as `nice` counts: whatever records goes first. An export takes no longer while there is
- * a core for it; where there is not, it gets a tenth of one.
+ * Priority of the exporting threads, in `nice` units: recording has precedence. An export takes no longer while a core is free; otherwise
+ * it gets a tenth of one.
  */
 export const exportNice = 10
 
-/** Exports under way at once. Each has a database connection with its caches and, in SimKube's format, a spool file. */
+/** Concurrent exports. Each has a database connection with its caches and, in SimKube's format, a spool file. */
 export const maximumExports = 8
 
 const exporterControl = {
   /**
-   * Checks the request and starts; the trace follows as the frames of the stream. Closing the stream cancels the export, and a stream
-   * that its client is slow to take holds it back, and no other.
+   * Checks the request and starts the export; the trace follows as the frames of the stream. Closing the stream cancels the export; a slow
+   * client delays its own stream and no other.
    */
   export: {
     payload: ExportJob,
     success: Schema.Struct({
-      /** Gaps of the recording that lie in the window. */
+      /** Number of gaps of the recording in the window. */
       gaps: Schema.Number,
-      /** Tracked kinds that the format cannot tell of. */
+      /** Tracked kinds that the format cannot represent. */
       leftOut: Schema.Array(Schema.String),
     }),
     error: ExportRefused,

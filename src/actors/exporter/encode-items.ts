@@ -1,12 +1,12 @@
 /**
- * A window through an encoder of a trace format that needs nothing but the items, one after the other. So kwok's is written; NDJSON and
- * SimKube's have ways of their own, which are faster.
+ * Encodes a window in a trace format whose encoder needs only the items, one after another. Used for kwok's; NDJSON and SimKube's format
+ * have their own, faster encoders.
  */
 import type { TraceEncoder } from "../../trace/formats/format.ts"
 import type { TraceHeader } from "../../trace/trace-item.ts"
 import { type ExportWindow, eventsPerTurn } from "./export-window.ts"
 
-/** Pieces of about 64 KiB with memory of their own; empty ones are pauses. Throws what reading the window and the encoder throw. */
+/** Pieces of about 64 KiB with their own memory; empty ones are pauses. Throws what reading the window and the encoder throw. */
 export async function* encodeItems(
   header: TraceHeader,
   window: ExportWindow,

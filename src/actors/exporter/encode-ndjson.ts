@@ -1,11 +1,9 @@
-/**
- * A window as NDJSON. Objects are copied, 2 µs an event, so this needs no threads but the exporter's own.
- */
+/** Encodes a window as NDJSON. Objects are copied in 2 µs per event, so the exporter's own thread is enough. */
 import type { NdjsonHeader } from "../../trace/formats/ndjson/ndjson.ts"
 import { NdjsonWriter } from "../../trace/formats/ndjson/ndjson-writer.ts"
 import { type ExportWindow, eventsPerTurn } from "./export-window.ts"
 
-/** Pieces of about 64 KiB; empty ones are pauses. Throws whatever reading the window throws. */
+/** Pieces of about 64 KiB; empty ones are pauses. Throws what reading the window throws. */
 export async function* encodeNdjson(header: NdjsonHeader, window: ExportWindow): AsyncGenerator<Uint8Array, void> {
   const writer = new NdjsonWriter(header)
   let looked = 0

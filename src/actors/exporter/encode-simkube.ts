@@ -1,8 +1,8 @@
 /**
- * A window in SimKube's format: events are gathered into batches, batches are encoded in several threads at once, and
- * what comes back is written in the order of the events, to the byte as one thread would have written it.
+ * Encodes a window in SimKube's format: events are gathered into batches, several threads encode batches at once, and the results are
+ * written in the order of the events, byte for byte as one thread would have written them.
  *
- * Memory: 5 MiB of batches for each export, whatever its size; an object larger than a batch is one of its own.
+ * Memory: 5 MiB of batches for each export of any size; an object larger than a batch gets one of its own.
  */
 import type { ObjectEvent } from "../../trace/event.ts"
 import {
@@ -15,19 +15,21 @@ import type { SimkubeObjectName, SimkubeTraceWriter } from "../../trace/formats/
 import type { Encoding, EncodingLease } from "./encoding-pool.ts"
 import { type ExportWindow, eventsPerTurn } from "./export-window.ts"
 
-/** How much work goes where. */
+/** How work is divided among threads. */
 export interface BatchLimits {
-  /** Bytes of raw objects in a batch: some 10 ms of work, so that a hand-over costs little and a turn of this thread is short. */
+  /**
+   * Bytes of raw objects in a batch: some 10 ms of work, so that a transfer is cheap in comparison and this thread never blocks for long.
+   */
   readonly batchBytes: number
   /** Changes in a batch; deletions have no bytes. */
   readonly batchChanges: number
-  /** Batches of one export between gathered and written, the one being gathered aside. */
+  /** Batches of one export that are gathered but not written, excluding the current one. */
   readonly batches: number
   /**
-   * Bytes of raw objects after which other threads are asked for. A thread takes 60–80 ms and 18 MB to start, its code is cold for
-   * 150 ms more, and what it takes over is a fifth of the work since objects are encoded without being made. Measured with
-   * 100,000 events of 2.9 kB (287 MB): 1.02–1.19 s, 1.55–1.83 s of CPU and +43 MB with a thread, 1.05–1.45 s, 1.13–1.27 s
-   * and +25 MB alone. So it is for exports that somebody would wait for.
+   * Bytes of raw objects after which other threads are used. A thread takes 60–80 ms and 18 MB to start, its code is cold for 150 ms more,
+   * and it takes over only a fifth of the work, since objects are encoded without being parsed. Measured with 100,000 events of 2.9 kB (287
+   * MB): 1.02–1.19 s, 1.55–1.83 s of CPU and +43 MB with a thread, 1.05–1.45 s, 1.13–1.27 s and +25 MB alone. So threads are only worth it
+   * for exports that take seconds.
    */
   readonly aloneBytes: number
 }
@@ -39,7 +41,7 @@ export const defaultLimits: BatchLimits = {
   aloneBytes: 512 * 1024 * 1024,
 }
 
-/** What a change is besides its object. */
+/** A change without its object. */
 interface Change extends SimkubeObjectName {
   readonly action: ObjectEvent["action"] | "snapshot"
   readonly time: number
@@ -48,19 +50,19 @@ interface Change extends SimkubeObjectName {
 /** UIDs of an object's owners that are in the trace. */
 export type KeptOwners = (event: ObjectEvent) => ReadonlyArray<string>
 
-/** A batch on its way, with the changes since the one before. */
+/** A batch in flight, with the changes since the previous one. */
 interface Pending {
   readonly changes: ReadonlyArray<Change>
-  /** Once it is back. */
+  /** Set once the batch is encoded. */
   encoded: EncodedSimkubeBatch | undefined
-  /** Settles when it is back or lost. */
+  /** Settles when the batch is encoded or lost. */
   readonly arrival: Promise<void> | undefined
 }
 
 /**
- * Empty pieces, which are pauses, while the window is read; then the trace. `lifecycles` is iterated when the index is whole.
+ * Empty pieces, which are pauses, while the window is read; then the trace. `lifecycles` is iterated when the index is complete.
  *
- * @throws UnwritableChangeError, SpoolError, whatever reading the window throws, and what ended a thread.
+ * @throws UnwritableChangeError, SpoolError, what reading the window throws, and the reason why a thread ended.
  */
 export async function* encodeSimkube(
   window: ExportWindow,
@@ -79,7 +81,7 @@ export async function* encodeSimkube(
     yield pause
   }
   for (const event of window.events()) {
-    // SimKube's format has no place for a gap; the answer's headers tell of it.
+    // SimKube's format cannot represent gaps; the headers of the response report them.
     if (event !== undefined && event.type !== "gap") line.add(event, event.action)
     if (line.isDue) await line.turn()
     else if (++looked % eventsPerTurn !== 0) continue
@@ -91,13 +93,13 @@ export async function* encodeSimkube(
 
 const pause = new Uint8Array(0)
 
-/** Batches in the order in which they were gathered, from the window to the writer. */
+/** Batches in gathering order, from the window to the writer. */
 class BatchLine implements Disposable {
   readonly #writer: SimkubeTraceWriter
   readonly #encoding: Encoding
   readonly #keptOwners: KeptOwners
   readonly #limits: BatchLimits
-  /** Memory of batches that are written, for the next ones. */
+  /** Memory of written batches, for reuse. */
   readonly #free: ArrayBuffer[] = []
   readonly #pending: Pending[] = []
   #builder: SimkubeBatchBuilder
@@ -114,7 +116,7 @@ class BatchLine implements Disposable {
     this.#builder = this.#newBuilder(0)
   }
 
-  /** Whether a batch was sent off since the last {@link turn}. */
+  /** Whether a batch was dispatched since the last {@link turn}. */
   get isDue(): boolean {
     return this.#isDue
   }
@@ -136,7 +138,7 @@ class BatchLine implements Disposable {
     if (this.#changes.length >= this.#limits.batchChanges) this.#sendOff(0)
   }
 
-  /** Writes what is back, and waits if too much is not. */
+  /** Writes the encoded batches, and waits if too many are in flight. */
   async turn(): Promise<void> {
     this.#isDue = false
     for (let [first] = this.#pending; first !== undefined; [first] = this.#pending) {
@@ -155,7 +157,7 @@ class BatchLine implements Disposable {
     this.#lease?.[Symbol.dispose]()
   }
 
-  /** Sends the batch off, or encodes it here, and starts the next with room for an object of that size. */
+  /** Dispatches the batch, or encodes it here, and starts the next with room for an object of that size. */
   #sendOff(nextBytes: number): void {
     if (this.#bytes >= this.#limits.aloneBytes) this.#lease ??= this.#encoding.lease()
     const changes = this.#changes
@@ -164,7 +166,7 @@ class BatchLine implements Disposable {
     const arrival = arriving?.then((encoded) => {
       pending.encoded = encoded
     })
-    // Noticed when its turn comes; until then it is not unhandled.
+    // Handled when the batch is to be written; until then the rejection must not count as unhandled.
     arrival?.catch(() => undefined)
     const pending: Pending = {
       changes,

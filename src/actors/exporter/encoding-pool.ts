@@ -1,44 +1,45 @@
 /**
- * Threads that encode batches for exports, beside the exporter's own.
+ * Threads that encode batches for exports, in addition to the exporter's own.
  *
- * They exist while somebody has a lease and for {@link idleMs} longer, so that a recorder nobody exports from pays nothing:
- * not even piscina is loaded before the first lease. At most one batch more than there are threads is on its way,
- * counting all exports; whoever finds no room encodes the batch itself. So the exporter's thread works too, whose own share of
- * an export, reading and writing, is most of it.
+ * They exist while there is a lease and for {@link idleMs} longer, so that a recorder without exports pays nothing: not even piscina is
+ * loaded before the first lease. At most one batch more than there are threads is in flight, over all exports; if there is no room, the
+ * caller encodes the batch itself. So the exporter's thread works too; its own share of an export, reading and writing, is the larger one.
  *
- * A pool that cannot start, or a thread that ends with a batch, fails the exports that use it with the reason; the next
- * lease starts anew.
+ * A pool that cannot start, or a thread that ends with a batch, fails the exports that use it with the reason; the next lease starts again.
  */
 import { fileURLToPath } from "node:url"
 import type { Piscina } from "piscina"
 import type { Clock, Timer } from "../../clock.ts"
 import type { EncodedSimkubeBatch, SimkubeBatch } from "../../trace/formats/simkube/simkube-batch.ts"
 
-/** Where exports get help from. */
+/** A source of encoding threads for exports. */
 export interface Encoding {
-  /** For one export; released when it ends, however it ends. */
+  /** A lease for one export, to be released when it ends, in any way. */
   lease(): EncodingLease
 }
 
 export interface EncodingLease extends Disposable {
   /**
-   * The encoded batch, or `undefined` while there is no room: the batch is then untouched and the caller's to encode. With an
-   * answer the batch's memory is gone. Rejects, or throws, when the threads cannot be used.
+   * The encoded batch, or `undefined` if there is no room: then the batch is untouched and the caller must encode it. If a promise is
+   * returned, the batch's memory has been transferred. Rejects, or throws, when the threads cannot be used.
    */
   tryEncode(batch: SimkubeBatch): Promise<EncodedSimkubeBatch> | undefined
 }
 
-/** No threads: everything is encoded by whoever exports. */
+/** No threads: every export encodes in its own thread. */
 export const ownThreadOnly: Encoding = {
   lease: () => ({ tryEncode: () => undefined, [Symbol.dispose]: () => undefined }),
 }
 
-/** ms after the last lease at which the threads end: exports in a row, as tests and dashboards make them, share them. */
+/**
+ * ms from the end of the last lease to the end of the threads, so that consecutive exports, as tests and dashboards make them, share the
+ * threads.
+ */
 export const idleMs = 10_000
 
 /**
- * Limits of each thread, MiB. What an event leaves behind is dead at once, so the young generation is small; the old one
- * bounds leaks, and an object of 1.5 MiB, the largest that etcd takes, needs some 20 MiB; it counts against the container.
+ * Limits of each thread, MiB. The garbage of an event is dead at once, so the young generation is small. The old one bounds leaks and
+ * counts against the container; an object of 1.5 MiB, the largest that etcd accepts, needs some 20 MiB.
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 96 }
 
@@ -58,7 +59,7 @@ export class EncodingPool implements Encoding {
   #inFlight = 0
   #idle: Timer | undefined
   #starting: Promise<Piscina<SimkubeBatch, EncodedSimkubeBatch>> | undefined
-  /** Once a thread has answered: what is sent earlier would wait for its start. */
+  /** Set once a thread has replied: a batch that is sent earlier would wait for its start. */
   #ready: Piscina<SimkubeBatch, EncodedSimkubeBatch> | undefined
   #failure: Error | undefined
 
@@ -68,7 +69,7 @@ export class EncodingPool implements Encoding {
     this.#clock = options.clock
   }
 
-  /** Whether threads exist or are being started. */
+  /** Whether threads exist or are starting. */
   get isRunning(): boolean {
     return this.#starting !== undefined
   }
@@ -89,7 +90,7 @@ export class EncodingPool implements Encoding {
     }
   }
 
-  /** Ends the threads at once; what is on its way rejects. A later lease starts others. */
+  /** Ends the threads at once; batches in flight reject. A later lease starts new threads. */
   async stop(): Promise<void> {
     this.#idle?.cancel()
     const starting = this.#starting
@@ -136,14 +137,14 @@ const startThreads = async (
     filename,
     minThreads: threads,
     maxThreads: threads,
-    // When they end is decided here, by leases.
+    // The leases decide when the threads end.
     idleTimeout: Number.POSITIVE_INFINITY,
     resourceLimits,
-    // Workers must not inherit flags meant for the main thread, such as a test runner's loader.
+    // Workers must not inherit flags of the main thread, such as a test runner's loader.
     execArgv: [],
     recordTiming: false,
   })
-  // What reaches nobody's batch, such as a thread that ends while it starts. Without a listener it would end the exporter.
+  // Errors that belong to no batch, such as a thread that ends while it starts. Without a listener they would end the exporter.
   pool.on("error", onError)
   return pool
 }

@@ -1,8 +1,8 @@
 /**
  * The two parts of an export's window, filtered.
  *
- * One view judges both, since what becomes of an object in the window depends on whether it was shown before. Objects are parsed
- * only for filters that ask for labels or owners, and then only their metadata.
+ * One view judges both, because the treatment of an object in the window depends on whether it was exported before. Objects are parsed only
+ * for filters on labels or owners, and then only their metadata.
  */
 import type { ArchiveReader } from "../../archive/archive-reader.ts"
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
@@ -14,23 +14,26 @@ import { FilteredView } from "../../trace/selection/filtered-view.ts"
 import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts"
 import type { ExportJob } from "./definition.ts"
 
-/** Events looked at between two pauses, so that a long stretch of left-out events does not hold up other exports. */
+/** Maximum number of events examined between two pauses, so that a long run of filtered events does not delay other exports. */
 export const eventsPerTurn = 500
 
-/** Stands for an event that the filters leave out: it too took time. */
+/** Marks an event that was filtered out: it took time too. */
 export type LeftOut = undefined
 
 export interface ExportWindow {
-  /** What existed when the window began, in the order in which it can be made again. Taken before `events`. An object's bytes are valid until the next is taken. */
+  /**
+   * The objects that existed at the start of the window, in an order in which they can be created again. Taken before `events`. An object's
+   * bytes are valid until the next is taken.
+   */
   snapshot(): Iterable<ObjectEvent | LeftOut>
-  /** What happened in it. A gap is left out only if it is of a namespace that is. */
+  /** The changes in the window. A gap is left out only if its namespace is. */
   events(): Iterable<ObjectEvent | GapEvent | LeftOut>
 }
 
-/** Whether an object of a kind with these owners is left out; asked only about objects that have any. */
+/** Whether an object of a kind with these owners is left out; called only for objects with owners. */
 export type OwnerRule = (gvk: string, references: ReadonlyArray<OwnerReference>, uid: string) => boolean
 
-/** What is left out by its owners. */
+/** The objects left out because of their owners. */
 export interface OwnerRules {
   /** Whether any rule could leave anything out. */
   readonly areAsked: boolean
@@ -88,7 +91,7 @@ const noOwners: ReadonlyArray<OwnerReference> = []
 export const ownerReferencesOf = (bytes: Uint8Array): ReadonlyArray<OwnerReference> =>
   namesOwners(bytes) ? ownersOf({ metadata: metadataOf(bytes) ?? null }) : noOwners
 
-/** An API server writes keys without escapes: where these letters do not stand, the key does not. 0.2 µs instead of 5. */
+/** API servers write keys without escapes: if these letters do not occur, neither does the key. 0.2 µs instead of 5. */
 const namesOwners = (bytes: Uint8Array): boolean =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(ownerReferences) !== -1
 

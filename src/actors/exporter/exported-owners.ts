@@ -1,9 +1,9 @@
 /**
- * Which owners are objects of the trace being written: whatever they own, over any number of steps, is left out, because
- * whoever replays the trace makes it again from them.
+ * Determines which owners are objects of the trace being written: everything they own, directly or not, is left out, because the
+ * controllers of the replay cluster create it again.
  *
- * An owner is one if its kind is exported, no filter leaves it out, and the window holds it. What it is by now does not
- * count, nor does the order in which it and its objects were recorded (W-09).
+ * An owner is one if its kind is exported, no filter leaves it out, and the window contains it. Its present state does not matter, nor does
+ * the order in which it and its objects were recorded (W-09).
  */
 import type { WindowLimits } from "../../archive/reading/present-objects.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
@@ -11,11 +11,11 @@ import type { OwnerReference } from "../../trace/ownership/owner-references.ts"
 import { ownerKey } from "../../trace/ownership/ownership.ts"
 import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts"
 
-/** What the recording says; an ArchiveReader. */
+/** The recording's facts; an ArchiveReader. */
 interface OwnerSource {
   ownersOf(owner: OwnerReference):
     | {
-        /** Of the recorded object; `undefined` if it is none. */
+        /** Sequence number of the recorded object; `undefined` if there is none. */
         readonly gvk: string | undefined
         readonly namespace: string
         readonly name: string
@@ -31,7 +31,7 @@ interface ExportedOwnersOptions {
   readonly limits: WindowLimits
   readonly kinds: ReadonlySet<string>
   readonly filters: CompiledFilters
-  /** Whether objects of a kind with these owners are left out anyway (`skipOwned`, DaemonSets). */
+  /** Whether objects of a kind with these owners are left out in any case (`skipOwned`, DaemonSets). */
   readonly isLeftOut: (gvk: string, references: ReadonlyArray<OwnerReference>) => boolean
 }
 
@@ -46,7 +46,7 @@ export class ExportedOwners {
     this.#options = options
   }
 
-  /** Whether the object that somebody names as an owner is in the trace. @throws as the recording does */
+  /** Whether the object that an owner reference names is in the trace. @throws what reading the recording throws */
   has(reference: OwnerReference): boolean {
     const key = ownerKey(reference)
     const known = this.#verdicts.get(key)

@@ -1,8 +1,8 @@
 /**
- * One export as a sequence of pieces: reads the window, leaves out what the filters leave out, encodes.
+ * One export as a sequence of pieces: reads the window, filters, encodes.
  *
- * Everything that can be refused is refused before the first piece. The reader, its connection and the spool are closed
- * when the sequence ends, however it ends.
+ * Everything that can be rejected is rejected before the first piece. The reader, its connection and the spool are closed when the sequence
+ * ends, in any way.
  */
 import { ArchiveReader } from "../../archive/archive-reader.ts"
 import { kwokEncoder } from "../../trace/formats/kwok/kwok-encoder.ts"
@@ -29,18 +29,18 @@ import { replayedWindow } from "./replayed-window.ts"
 import { windowLifecycles } from "./window-lifecycles.ts"
 
 export interface OpenExport {
-  /** Gaps of the recording that touch the window, in the namespaces asked for. */
+  /** Number of gaps of the recording that overlap the window, in the requested namespaces. */
   readonly gaps: number
-  /** Tracked kinds that the format cannot tell of: their objects are not in the pieces. */
+  /** Tracked kinds that the format cannot represent: their objects are not in the pieces. */
   readonly leftOut: ReadonlyArray<string>
-  /** Encoded bytes, in pieces of about 64 KiB; empty pieces are pauses. The last one closes the reader. */
+  /** Encoded bytes, in pieces of about 64 KiB; empty pieces are pauses. After the last one the reader is closed. */
   readonly pieces: AsyncGenerator<Uint8Array, void>
-  /** Gives the rest up, also before the first piece. May be called again. Resolves when everything is closed. */
+  /** Abandons the rest, also before the first piece. May be called again. Resolves when everything is closed. */
   close(): Promise<void>
 }
 
 /**
- * @param encoding helps with large exports in SimKube's format. Default: nobody does; the pieces are the same.
+ * @param encoding helps with large exports in SimKube's format. Default: no help; the pieces are the same.
  * @throws InvalidSelectorError, ArchiveError: the request cannot be met.
  */
 export const openExport = (
@@ -67,7 +67,7 @@ export const openExport = (
     const gaps = reader
       .gaps({ cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds })
       .filter((gap) => !filters.excludesGap(gap)).length
-    // What the format cannot tell of is not in the trace: whoever replays it makes nothing from that.
+    // A kind that the format cannot represent is not in the trace, so a replay creates nothing from it.
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
     const owners = ownersInExport(reader, job, written, filters)
     const window = readWindow(reader, job, kinds, filters, owners.rules)
@@ -83,10 +83,10 @@ export const openExport = (
     const { compression = "none" } = job
     const pieces = compression === "none" ? encoded : compressPieces(encoded, compression)
     const close = async (): Promise<void> => {
-      // Waits for a piece under way, which may be reading.
+      // Waits for a running piece, which may be reading.
       await pieces.return()
       await encoded.return()
-      // A generator that has not begun ends without its `finally`.
+      // A generator that has not started ends without running its `finally`.
       closeReader()
     }
     return { gaps, leftOut, pieces, close }
@@ -108,7 +108,7 @@ const headerOf = (job: ExportJob, kinds: ReadonlyArray<string>) => ({
   window: { start: job.fromTime, end: job.untilTime },
   cut: job.cut,
   kinds,
-  incomplete: Object.entries(job.incomplete).map(([gvk, state]) => ({ gvk, state })),
+  incomplete: job.incomplete,
 })
 
 async function* spooledSimkube(
@@ -138,7 +138,7 @@ async function* spooledSimkube(
   yield* encodeSimkube(window, writer, lifecycles, encoding, limits, keptOwners)
 }
 
-/** Where the quiet at the window's end ends: nobody knows what comes after the recording (W-34). µs since the Unix epoch. */
+/** Time up to which silence means that nothing happened: what follows the recording is unknown (W-34). µs since the Unix epoch. */
 const knownUntil = (reader: ArchiveReader, { fromTime, untilTime }: ExportJob): number => {
   const times = reader
     .kinds()
@@ -146,11 +146,11 @@ const knownUntil = (reader: ArchiveReader, { fromTime, untilTime }: ExportJob): 
   return Math.min(untilTime, Math.max(fromTime, ...times))
 }
 
-/** The rules about owners of one export. One walk of the graph serves objects and lifecycles. */
+/** The ownership rules of one export. Objects and lifecycles share one walk of the graph. */
 interface OwnersInExport {
   readonly ownership: Ownership
   readonly rules: OwnerRules
-  /** By UID: what an owner reference names is in the trace, whenever it came. */
+  /** By UID: the referenced owner is in the trace, at any time. */
   readonly isInTrace: IsInTrace
   readonly keptOwners: KeptOwners
 }
@@ -188,7 +188,7 @@ const ownersInExport = (
   return { ownership, rules: { areAsked, isLeftOut }, isInTrace, keptOwners }
 }
 
-/** A few owners own many objects, and each is asked for with each of them. Memory: one entry per owner. */
+/** A few owners own many objects, and every object looks its owners up. Memory: one entry per owner. */
 const remembering = <Value>(look: (owner: OwnerReference) => Value): ((owner: OwnerReference) => Value) => {
   const known = new Map<string, Value>()
   return (owner) => {

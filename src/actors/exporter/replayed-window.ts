@@ -1,10 +1,10 @@
-/** A window whose objects are as another cluster may be given them (replay-object.ts); what says which object it was stays. */
+/** A window whose objects are sanitised for another cluster (replay-object.ts); the fields that identify an object are unchanged. */
 import type { ObjectEvent } from "../../trace/event.ts"
 import { formatExactJson, isJsonObject, parseExactJson } from "../../trace/json/exact-json.ts"
 import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
 import type { ExportWindow } from "./export-window.ts"
 
-/** Throws MalformedJsonError for recorded bytes that are no JSON, and whatever reading the window throws. */
+/** Throws MalformedJsonError for recorded bytes that are not JSON, and what reading the window throws. */
 export const replayedWindow = (window: ExportWindow, isInTrace: IsInTrace): ExportWindow => ({
   *snapshot() {
     for (const event of window.snapshot()) yield event === undefined ? event : replayed(event, isInTrace)

@@ -1,10 +1,10 @@
 /**
- * The pod lifecycles of a window, as SimKube's format groups them: by the first owner in the trace that tracks them, then by
- * the hash of the pod's stable spec, in order of first observation.
+ * The pod lifecycles of a window, as SimKube's format groups them: by the first owner in the trace that tracks them, then by the hash of
+ * the pod's stable spec, in order of first observation.
  *
- * SimKube's rules (docs/facts/simkube.md#pod-lifecycles), with these differences: pods are told apart by UID, so a name that is used
- * again adds a life instead of overwriting one (W-30); a pod that spans the whole window is kept (W-33); who owns a pod is decided now,
- * with all that is known, not when its first message happened to arrive (W-32).
+ * SimKube's rules (docs/facts/simkube.md#pod-lifecycles), with these differences: pods are identified by UID, so a reused name adds a
+ * lifecycle instead of overwriting one (W-30); a pod that spans the whole window is kept (W-33); the owner of a pod is determined now, with
+ * everything that is known, not when its first message happened to arrive (W-32).
  */
 
 import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
@@ -22,7 +22,7 @@ export interface PodLife {
 }
 
 interface LifecycleWindow {
-  /** µs since the Unix epoch: inclusive, exclusive. */
+  /** µs since the Unix epoch; start inclusive, end exclusive. */
   readonly fromTime: number
   readonly untilTime: number
   /** Kinds with `trackLifecycle`. */
@@ -35,7 +35,7 @@ interface LifecycleWindow {
 const second = 1_000_000
 const podKind = "v1.Pod"
 
-/** Reads and groups when it is iterated, which must be after the trace's index is complete. Memory: one entry per pod. */
+/** Reads and groups when iterated, which must be after the trace's index is complete. Memory: one entry per pod. */
 export function* windowLifecycles(
   lives: () => Iterable<PodLife>,
   window: LifecycleWindow,
@@ -63,7 +63,7 @@ export function* windowLifecycles(
   yield* owned.values()
 }
 
-/** The first owner of the chain that the trace holds and that tracks lifecycles; of a pod without owners, itself. */
+/** The first owner in the chain that is in the trace and tracks lifecycles; for a pod without owners, the pod itself. */
 const ownerInTrace = (
   life: PodLife,
   { tracked, ownership, isIndexed }: LifecycleWindow,

@@ -1,4 +1,4 @@
-/** Which failures are worth a line in the log: each kind and status once, until that kind is answered again. */
+/** Decides which failures to log: each kind and status once, until a look-up of that kind succeeds again. */
 
 import { parseGvk } from "../../kube/gvk.ts"
 import { groupVersionPath } from "../../kube/kind.ts"
@@ -6,17 +6,17 @@ import type { OwnerQuestion } from "../../wire/owner-messages.ts"
 import type { LookUpFailure } from "./look-up-queue.ts"
 
 export class FailureAlarms {
-  readonly #said = new Map<string, number>()
+  readonly #logged = new Map<string, number>()
 
-  /** The line, or `undefined` if it was said already. */
+  /** The line, or `undefined` if it was logged already. */
   failed(question: OwnerQuestion, failure: LookUpFailure): string | undefined {
-    if (this.#said.get(question.gvk) === failure.code) return undefined
-    this.#said.set(question.gvk, failure.code)
+    if (this.#logged.get(question.gvk) === failure.code) return undefined
+    this.#logged.set(question.gvk, failure.code)
     return `owner ${question.gvk} ${question.namespace}/${question.name} cannot be looked up: ${failure.detail}${advice(question, failure)}`
   }
 
   answered(question: OwnerQuestion): void {
-    this.#said.delete(question.gvk)
+    this.#logged.delete(question.gvk)
   }
 }
 

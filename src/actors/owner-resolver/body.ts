@@ -1,8 +1,8 @@
 /**
- * The owner-resolver: answers who owns what the recording does not say, by metadata-only GETs in a thread of its own.
+ * The owner-resolver: looks up owners that the recording does not contain, by metadata-only GETs in its own thread.
  *
- * Ingest never waits for it: the store sends questions one way and takes answers the other, and drops questions rather than
- * hold anything up while this actor lags or is down. A new life reads the database and asks what is still open.
+ * Ingest never waits for it: the store sends questions in one direction and takes answers in the other, and drops questions rather than
+ * wait while this actor lags or is down. A new life reads the database and looks up what is still open.
  */
 import * as Effect from "effect/Effect"
 import type { Timer } from "../../clock.ts"
@@ -22,9 +22,9 @@ import { openOwnershipGraph } from "./graph.ts"
 import { OwnerLookUp } from "./look-up.ts"
 import { OwnerResolver } from "./resolver.ts"
 
-/** ms that an answer may wait for company on its way to the store. */
+/** ms that an answer may wait to be sent to the store together with others. */
 const answerDelayMs = 20
-/** ms for one answer of the API server: a single object's metadata takes milliseconds, a loaded server a second. */
+/** ms for one response of the API server: a single object's metadata takes milliseconds, a loaded server a second. */
 const lookUpDeadlineMs = 15_000
 
 export const ownerResolverBody: ActorBody<OwnerResolverConfig, OwnerResolverControl, OwnerResolverReport> = (context) =>
@@ -83,7 +83,7 @@ export const ownerResolverBody: ActorBody<OwnerResolverConfig, OwnerResolverCont
     )
 
     const inbox = context.inbox(ownerQuestionsMailbox, {
-      // Questions do not outlive a life: the database has them.
+      // Questions are not kept across lives: the database has them.
       attached: () => undefined,
       frame: (sender, frame) => {
         const { questions, rescan } = decodeOwnerQuestions(frame.payload)
@@ -121,7 +121,7 @@ export const ownerResolverBody: ActorBody<OwnerResolverConfig, OwnerResolverCont
     }
   })
 
-/** Waits for the acknowledgement of what was learnt, but no longer than is left. */
+/** Waits for the answers to be acknowledged, but no longer than the time left. */
 const committed = (
   flushed: Promise<void>,
   leftMs: number,

@@ -1,4 +1,4 @@
-/** The owner-resolver as others see it. */
+/** The owner-resolver's interface. */
 import * as Schema from "effect/Schema"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
@@ -10,8 +10,8 @@ export interface OwnerResolverConfig {
   readonly endpoint: ApiEndpoint
   readonly userAgent: string
   /**
-   * Kinds all of whose objects are recorded (no selector, no namespaces, not `skipOwned: ingest`): never looked up. Changeable by
-   * the control call of that name.
+   * Kinds all of whose objects are recorded (no selector, no namespaces, not `skipOwned: ingest`): never looked up. The control call of
+   * that name changes them.
    */
   readonly recordedKinds: ReadonlyArray<string>
   readonly limits: LookUpLimits
@@ -19,29 +19,29 @@ export interface OwnerResolverConfig {
 
 export type OwnerResolverReport =
   | { readonly type: "unauthorized" }
-  /** A look-up fails; said once per kind and reason until one of that kind succeeds. */
+  /** A look-up fails; reported once per kind and reason until one of that kind succeeds. */
   | { readonly type: "alarm"; readonly detail: string }
 
 /** Gauges, and counters since this life began. */
 const OwnerResolverStatistics = Schema.Struct({
-  /** Owners without an answer. */
+  /** Owners that are still to be looked up. */
   pending: Schema.Number,
-  /** Requests under way. */
+  /** Requests in flight. */
   running: Schema.Number,
   requests: Schema.Number,
   failures: Schema.Number,
-  /** Owners seen lately. */
+  /** Owners cached. */
   remembered: Schema.Number,
 })
 
-/** An owner nobody could say anything about. */
+/** An owner that could not be looked up. */
 const UnknownOwner = Schema.Struct({
   gvk: Schema.String,
   namespace: Schema.String,
   name: Schema.String,
 })
 
-/** What is left open when an export must begin. */
+/** The owners still unknown when an export must start. */
 export const Settled = Schema.Struct({
   /** How many owners are unknown. */
   unknown: Schema.Number,
@@ -51,17 +51,17 @@ export const Settled = Schema.Struct({
 
 export type Settled = typeof Settled.Type
 
-/** Unknown owners that are named: a log line or a header holds no more. */
+/** Maximum number of unknown owners that are named: no more fit into a log line or a header. */
 export const maximumNamed = 20
 
 const ownerResolverControl = {
-  /** New headers or certificates; what waits for them is tried at once. */
+  /** New headers or certificates; look-ups that wait for them are retried at once. */
   credentials: { payload: Schema.Unknown, success: Schema.Void, error: Schema.Never },
-  /** Takes the place of `recordedKinds` of the configuration; owners of kinds that are recorded no more are asked for from here on. */
+  /** Replaces `recordedKinds` of the configuration; owners of kinds that are no longer recorded are looked up from now on. */
   recordedKinds: { payload: Schema.Array(Schema.String), success: Schema.Void, error: Schema.Never },
   /**
-   * Answers when every owner in the recording is known or gone, and what was learnt is committed; after `deadlineMs` at the
-   * latest, with what is still open.
+   * Replies when every owner in the recording is known or gone and the results are committed, or after `deadlineMs` with the owners that
+   * are still open.
    */
   settle: { payload: Schema.Struct({ deadlineMs: Schema.Number }), success: Settled, error: Schema.Never },
   statistics: { payload: Schema.Void, success: OwnerResolverStatistics, error: Schema.Never },

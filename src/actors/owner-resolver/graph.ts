@@ -1,10 +1,10 @@
-/** What a recording knows of owners, read from its database while it is being written. */
+/** The ownership facts in a recording's database, read while it is being written. */
 import { openForReading } from "../../archive/schema.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { OwnerQuestion } from "../../wire/owner-messages.ts"
 import type { OwnershipGraph } from "./resolver.ts"
 
-/** Rows read at once: the walk is never one long transaction, under which the log would grow (docs/reference/architecture.md#archive). */
+/** Rows per read: the walk is never one long transaction, under which the log would grow (docs/reference/architecture.md#archive). */
 const pageRows = 1000
 
 /** Opens the database read-only. @throws as `openForReading` does */
@@ -20,7 +20,7 @@ export const openOwnershipGraph = (directory: string): OwnershipGraph & { close(
     "SELECT uid, number FROM object WHERE kind = (SELECT id FROM kind WHERE gvk = ?) AND number > ? ORDER BY number",
   )
   const pod = database.prepare("SELECT 1 FROM pod WHERE uid = ?")
-  /** By kind, the UIDs recorded and the number of the last of them. Only owners' kinds that are recorded in part. */
+  /** By kind, the UIDs recorded and the number of the last of them, only for kinds of owners that are recorded in part. */
   const recorded = new Map<string, { readonly uids: Set<string>; last: number }>()
 
   return {

@@ -1,11 +1,10 @@
 /**
- * Decides which question is put to the API server when.
+ * Schedules look-ups at the API server.
  *
- * Guaranteed: one request per owner at a time (single flight); at most `concurrency` at once and `perSecond` on average;
- * a wait that the server asks for (Retry-After) holds back what it covers; a failure is never an answer, it is asked again
- * with a back-off that doubles, and one that a kind or the server shares doubles for all of it together: ten thousand questions
- * about a forbidden kind are a few requests a minute. Bounded: beyond `maximumPending` a question is refused, and the caller says where it can be
- * found again.
+ * Guarantee: one request per owner at a time (single flight); at most `concurrency` at once and `perSecond` on average; a Retry-After
+ * delays everything it applies to; a failed look-up is never taken for an answer but repeated with a back-off that doubles. Failures that a
+ * kind or the whole server shares have a shared back-off: ten thousand look-ups of a forbidden kind are a few requests a minute. Bounded:
+ * beyond `maximumPending` a look-up is rejected, and the caller must be able to find it again.
  */
 import type { Clock, Timer } from "../../clock.ts"
 import { type OwnerQuestion, questionKey } from "../../wire/owner-messages.ts"
@@ -13,14 +12,14 @@ import type { LookUpOutcome } from "./look-up.ts"
 import { Pause } from "./pause.ts"
 
 export interface LookUpLimits {
-  /** Requests at once. Default 8: each is one object's metadata, 2 ms on a healthy server. */
+  /** Concurrent requests. Default 8: each is for one object's metadata, 2 ms on a healthy server. */
   readonly concurrency: number
-  /** Requests a second on average, and how many may come at once after a pause. Defaults 50 and 100, as client-go's controllers. */
+  /** Requests a second on average, and the burst after a pause. Defaults 50 and 100, as in client-go's controllers. */
   readonly perSecond: number
   readonly burst: number
-  /** Questions waiting. Default 20,000, some 10 MB. */
+  /** Waiting look-ups. Default 20,000, some 10 MB. */
   readonly maximumPending: number
-  /** ms before a failed question is asked again; doubles with each failure up to the longest. Defaults 1 s and 60 s. */
+  /** ms before a failed look-up is repeated; doubles with each failure up to the maximum. Defaults 1 s and 60 s. */
   readonly firstBackOffMs: number
   readonly longestBackOffMs: number
 }
@@ -39,21 +38,21 @@ export type LookUpFailure = Extract<LookUpOutcome, { tag: "failed" }>
 
 interface QueueListener {
   answered(question: OwnerQuestion, answer: Answer): void
-  /** Each failure; the question stays in the queue. */
+  /** Called for each failure; the look-up stays in the queue. */
   failed(question: OwnerQuestion, failure: LookUpFailure): void
 }
 
 interface Entry {
   readonly question: OwnerQuestion
-  /** Something is known of this owner, and may be out of date: nobody waits for the answer. */
+  /** Something is known of this owner but may be outdated: no one waits for the result. */
   readonly isRefresh: boolean
-  /** Its own failures; those it shares are counted where it shares them. */
+  /** Its own failures; shared ones are counted with the kind or the server. */
   readonly own: Pause
-  /** Monotonic ms before which it is not asked. */
+  /** Monotonic ms before which it is not requested. */
   dueAt: number
 }
 
-/** ms between looks at what waits for its back-off: precise enough, and bounded work with many waiting. */
+/** ms between checks of the look-ups in back-off: precise enough, and bounded work if many wait. */
 const lookMs = 250
 
 export class LookUpQueue {
@@ -64,7 +63,7 @@ export class LookUpQueue {
   readonly #listener: QueueListener
   readonly #entries = new Map<string, Entry>()
   #ready: Array<Entry> = []
-  /** In `#ready` and taken already. */
+  /** In `#ready` and already started. */
   #taken = 0
   readonly #waiting = new Set<Entry>()
   #running = 0
@@ -95,7 +94,7 @@ export class LookUpQueue {
     this.#tokensAt = clock.monotonicMs()
   }
 
-  /** Questions without an answer, refreshes included. */
+  /** Look-ups without a result, including refreshes. */
   get pending(): number {
     return this.#entries.size
   }
@@ -109,7 +108,7 @@ export class LookUpQueue {
     return this.#running
   }
 
-  /** Requests made since the beginning, and how many of them failed. */
+  /** Requests made since the start, and the number that failed. */
   get requests(): number {
     return this.#requests
   }
@@ -118,7 +117,7 @@ export class LookUpQueue {
     return this.#failures
   }
 
-  /** The questions about owners of which nothing is known, oldest first. */
+  /** The look-ups of owners of which nothing is known, oldest first. */
   *unknownOwners(): Generator<OwnerQuestion> {
     for (const { question, isRefresh } of this.#entries.values()) if (!isRefresh) yield question
   }
@@ -127,7 +126,7 @@ export class LookUpQueue {
     return this.#entries.has(questionKey(question))
   }
 
-  /** False when too many wait. A UID that waits already counts as taken. `isRefresh`: something is known of this owner. */
+  /** Returns false if too many wait. A UID that is waiting counts as accepted. `isRefresh`: something is known of this owner. */
   add(question: OwnerQuestion, isRefresh = false): boolean {
     if (this.#entries.has(questionKey(question))) return true
     if (this.#isClosed || this.#entries.size >= this.#limits.maximumPending) return false
@@ -139,7 +138,7 @@ export class LookUpQueue {
     return true
   }
 
-  /** What waits after a failure is tried now: somebody needs it, or credentials are new. A wait the server asked for stands. */
+  /** Retries failed look-ups now: someone needs them, or the credentials are new. A Retry-After still applies. */
   retryNow(): void {
     for (const pause of [this.#server, ...this.#kinds.values()]) pause.cutShort()
     for (const entry of this.#waiting) {
@@ -215,7 +214,7 @@ export class LookUpQueue {
     this.#listener.failed(entry.question, failure)
   }
 
-  /** What else would fail the same way waits with it. It may be this object alone after all, though the kind is blamed. */
+  /** Everything that would fail the same way waits too. The failure may concern this object only, even though its kind is blamed. */
   #pausesOf({ question: { gvk }, own }: Entry, { reach }: LookUpFailure): ReadonlyArray<Pause> {
     if (reach !== "kind") return [reach === "server" ? this.#server : own]
     const kind = this.#kinds.get(gvk) ?? new Pause(this.#limits)
@@ -234,7 +233,7 @@ export class LookUpQueue {
     const now = this.#clock.monotonicMs()
     const due = [...this.#waiting].filter(({ dueAt }) => dueAt <= now)
     for (const entry of due) this.#waiting.delete(entry)
-    // Those that failed least go first: an object that fails by itself must not make its whole kind wait each time.
+    // Look-ups with the fewest failures first: an object that fails on its own must not delay its whole kind each time.
     this.#ready.push(...due.sort((left, right) => left.own.failures - right.own.failures))
     this.#pump()
   }

@@ -1,9 +1,9 @@
 /**
- * One question put to the API server: who owns the object of this UID?
+ * One look-up at the API server: who owns the object with this UID?
  *
- * Asks for the metadata only, by name, and compares the UID: a name that was given to another object since is no answer
- * (SimKube does not compare: docs/facts/simkube.md#owner-chain). Never rejects; an outcome says how far a failure reaches, so that one
- * forbidden kind is not asked about ten thousand times.
+ * Requests only the metadata, by name, and compares the UID: an object that has reused the name is not the answer (SimKube does not
+ * compare: docs/facts/simkube.md#owner-chain). Never rejects; an outcome states the scope of a failure, so that one forbidden kind is not
+ * requested ten thousand times.
  */
 
 import type { Timers } from "../../clock.ts"
@@ -16,22 +16,22 @@ import { type ApiStatus, readStatus, statusOfResponse } from "../../kube/status.
 import type { OwnerQuestion } from "../../wire/owner-messages.ts"
 
 export type LookUpOutcome =
-  /** `namespace` is the empty string for a cluster-scoped owner; `ownerReferences` is JSON, empty when there are none. */
+  /** `namespace` is the empty string for a cluster-scoped owner; `ownerReferences` is JSON, empty if there are none. */
   | { readonly tag: "found"; readonly namespace: string; readonly ownerReferences: Uint8Array }
-  /** No object of that UID exists (any more), or its kind does not. */
+  /** No object with that UID exists (any more), or its kind does not. */
   | { readonly tag: "gone"; readonly namespace: string }
   | {
       readonly tag: "failed"
-      /** How much else would fail the same way. */
+      /** The scope in which other look-ups would fail the same way. */
       readonly reach: "question" | "kind" | "server"
       readonly detail: string
-      /** HTTP status, 0 without an answer. */
+      /** HTTP status, 0 without a response. */
       readonly code: number
       /** ms that the server asks us to wait. */
       readonly retryAfterMs: number | undefined
     }
 
-/** Bytes of an answer. An object's metadata is bounded by etcd's 1.5 MiB. */
+/** Bytes of a response. An object's metadata is bounded by etcd's 1.5 MiB. */
 const maximumBytes = 2 * 1024 * 1024
 
 const metadataOnly = {
@@ -46,7 +46,7 @@ export class OwnerLookUp {
   readonly #timers: Timers | undefined
   readonly #resources = new Map<string, Promise<ApiResource | LookUpOutcome>>()
 
-  /** `deadlineMs`: for one answer. */
+  /** `deadlineMs`: for one response. */
   constructor(client: Pick<HttpClient, "get">, deadlineMs: number, timers?: Timers) {
     this.#client = client
     this.#deadlineMs = deadlineMs
@@ -58,20 +58,21 @@ export class OwnerLookUp {
     return this.#ask(question, true)
   }
 
-  /** `mayMove`: the kind is discovered anew if it is not where it was. */
+  /** `mayMove`: the kind is discovered again if it is not at its former path. */
   async #ask(question: OwnerQuestion, mayMove: boolean): Promise<LookUpOutcome> {
     const finding = this.#resourceOf(question.gvk)
     const resource = await finding
     if ("tag" in resource) return resource
     const namespace = resource.namespaced ? question.namespace : ""
-    // The path of a namespaced object without its namespace would be another kind's.
+    // Without its namespace, the path of a namespaced object would be of another kind.
     if (resource.namespaced && namespace === "") return { tag: "gone", namespace }
     const path = objectPath(resource, namespace, question.name)
     const answer = await requestOnce(this.#client, path, { ...this.#options, headers: metadataOnly, maximumBytes })
     if (answer.tag !== "response") return unanswered(answer)
     if (answer.status === 404) {
       if (isAboutObject(answer.body)) return { tag: "gone", namespace }
-      // The kind is not there any more. Only discovery can tell whether it exists, and only a kind that does not has no objects.
+      // The kind is not at this path any more. Only discovery can tell whether it exists, and only a kind that does not exist has no
+      // objects.
       if (this.#resources.get(question.gvk) === finding) this.#resources.delete(question.gvk)
       if (mayMove) return this.#ask(question, false)
     }
@@ -100,7 +101,7 @@ export class OwnerLookUp {
     return { deadlineMs: this.#deadlineMs, ...(this.#timers !== undefined && { timers: this.#timers }) }
   }
 
-  /** Where a kind's objects are: asked once, also when many ask at the same time; only an answer is kept. */
+  /** The path of a kind's objects: concurrent look-ups share one discovery, and only successes are cached. */
   #resourceOf(gvkText: string): Promise<ApiResource | LookUpOutcome> {
     const known = this.#resources.get(gvkText)
     if (known !== undefined) return known
@@ -114,7 +115,7 @@ export class OwnerLookUp {
 
   async #discover(gvkText: string): Promise<ApiResource | LookUpOutcome> {
     const gvk = parseGvk(gvkText)
-    // ownerReferences are not validated beyond being text: such a kind cannot exist.
+    // ownerReferences are validated only to be strings: such a kind cannot exist.
     if (gvk === undefined) return { tag: "gone", namespace: "" }
     const outcome = await discover(this.#client, gvk, this.#options)
     switch (outcome.tag) {
@@ -134,14 +135,14 @@ export class OwnerLookUp {
 }
 
 /**
- * Nobody validates the names in ownerReferences. One that is no segment of a path (apimachinery's IsValidPathSegmentName) is no
- * object's, and the server would take it for another path, such as the collection's.
+ * Names in ownerReferences are not validated. A name that is not a path segment (apimachinery's IsValidPathSegmentName) cannot belong to an
+ * object, and the server would take it for another path, such as that of the collection.
  */
 const canBeName = (name: string): boolean => name !== "" && name !== "." && name !== ".." && !/[/%]/.test(name)
 
 /**
- * Credentials and overload concern everything. An error of the server may be one kind's alone: its conversion webhook
- * answers 500, its aggregated server 503; only one that says when to come back speaks for all.
+ * Failures of credentials and overload concern everything. A server error may be limited to one kind: its conversion webhook returns 500,
+ * its aggregated server 503; only a response with Retry-After concerns all kinds.
  */
 const reachOf = ({ code, retryAfterSeconds }: ApiStatus, otherwise: "question" | "kind") => {
   if (code === 401 || code === 429) return "server"
@@ -157,7 +158,7 @@ const refused = (path: string, status: ApiStatus): LookUpOutcome => ({
   ...waitOf(status),
 })
 
-/** Whether a 404 is the API server's about an object; one about a path is a Status too, or comes from something in front of it. */
+/** Whether a 404 comes from the API server and is about an object; a 404 about a path is a Status too, or comes from a proxy. */
 const isAboutObject = (body: Buffer): boolean => {
   const status = readStatus(body, 404)
   return status !== undefined && status.message !== "the server could not find the requested resource"
@@ -167,7 +168,7 @@ const waitOf = ({ retryAfterSeconds }: ApiStatus): { readonly retryAfterMs: numb
   retryAfterMs: retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000,
 })
 
-/** No complete answer. Silence may be an aggregated server's, which is one kind's. */
+/** No complete response. Silence may be that of an aggregated server, which concerns one kind. */
 const unanswered = (failure: RequestFailure): LookUpOutcome => ({
   tag: "failed",
   reach: ({ "too-large": "question", deadline: "kind", failed: "server" } as const)[failure.tag],

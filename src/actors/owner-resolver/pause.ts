@@ -1,7 +1,7 @@
-/** How long something is left alone after it failed: a back-off that doubles with each failure, and what the server asked for. */
+/** How long to wait after a failure: a back-off that doubles with each failure, and what the server asked for. */
 
 interface BackOffLimits {
-  /** ms after the first failure; doubles with each that follows. */
+  /** ms after the first failure; doubles with each further one. */
   readonly firstBackOffMs: number
   readonly longestBackOffMs: number
 }
@@ -18,19 +18,19 @@ export class Pause {
     this.#limits = limits
   }
 
-  /** Since it last answered. */
+  /** Failures since the last success. */
   get failures(): number {
     return this.#failures
   }
 
-  /** Nothing is asked before; in the past when it need not wait. */
+  /** Time before which no request is made; in the past if there is no need to wait. */
   get until(): number {
     return Math.max(this.#backOffUntil, this.#askedUntil)
   }
 
   /**
-   * `retryAfterMs`: what the server asks for; 0 for nothing. Requests that were under way together fail together and count once:
-   * one that started before the last failure that counted doubles nothing. `random`: in [0, 1).
+   * `retryAfterMs`: the server's Retry-After; 0 if absent. Concurrent requests that fail together count once: a failure of a request that
+   * started before the last counted failure does not double the back-off. `random`: in [0, 1).
    */
   failed(startedAt: number, now: number, retryAfterMs: number, random: number): void {
     const { firstBackOffMs, longestBackOffMs } = this.#limits
@@ -39,18 +39,18 @@ export class Pause {
       this.#failedAt = now
     }
     const backOff = Math.min(longestBackOffMs, firstBackOffMs * 2 ** (this.#failures - 1))
-    // Half of it is jitter: what failed together must not be asked again together.
+    // Half of it is jitter, so that requests that failed together are not repeated together.
     this.#backOffUntil = Math.max(this.#backOffUntil, now + backOff * (0.5 + random / 2))
     this.#askedUntil = Math.max(this.#askedUntil, now + retryAfterMs)
   }
 
-  /** It answers again. */
+  /** Call after a success. */
   reset(): void {
     this.#failures = 0
     this.#backOffUntil = 0
   }
 
-  /** Somebody cannot wait. What the server asked for stands. */
+  /** Ends the back-off because someone is waiting. A Retry-After still applies. */
   cutShort(): void {
     this.#backOffUntil = 0
   }

@@ -1,11 +1,11 @@
 /**
- * What was answered lately, by UID: bounded, and forgotten after a while, so that an adoption or a UID that was wrongly gone
- * is seen some time. The database keeps every answer; this saves asking it.
+ * A bounded cache of recent look-ups by UID. Entries expire, so that an adoption, or a UID that was wrongly reported as gone, is noticed
+ * eventually. The database keeps every result; this saves querying it.
  */
 export class Remembered {
   readonly #maximum: number
   readonly #now: () => number
-  /** In order of insertion, so that the oldest go first. */
+  /** In order of insertion, so that the oldest are evicted first. */
   readonly #until = new Map<string, number>()
 
   /** `now` in monotonic ms. */

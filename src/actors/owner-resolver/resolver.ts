@@ -1,12 +1,12 @@
 /**
- * Follows ownership upwards: whatever owner the recording does not know is asked for, and so are that owner's owners.
+ * Follows ownership upwards: every owner that the recording does not contain is looked up, and so are its owners.
  *
- * What is known stands in the database; here is only what was seen lately. What the API server said once is asked again when a
- * new object names the owner: it may have been adopted since, or been called gone by mistake. No export waits for that.
+ * Results are in the database; this class only caches recent ones. An owner that was looked up before is looked up again when a new object
+ * names it: it may have been adopted since, or reported as gone by mistake. No export waits for that.
  *
- * Nothing waits for this: questions come and answers go as messages, and an export that needs them says how long it
- * waits ({@link OwnerResolver.settle}). Under overload, questions beyond the queue's bound are left out and found again in the
- * database once it has room.
+ * Nothing blocks on this actor: questions and answers are messages, and an export that needs answers states how long it waits ({@link
+ * OwnerResolver.settle}). Under overload, questions beyond the queue's bound are dropped and found again in the database once there is
+ * room.
  */
 import type { Clock } from "../../clock.ts"
 import { parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
@@ -16,21 +16,21 @@ import type { LookUpOutcome } from "./look-up.ts"
 import { type Answer, type LookUpFailure, type LookUpLimits, LookUpQueue } from "./look-up-queue.ts"
 import { Remembered } from "./remembered.ts"
 
-/** What was answered about an owner before. */
+/** The previous result for an owner. */
 export interface EarlierAnswer {
   readonly namespace: string
-  /** JSON array; the empty string when it has none. */
+  /** JSON array; the empty string if there are none. */
   readonly ownerReferences: string
   readonly found: boolean
 }
 
-/** What the recording knows of owners. */
+/** The recording's knowledge of owners. */
 export interface OwnershipGraph {
-  /** `undefined`: nobody has asked, or nothing was heard. */
+  /** `undefined`: not looked up yet, or without success. */
   answerOf(owner: OwnerQuestion): EarlierAnswer | undefined
-  /** Whether the owner is an object of the recording: then it says itself who owns it. */
+  /** Whether the owner is a recorded object, which then contains its own owners. */
   isRecorded(owner: OwnerQuestion): boolean
-  /** Owners without an answer. */
+  /** Owners that are still to be looked up. */
   open(): Iterable<OwnerQuestion>
 }
 
@@ -42,7 +42,7 @@ interface ResolverListener {
 export interface ResolverOptions {
   readonly graph: OwnershipGraph
   readonly ask: (question: OwnerQuestion) => Promise<LookUpOutcome>
-  /** Kinds all of whose objects are recorded: the recording itself says, or will say, who owns those. */
+  /** Kinds whose objects are all recorded: the recording contains, or will contain, their owners. */
   readonly recordedKinds: ReadonlySet<string>
   readonly clock: Clock
   readonly random: () => number
@@ -50,18 +50,18 @@ export interface ResolverOptions {
   readonly listener: ResolverListener
 }
 
-/** ms for which an owner that is known is not looked at again: an adoption of it is seen after that at the latest. */
+/** ms for which a known owner is not looked up again, and so the longest time until an adoption of it is noticed. */
 const knownForMs = 10 * 60_000
-/** ms for which an owner that is gone is not asked for again. A UID does not come back; a wrong answer may be corrected. */
+/** ms for which an owner that is gone is not looked up again. A UID does not come back, but a wrong result may be corrected. */
 const goneForMs = 60_000
-/** UIDs remembered, some 100 bytes each. */
+/** UIDs cached, some 100 bytes each. */
 const maximumRemembered = 50_000
 
 export class OwnerResolver {
   readonly #options: ResolverOptions
   readonly #queue: LookUpQueue
   readonly #remembered: Remembered
-  /** Questions were left out for want of room. */
+  /** Whether questions were dropped for lack of room. */
   #hasLeftOut = false
   readonly #waiters = new Set<() => void>()
 
@@ -79,7 +79,7 @@ export class OwnerResolver {
     return { pending: unknown, running, requests, failures, remembered: this.#remembered.size }
   }
 
-  /** An object that names this owner has appeared. */
+  /** Call when an object that names this owner has appeared. */
   consider(question: OwnerQuestion): void {
     this.#consider(question, true)
   }
@@ -92,7 +92,7 @@ export class OwnerResolver {
       if (recordedKinds.has(next.gvk) || this.#remembered.has(key) || this.#queue.isPending(next)) continue
       if (graph.isRecorded(next)) {
         this.#remembered.add(key, knownForMs)
-        // It would stand open for ever.
+        // It would stay open for ever.
         this.#options.listener.answered({ ...next, ownerReferences: noBytes, found: false, recorded: true })
         continue
       }
@@ -108,7 +108,7 @@ export class OwnerResolver {
     }
   }
 
-  /** Considers every owner in the database that is open: at the start, and after questions were lost. */
+  /** Looks up every owner that is open in the database: at the start, and after questions were dropped. */
   rescan(): void {
     this.#hasLeftOut = false
     for (const question of this.#options.graph.open()) {
@@ -117,12 +117,12 @@ export class OwnerResolver {
     }
   }
 
-  /** What waits after failures is tried now. */
+  /** Retries failed look-ups now. */
   retryNow(): void {
     this.#queue.retryNow()
   }
 
-  /** Resolves when every owner met so far is known or gone, or after `deadlineMs`; answers the questions that are open then. */
+  /** Resolves when every owner met so far is known or gone, or after `deadlineMs`; returns the look-ups that are still open. */
   async settle(deadlineMs: number): Promise<ReadonlyArray<OwnerQuestion>> {
     this.rescan()
     this.#queue.retryNow()

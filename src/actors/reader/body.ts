@@ -1,11 +1,11 @@
 /**
- * The reader: answers questions about the recording in a thread of its own, so that the main thread, which answers probes, reads no
- * database, and a question never waits in the way of recording.
+ * The reader: runs queries about the recording in its own thread, so that the main thread, which serves probes, reads no database, and
+ * queries never delay recording.
  *
- * Each question opens the recording for itself and closes it: between questions nothing is held, no transaction, no file that was
- * replaced meanwhile, no cache. Short questions are answered as they come. Long ones take turns of some ms, so that short ones pass
- * them, and go one at a time in the order in which they came: all of them take the same core, and ten at once would only make each
- * ten times as long. One whose client has gone is interrupted.
+ * Each query opens the recording and closes it again: nothing is held between queries, no transaction, no replaced file, no cache. Short
+ * queries run as they arrive. Long ones are split into slices of some ms, so that short ones can pass, and run one at a time in order of
+ * arrival: all of them share a core, and running ten at once would only make each ten times as long. If the client has gone, its query is
+ * interrupted.
  */
 import * as Effect from "effect/Effect"
 import { readCoverage } from "../../archive/reading/recorded-coverage.ts"
@@ -20,7 +20,7 @@ import { makeQuestionQueue } from "./question-queue.ts"
 export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ config: { directory } }) =>
   Effect.map(makeQuestionQueue, (queue) => ({
     coverage: (window) => Effect.try({ try: () => readCoverage(directory, window), catch: failed }),
-    recordedSince: () => Effect.try({ try: () => Object.fromEntries(readRecordedSince(directory)), catch: failed }),
+    recordedSince: () => Effect.try({ try: () => readRecordedSince(directory), catch: failed }),
     count: (question) =>
       queue(Effect.tryPromise({ try: (signal) => count(directory, question, signal), catch: failed })),
   }))

@@ -1,10 +1,10 @@
-/** The reader as others see it: questions about the recording, which change nothing and may be asked again. */
+/** The reader's interface: queries about the recording, which change nothing and can be repeated. */
 import * as Schema from "effect/Schema"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import { GivenFilters } from "../../trace/selection/filters.ts"
 
 export interface ReaderConfig {
-  /** The data directory; opened read-only for each question. */
+  /** The data directory; opened read-only for each query. */
   readonly directory: string
 }
 
@@ -16,24 +16,33 @@ const ReadWindow = Schema.Struct({
   untilTime: Schema.Number,
 })
 
-/** What a recording holds of one kind within a window; as readCoverage has it. */
+/** The recorded part of one kind within a window, as from readCoverage. */
 const ReadKind = Schema.Struct({
   gvk: Schema.String,
   events: Schema.Number,
   since: Schema.UndefinedOr(Schema.Number),
   completeTime: Schema.Number,
+  namespaces: Schema.Array(
+    Schema.Struct({
+      namespace: Schema.String,
+      since: Schema.UndefinedOr(Schema.Number),
+      completeTime: Schema.Number,
+    }),
+  ),
   gaps: Schema.Array(
     Schema.Struct({
       fromTime: Schema.Number,
       toTime: Schema.Number,
       reason: Schema.String,
       detail: Schema.String,
-      /** The only namespace that it concerns; empty: all of them. */
+      /** The only namespace that the gap concerns; empty: all namespaces. */
       namespace: Schema.String,
     }),
   ),
 })
 export type ReadKind = typeof ReadKind.Type
+
+const RecordedSince = Schema.Struct({ gvk: Schema.String, namespace: Schema.String, since: Schema.Number })
 
 const ReadCoverage = Schema.Struct({
   /** Sequence number of the last event on disk. */
@@ -42,42 +51,44 @@ const ReadCoverage = Schema.Struct({
 })
 export type ReadCoverage = typeof ReadCoverage.Type
 
-/** What is to be counted. */
+/** What to count. */
 export const CountQuestion = Schema.Struct({
   ...ReadWindow.fields,
-  /** Last sequence number that counts. */
+  /** Sequence number of the last event to count. */
   cut: Schema.Number,
   kinds: Schema.Array(Schema.String),
-  /** Those by name and namespace are applied; the others would need every object to be read. */
+  /** Only filters by name and namespace are applied; the others would require reading every object. */
   filters: GivenFilters,
 })
 export type CountQuestion = typeof CountQuestion.Type
 
-/** The question cannot be answered, and why. */
+/** Why the query failed. */
 export class ReadingFailed extends Schema.TaggedError<ReadingFailed>()("ReadingFailed", {
   message: Schema.String,
-  /** `recording`: it cannot be read. `busy`: {@link maximumWaiting} questions wait already; ask again. */
+  /** `recording`: it cannot be read. `busy`: {@link maximumWaiting} queries are already waiting; retry later. */
   fault: Schema.Literals(["recording", "busy"]),
 }) {}
 
 /**
- * Questions that take long and wait for the one at work: beyond this the client is told to ask again. 64 counts of 100,000 events each
- * are some ten seconds of work.
+ * Long queries that wait for the running one: beyond this number the client is told to retry. 64 counts of 100,000 events each take some
+ * ten seconds.
  */
 export const maximumWaiting = 64
 
 /**
- * Priority of the reader's thread, as `nice` counts. Below that of whatever records, which goes first, and above exports, which
- * take minutes anyway: somebody waits for an answer. Where they compete for a core, it gets a third of what a watcher gets.
+ * Priority of the reader's thread, in `nice` units: below recording, which has precedence, and above exports, which take minutes anyway,
+ * because a client is waiting. When competing for a core, it gets a third of a watcher's share.
  */
 export const readerNice = 5
 
 const readerControl = {
-  /** What is recorded of each kind within a window, from rows and tables of contents: some ms, whatever the recording's size. */
+  /** The recorded parts of each kind within a window, from rows and tables of contents: some ms for a recording of any size. */
   coverage: { payload: ReadWindow, success: ReadCoverage, error: ReadingFailed },
-  /** By kind the µs since the Unix epoch from which it is recorded; without those whose first list is under way. */
-  recordedSince: { payload: Schema.Void, success: Schema.Record(Schema.String, Schema.Number), error: ReadingFailed },
-  /** By kind how many objects exist when the window begins, and how many changes it holds: without reading an object. One at a time. */
+  /** The time since which each kind and namespace is recorded; excludes those whose first list is in progress. */
+  recordedSince: { payload: Schema.Void, success: Schema.Array(RecordedSince), error: ReadingFailed },
+  /**
+   * By kind, the number of objects that exist at the start of the window, and of changes in it, without reading an object. One at a time.
+   */
   count: {
     payload: CountQuestion,
     success: Schema.Record(Schema.String, Schema.Struct({ objects: Schema.Number, events: Schema.Number })),

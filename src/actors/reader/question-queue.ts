@@ -1,9 +1,9 @@
-/** Long questions one at a time, in the order in which they came, and no more of them waiting than somebody can wait for. */
+/** Runs long queries one at a time, in order of arrival, with a bounded number waiting. */
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import { maximumWaiting, ReadingFailed } from "./definition.ts"
 
-/** Answers a question when its turn comes; fails at once if {@link maximumWaiting} wait. An interrupted one gives its place up. */
+/** Runs a query when its turn comes; fails at once if {@link maximumWaiting} are waiting. An interrupted query leaves the queue. */
 type QuestionQueue = <A>(question: Effect.Effect<A, ReadingFailed>) => Effect.Effect<A, ReadingFailed>
 
 export const makeQuestionQueue: Effect.Effect<QuestionQueue> = Effect.sync(() => {

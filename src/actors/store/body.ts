@@ -1,11 +1,11 @@
 /**
- * The store: the only writer of the recording. Takes frames, commits them in batches, acknowledges what is committed,
- * tells starting watchers where their kinds stand, and the owner-resolver which owners were met; its answers are frames like any.
+ * The store: the only writer of the recording. It takes frames, commits them in batches, acknowledges what is committed, sends starting
+ * watchers the stored state of their kinds, and sends the owner-resolver the owners that were named, all as frames.
  *
- * Acknowledged means committed: at the latest 30 ms after a frame arrived, or when a block of 1 MiB is full. When the disk refuses
- * (full, gone), nothing is acknowledged and nothing is dropped: senders keep their frames, reading stops by back-pressure, and the
- * commit is tried again every second. A watcher that starts meanwhile waits too, and so does a store: only what the first
- * start of a process meets is told to whoever started it.
+ * Acknowledged means committed: at most 30 ms after a frame arrived, or when a block of 1 MiB is full. When the disk fails (full, gone),
+ * nothing is acknowledged and nothing is dropped: senders keep their frames, back-pressure stops reading, and the commit is retried every
+ * second. A watcher that starts meanwhile waits too, and so does a restarted store: only the first start in a process reports such a
+ * failure to its caller.
  */
 import * as Effect from "effect/Effect"
 import { ArchiveIoError, DiskFullError } from "../../archive/archive-errors.ts"
@@ -20,7 +20,7 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
     const archive = yield* Effect.acquireRelease(
       context.incarnation === 1 ? openArchive(context) : openPatiently(context),
       (open) => Effect.sync(() => open.close()),
-      // One that waits for room can be stopped.
+      // A store that waits for room can be stopped.
       { interruptible: true },
     )
     const writer = new StoreWriter(context, archive)
@@ -68,7 +68,7 @@ const openArchive = ({ config }: StoreContext): Effect.Effect<ArchiveWriter, unk
     catch: (cause) => cause,
   })
 
-/** A later life had the directory before: what keeps it from there for want of room or of a disk passes, or is told until it does. */
+/** A later life has used the directory before: a lack of room or of a disk passes, and is reported until it does. */
 const openPatiently = (context: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>
   openArchive(context).pipe(
     Effect.catchIf(isRetryable, (cause) => {

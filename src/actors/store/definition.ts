@@ -1,4 +1,4 @@
-/** The store as others see it: its configuration, what it can be asked, what it reports. */
+/** The store's interface: its configuration, its control calls and its reports. */
 import * as Schema from "effect/Schema"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 
@@ -6,17 +6,17 @@ export interface StoreConfig {
   /** The data directory; locked for as long as the store lives. */
   readonly directory: string
   /**
-   * `interval`: a crash of the process loses nothing acknowledged, power loss at most the last second. `always`: every commit waits
-   * for the disk, and power loss loses nothing either.
+   * `interval`: a crash of the process loses nothing acknowledged, a power failure loses at most the last second. `always`: every commit
+   * waits for the disk, and a power failure loses nothing either.
    */
   readonly fsync: "interval" | "always"
-  /** Watchers that will be linked, by actor name, with the kind each records. Changeable, see `expect` of the control. */
+  /** Watchers that will be linked, by actor name, with the kind each records. The control call `expect` changes them. */
   readonly watchers: ReadonlyArray<StoreWatcher>
-  /** Whether an owner-resolver may be linked: without one nobody is asked about owners. */
+  /** Whether an owner-resolver may be linked: without one no owners are looked up. */
   readonly asksOwners: boolean
   /**
-   * Kinds all of whose objects are recorded (no selector, no namespaces, not `skipOwned: ingest`): nobody need ask for one of them.
-   * Changeable likewise.
+   * Kinds all of whose objects are recorded (no selector, no namespaces, not `skipOwned: ingest`): their owners need no look-up. Changed
+   * likewise.
    */
   readonly recordedKinds: ReadonlyArray<string>
 }
@@ -25,30 +25,30 @@ export interface StoreConfig {
 interface StoreWatcher {
   readonly name: string
   readonly gvk: string
-  /** Whether it follows the lives of pods; at most one does. */
+  /** Whether it follows pod lifecycles; at most one does. */
   readonly tracksPods: boolean
 }
 
-/** Whom the store expects to be linked from now on. */
+/** The watchers that the store expects to be linked from now on. */
 export const ExpectedKinds = Schema.Struct({
   watchers: Schema.Array(Schema.Struct({ name: Schema.String, gvk: Schema.String, tracksPods: Schema.Boolean })),
   recordedKinds: Schema.Array(Schema.String),
 })
 export interface ExpectedKinds extends Schema.Schema.Type<typeof ExpectedKinds> {}
 
-/** Told when it matters to people. */
+/** Reported only when it matters to people. */
 export type StoreReport =
-  /** The recording cannot be written now; nothing is dropped, and it is tried again. */
+  /** The recording cannot be written now; nothing is dropped, and writing is retried. */
   | { readonly type: "commit-failed"; readonly message: string }
   | { readonly type: "commit-recovered" }
   /**
-   * A frame of that life of a sender cannot be understood. Nothing of it is recorded, and nothing that the same life sends after
-   * it; the sender has to start again, from what is recorded.
+   * A frame of this life of a sender cannot be decoded. Neither it nor anything that the same life sends later is recorded; the sender has
+   * to restart from the recorded state.
    */
   | { readonly type: "refused"; readonly sender: string; readonly incarnation: number; readonly message: string }
-  /** An owner was named that is not recorded, for the first time in this life, or stands open from an earlier one. */
+  /** An owner that is not recorded was named, for the first time in this life, or one from an earlier life is still open. */
   | { readonly type: "owners-named" }
-  /** The recording's files were taken away: there is nothing left to go on with. */
+  /** The recording's files were removed: recording cannot continue. */
   | { readonly type: "gone"; readonly message: string }
   /** Stopped in order. `events`: committed in this life. */
   | { readonly type: "closed"; readonly events: number }
@@ -66,9 +66,9 @@ const StoreStatistics = Schema.Struct({
   /** Bytes of frames committed. */
   bytes: Schema.Number,
   commits: Schema.Number,
-  /** Bytes that wait for a commit. */
+  /** Bytes waiting for a commit. */
   pendingBytes: Schema.Number,
-  /** ms that the oldest uncommitted frame has waited; 0 when none waits. */
+  /** ms for which the oldest uncommitted frame has waited; 0 if none waits. */
   lagMs: Schema.Number,
   /** Sequence number of the last committed event, 0 for none. */
   sequence: Schema.Number,
@@ -85,34 +85,34 @@ const GapFields = Schema.Struct({
 })
 
 const storeControl = {
-  /** The next life's number of a sender; rises for ever, also across restarts of the process. */
+  /** The number of a sender's next life; increases for ever, also across restarts of the process. */
   nextIncarnation: { payload: Schema.String, success: Schema.Number, error: StoreUnavailable },
-  /** Commits what is pending; answers the sequence number up to which everything is on disk. */
+  /** Commits pending frames; returns the sequence number up to which everything is on disk. */
   cut: { payload: Schema.Void, success: Schema.Number, error: StoreUnavailable },
-  /** Records a gap on behalf of a kind that has no watcher any more; asked again for the same one it does nothing. */
+  /** Records a gap for a kind that has no watcher any more; has no effect if the gap is already recorded. */
   recordGap: {
     payload: Schema.Struct({ gvk: Schema.String, gap: GapFields }),
     success: Schema.Void,
     error: StoreUnavailable,
   },
-  /** UID of namespace kube-system as recorded; the empty string when unknown. */
+  /** UID of namespace kube-system as recorded; the empty string if unknown. */
   clusterUid: { payload: Schema.Void, success: Schema.String, error: Schema.Never },
   setClusterUid: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
   /**
-   * Takes the place of `watchers` and `recordedKinds` of the configuration. A watcher is to be linked after this is answered, and
-   * one that is left out here is to have ended before. Asked again for the same it does nothing. While the disk refuses,
-   * the watchers count at once and the recorded kinds from the next commit on.
+   * Replaces `watchers` and `recordedKinds` of the configuration. Watchers must be linked only after the reply, and those omitted here must
+   * have ended before. Repeating the call has no effect. While the disk fails, the watchers change at once and the recorded kinds with the
+   * next commit.
    */
   expect: { payload: ExpectedKinds, success: Schema.Void, error: Schema.Never },
-  /** Where a kind's recording ends. */
+  /** The end of a kind's recording. */
   kindState: {
     payload: Schema.String,
     success: Schema.Struct({
-      /** The empty string before the first list, and where each namespace has its own. */
+      /** The empty string before the first list, and if each namespace has its own. */
       resumeVersion: Schema.String,
       /** µs since the Unix epoch at which the kind was last complete. */
       completeTime: Schema.Number,
-      /** µs since the Unix epoch from which it is recorded; 0: its first list is not complete. */
+      /** µs since the Unix epoch since which the kind is recorded; 0: its first list is not complete. */
       recordedSince: Schema.Number,
       /** Empty unless the kind is watched namespace by namespace. */
       namespaces: Schema.Array(
@@ -121,10 +121,10 @@ const storeControl = {
     }),
     error: StoreUnavailable,
   },
-  /** Whether `owners-named` was reported in this life: a report may be under way when this answers. */
+  /** Whether `owners-named` was reported in this life: the report may still be on its way when this returns. */
   asksForOwners: { payload: Schema.Void, success: Schema.Boolean, error: Schema.Never },
   statistics: { payload: Schema.Void, success: StoreStatistics, error: Schema.Never },
-  /** ms of the longest commit since the last time this was asked: for one who asks regularly, which is `/metrics`. */
+  /** ms of the longest commit since the previous call: for a single regular caller, which is `/metrics`. */
   takeLongestCommit: { payload: Schema.Void, success: Schema.Number, error: Schema.Never },
 } as const
 

@@ -1,15 +1,15 @@
 /**
- * Notices that the files of a recording were removed or moved away while it is being written.
+ * Detects that the files of a recording were removed or moved while it is being written.
  *
- * The system lets a process go on writing to a file that has no name any more: without this look everything would seem
- * well until the process ends and the recording is gone with it.
+ * The operating system lets a process continue writing to a file that has no name any more: without this check everything would seem well
+ * until the process ends and the recording is lost with it.
  */
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import { DATABASE_FILE } from "../../archive/schema.ts"
 
 export class Presence {
-  /** Inode of each file, once it was seen: the log appears with the first write. */
+  /** Inode of each file once it was seen: the log appears with the first write. */
   readonly #inodes = new Map<string, number | undefined>()
 
   constructor(directory: string) {
@@ -17,7 +17,7 @@ export class Presence {
     for (const path of [database, `${database}-wal`]) this.#inodes.set(path, inodeOf(path))
   }
 
-  /** Path of a file that is not the one it was; `undefined` while all are there. Costs two stat(2). */
+  /** Path of a file that is missing or has been replaced; `undefined` if all are present. Costs two stat(2). */
   missing(): string | undefined {
     for (const [path, known] of this.#inodes) {
       const found = inodeOf(path)

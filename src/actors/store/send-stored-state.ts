@@ -1,4 +1,4 @@
-/** Hands a kind's stored state to a watcher that starts, in frames of some thousand objects. */
+/** Sends a kind's stored state to a watcher that starts, in frames of some thousand objects. */
 
 import type { ArchiveWriter } from "../../archive/archive-writer.ts"
 import type { KindState } from "../../archive/rows/kind-table.ts"
@@ -8,8 +8,8 @@ import type { LivesResumePoint } from "../../wire/stored-pods.ts"
 import { encodeStoredState } from "../../wire/stored-state.ts"
 
 /**
- * Everything sent is committed: the watcher may resume from it. `incarnation`: the watcher's life it is meant for. `tracksPods`:
- * it follows the lives of pods as well.
+ * Everything sent is committed, so the watcher may resume from it. `incarnation`: the life of the watcher that it is for. `tracksPods`: the
+ * watcher also follows pod lifecycles.
  */
 export const sendStoredState = (
   outbox: Outbox,

@@ -1,9 +1,9 @@
 /**
- * What the store does with frames: gathers, commits, acknowledges, tries again what the disk refuses, and tells of it.
+ * The store's handling of frames: gathers, commits and acknowledges them, retries when the disk fails, and reports failures.
  *
- * A frame that cannot be understood is refused, not crashed over: it would be delivered to the store's next life, and to the one
- * after that, until the whole recorder is given up for a defect in what one sender sends. Its sender is told of instead, and
- * nothing more of that life is taken: what follows may build on what is missing.
+ * A frame that cannot be decoded is rejected and does not crash the store: it would be delivered to the store's next life, and to the one
+ * after that, until the whole recorder stops because of one defective sender. Instead its sender is reported, and nothing more of that life
+ * is accepted, because later frames may build on the missing one.
  */
 
 import type { ArchiveWriter } from "../../archive/archive-writer.ts"
@@ -28,23 +28,26 @@ import { Presence } from "./presence.ts"
 import { sendStoredState } from "./send-stored-state.ts"
 
 /**
- * ms a frame waits for company before it is committed; docs/reference/architecture.md#archive allows 100. With 30 an event is on disk within 50 ms of
- * its receipt, exports under way or not; a commit takes some 0.2 ms, and under load the block is full before.
+ * ms that a frame may wait to be committed together with others; docs/reference/architecture.md#archive allows 100. With 30 an event is on
+ * disk within 50 ms of its receipt, with or without a running export; a commit takes some 0.2 ms, and under load the block is full sooner.
  */
 const commitDelayMs = 30
-/** ms between tries while the disk refuses. */
+/** ms between attempts while the disk fails. */
 export const commitRetryMs = 1000
-/** ms between syncs to the disk with `fsync: interval` (docs/reference/architecture.md#archive), and between looks whether the files are still there. */
+/**
+ * ms between syncs to the disk with `fsync: interval` (docs/reference/architecture.md#archive), and between checks that the files still
+ * exist.
+ */
 const syncIntervalMs = 1000
 
 export type StoreContext = ActorContext<StoreConfig, StoreReport>
 
-/** Of one life of the store; needs {@link StoreWriter.start}. */
+/** Belongs to one life of the store; call {@link StoreWriter.start} first. */
 export class StoreWriter {
   readonly #context: StoreContext
   readonly #archive: ArchiveWriter
   #watchers: StoreConfig["watchers"]
-  /** By name, those expected earlier in this life and not any more. */
+  /** By name, watchers that were expected earlier in this life and no longer are. */
   readonly #dismissed = new Set<string>()
   readonly #inbox: ReturnType<StoreContext["inbox"]>
   readonly #answers: ReturnType<StoreContext["inbox"]>
@@ -52,9 +55,9 @@ export class StoreWriter {
   #commitTimer: Timer | undefined
   #syncTimer: Timer | undefined
   readonly #presence: Presence
-  /** What the disk refuses now, and how; the oldest first, which is the one to tell of. */
+  /** The writes that fail now, with the reason; the oldest, which is reported, comes first. */
   readonly #troubles = new Map<Write, string>()
-  /** By sender, the life of which a frame was refused. */
+  /** By sender, the life that sent a rejected frame. */
   readonly #refusedLives = new Map<string, number>()
   #hasAsked = false
   #stopped = false
@@ -63,7 +66,7 @@ export class StoreWriter {
   #frames = 0
   #duplicates = 0
   #bytes = 0
-  /** Monotonic ms at which the oldest frame arrived that waits for a commit. */
+  /** Monotonic ms at which the oldest frame that waits for a commit arrived. */
   #pendingSince: number | undefined
   #commits = 0
   #longestCommitMs = 0
@@ -92,7 +95,7 @@ export class StoreWriter {
 
   start(): void {
     this.#syncLater()
-    if (this.#questions !== undefined && this.#archive.hasOpenOwners) this.#tellOfQuestions()
+    if (this.#questions !== undefined && this.#archive.hasOpenOwners) this.#reportOwnersNamed()
   }
 
   stop(): void {
@@ -106,7 +109,7 @@ export class StoreWriter {
     }
   }
 
-  /** Nothing is taken of a frame that cannot be understood. A defect of ours is thrown and ends this life. */
+  /** Rejects a frame that cannot be decoded as a whole. A defect of ours is thrown and ends this life. */
   #take(sender: string, incarnation: number, take: () => AppendResult): void {
     if (this.#refusedLives.get(sender) === incarnation) return
     try {
@@ -118,7 +121,7 @@ export class StoreWriter {
     }
   }
 
-  /** A frame waits for the commit, which is made at once for a full block and later for less. */
+  /** Schedules the commit of a frame: at once for a full block, else on a timer. */
   #taken(outcome: AppendResult): void {
     const { clock } = this.#context
     if (outcome === "duplicate") this.#duplicates++
@@ -128,20 +131,20 @@ export class StoreWriter {
     else this.#commitTimer ??= clock.after(commitDelayMs, () => this.commit())
   }
 
-  /** Commits on the timer's or the volume's account: what the disk refuses is tried again later. */
+  /** Commits without a caller that handles a failure: it is retried later. */
   commit(): boolean {
     try {
       this.commitOrThrow()
       return true
     } catch {
-      // Reported already, and tried again by itself.
+      // The failure has been reported and a retry is scheduled.
       return false
     }
   }
 
   /**
-   * Everything gathered is on disk and acknowledged afterwards, or it throws an ArchiveError, all is as before, and it is tried
-   * again by itself: with the window full no frame comes any more that could ask for it.
+   * Commits and acknowledges everything gathered, or throws an ArchiveError, leaves everything as before and schedules a retry: while the
+   * window is full no further frame arrives that could trigger one.
    */
   commitOrThrow(): void {
     this.#commitTimer?.cancel()
@@ -150,7 +153,7 @@ export class StoreWriter {
     const before = clock.monotonicMs()
     const result = this.#commitArchive()
     for (const { sender, incarnation, number } of result.acknowledgements) {
-      // A watcher that is expected no more may still wait for the acknowledgement of its last frames.
+      // A watcher that is no longer expected may still wait for the acknowledgement of its last frames.
       const inbox = sender === ownerResolverName ? this.#answers : this.#inbox
       inbox.acknowledge(sender, incarnation, number)
     }
@@ -166,12 +169,12 @@ export class StoreWriter {
     this.#answers.attachDeferred()
   }
 
-  /** Whether a named owner waits for an answer, or one was asked for in this life. */
+  /** Whether a named owner is waiting to be looked up, or one was in this life. */
   get asksForOwners(): boolean {
     return this.#hasAsked
   }
 
-  /** Who may be linked from here on, and whose owners need no question. */
+  /** Sets the watchers that may be linked from now on, and the kinds whose owners need no look-up. */
   expect({ watchers, recordedKinds }: ExpectedKinds): void {
     for (const { name } of this.#watchers) this.#dismissed.add(name)
     for (const { name } of watchers) this.#dismissed.delete(name)
@@ -179,26 +182,26 @@ export class StoreWriter {
     this.#archive.setRecordedKinds(recordedKinds)
   }
 
-  /** The first time it also says so: until then there need be no owner-resolver. */
+  /** The first call also reports `owners-named`: until then there may be no owner-resolver. */
   #askFor(owners: ReadonlyArray<NamedOwner>): void {
     if (owners.length === 0) return
     this.#questions?.ask(owners)
-    this.#tellOfQuestions()
+    this.#reportOwnersNamed()
   }
 
-  #tellOfQuestions(): void {
+  #reportOwnersNamed(): void {
     if (this.#hasAsked) return
     this.#hasAsked = true
     this.#context.report({ type: "owners-named" })
   }
 
-  /** Durable afterwards, or it throws an ArchiveError: ask again for the very same. It will stand there once. */
+  /** The gap is durable when this returns, or it throws an ArchiveError: then repeat the identical call. It will be recorded once. */
   recordGap(gvk: string, gap: Gap): void {
     if (!this.#archive.hasGap(gvk, gap)) this.#archive.recordGap(gvk, gap)
     this.commitOrThrow()
   }
 
-  /** Whoever asks does so again when the disk refuses. */
+  /** The caller repeats the call when the disk fails. */
   nextIncarnation(sender: string): number {
     try {
       const next = this.#archive.nextIncarnation(sender)
@@ -233,7 +236,7 @@ export class StoreWriter {
     }
   }
 
-  /** ms of the longest commit since this was asked before. */
+  /** ms of the longest commit since the previous call. */
   takeLongestCommit(): number {
     const longestCommitMs = this.#longestCommitMs
     this.#longestCommitMs = 0
@@ -241,13 +244,13 @@ export class StoreWriter {
   }
 
   /**
-   * A watcher starts, or meets a new life of ours. What its earlier life left here is committed before its state is read; it
-   * waits until the disk takes that.
+   * A watcher starts, or meets a new life of the store. What its previous life left here is committed before its state is read, which waits
+   * until the disk accepts it.
    */
   #attached(sender: string, incarnation: number): number | "later" {
     if (!this.commit()) return "later"
     const watcher = this.#watchers.find((each) => each.name === sender)
-    // Linked while the disk refused, it has ended since: nobody is to be told of anything, until a successor is linked.
+    // Linked while the disk failed, it has ended since: there is nothing to send until a successor is linked.
     if (watcher === undefined && this.#dismissed.has(sender)) return "later"
     if (watcher === undefined) throw new Error(`an unknown sender was linked to the store: ${sender}`)
     sendStoredState(this.#context.outbox(storedStateMailbox(sender)), this.#archive, watcher, incarnation)
@@ -266,7 +269,7 @@ export class StoreWriter {
     })
   }
 
-  /** With `fsync: always` there is nothing to sync, and the look at the files remains. */
+  /** With `fsync: always` there is nothing to sync, but the files are still checked. */
   async #sync(): Promise<void> {
     const missing = this.#presence.missing()
     if (missing !== undefined) {
@@ -280,14 +283,14 @@ export class StoreWriter {
 
   #refused(what: Write, cause: unknown): void {
     this.#troubles.set(what, messageOf(cause))
-    this.#tell()
+    this.#reportTrouble()
   }
 
   #accepted(what: Write): void {
-    if (this.#troubles.delete(what)) this.#tell()
+    if (this.#troubles.delete(what)) this.#reportTrouble()
   }
 
-  #tell(): void {
+  #reportTrouble(): void {
     const [message] = this.#troubles.values()
     this.#context.report(message === undefined ? { type: "commit-recovered" } : { type: "commit-failed", message })
   }
@@ -307,5 +310,5 @@ const readAnswers = (payload: Uint8Array): ReadonlyArray<AnsweredOwner> => {
   }))
 }
 
-/** What the store asks of the disk: to take frames, to keep them through a power loss, to note that a watcher starts. */
+/** The kinds of writes to the disk: frames, their synchronisation against a power failure, and the start of a watcher. */
 type Write = "commit" | "sync" | "hand-out"

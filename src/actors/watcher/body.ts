@@ -1,21 +1,20 @@
 /**
- * The watcher: one GVK, one worker. Loads its stored state, then feeds what one list/watch yields to the store, or one per namespace
- * where several are asked for. The one that watches pods follows their lives too, if it is told to, and may do nothing else.
+ * The watcher: one GVK, one worker. Loads its stored state, then passes the results of a list/watch to the store, or of one per namespace
+ * if several are requested. The watcher of pods also follows their lifecycles if configured to, and may do nothing else.
  *
- * It ends nothing by itself: whatever the server does is a state of a session. It crashes on bugs and when memory runs
- * out, and its successor resumes at the version the store has committed.
+ * It never ends on its own: everything that the server does is a state of a session. It crashes on bugs and when memory runs out, and its
+ * successor resumes at the version that the store has committed.
  */
 import * as Effect from "effect/Effect"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
-import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { observationsMailbox, storedStateMailbox } from "../names.ts"
 import type { WatcherConfig, WatcherControl, WatcherReport } from "./definition.ts"
 import { type LoadedState, receiveStoredState } from "./index/loaded-state.ts"
-import { type KindWatch, type KindWatchOptions, watchWhole } from "./kind-watch.ts"
+import { type KindListener, type KindWatch, type KindWatchOptions, watchWhole } from "./kind-watch.ts"
 import { watchNamespaces } from "./namespace-watch.ts"
 import { isWatchedByNamespace } from "./progress/namespace-resume.ts"
 import { watcherStatistics } from "./watcher-statistics.ts"
@@ -35,16 +34,21 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
     })
     let running: KindWatch | undefined
 
-    let byNamespace = false
     let states = 0
     let wasListing = true
-    const reportState = (state: KindState, detail: string): void => {
+    let reportedWatched: ReadonlySet<string> = new Set()
+    const reportState: KindListener["stateChanged"] = (state, detail, namespaces = []) => {
       const news = ++states
+      const watched = namespaces.filter((each) => each.state === "watching").map(({ namespace }) => namespace)
       const report = (): void => {
-        if (news === states) context.report({ type: "state", state, detail, atMicros: clock.wallMicros() })
+        if (news !== states) return
+        reportedWatched = new Set(watched)
+        context.report({ type: "state", state, detail, namespaces, atMicros: clock.wallMicros() })
       }
-      // That a list is over means that it is recorded, and recorded means acknowledged: readiness leans on it.
-      if (state === "watching" || (byNamespace && wasListing && state !== "listing")) void outbox.flushed().then(report)
+      const endsList = namespaces.length > 0 && wasListing && state !== "listing"
+      // The end of a list is reported when it is recorded, and recorded means acknowledged: readiness and exports rely on it.
+      if (state === "watching" || endsList || watched.some((each) => !reportedWatched.has(each)))
+        void outbox.flushed().then(report)
       else report()
       wasListing = state === "listing"
     }
@@ -69,7 +73,6 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
           : undefined,
       }
       const namespaces = isWatchedByNamespace(config.namespaces, loaded.resume) ? config.namespaces : undefined
-      byNamespace = namespaces !== undefined
       const watch =
         namespaces === undefined ? watchWhole(options, loaded) : watchNamespaces(options, namespaces, loaded)
       running = watch

@@ -1,15 +1,16 @@
-/** The watcher as others see it: its configuration, what it can be asked, what it reports. */
+/** The watcher's interface: its configuration, its control calls and its reports. */
 import * as Schema from "effect/Schema"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
+import type { NamespaceState } from "./progress/namespace-states.ts"
 
-/** Everything one watcher needs to know; plain data. */
+/** The complete configuration of one watcher; plain data. */
 export interface WatcherConfig {
-  /** `podLivesKind` for a watcher that watches pods for their lives alone. */
+  /** `podLivesKind` for a watcher that watches pods for their lifecycles only. */
   readonly gvk: string
-  /** Whether the lives of pods are followed; only for pods. */
+  /** Whether to follow pod lifecycles; only for pods. */
   readonly tracksPods: boolean
   readonly endpoint: ApiEndpoint
   /** `kubereel/<version>`: how an operator finds us in audit logs. */
@@ -22,19 +23,26 @@ export interface WatcherConfig {
   readonly skipOwned: boolean
   readonly labelSelector: string | undefined
   readonly fieldSelector: string | undefined
-  /** Each is asked for by its path, so that a Role in each suffices. `undefined`: the whole cluster. */
+  /** Each is requested by its own path, so that a Role in each is enough. `undefined`: the whole cluster. */
   readonly namespaces: ReadonlyArray<string> | undefined
   readonly policy: WatchPolicy
   /** Report each recorded event, for the debug log. Costs a message per event; default off. */
   readonly reportEvents: boolean
-  /** Bytes that may be under way to the store, and that may wait here besides. */
+  /** Bytes that may be in flight to the store, and bytes that may wait here in addition. */
   readonly windowBytes: number
   readonly bufferBytes: number
 }
 
-/** What a watcher tells the tracer; rare, but for `event`. */
+/** What a watcher reports to the recorder; rare, except for `event`. */
 export type WatcherReport =
-  | { readonly type: "state"; readonly state: KindState; readonly detail: string; readonly atMicros: number }
+  | {
+      readonly type: "state"
+      readonly state: KindState
+      readonly detail: string
+      /** The state of each namespace where the kind is watched namespace by namespace; else empty. */
+      readonly namespaces: ReadonlyArray<NamespaceState>
+      readonly atMicros: number
+    }
   | { readonly type: "alarm"; readonly detail: string }
   | { readonly type: "unauthorized" }
   | { readonly type: "cluster"; readonly uid: string }
@@ -50,9 +58,9 @@ export type WatcherReport =
 export const WatcherStatistics = Schema.Struct({
   /** Objects received, from lists and watches. */
   received: Schema.Number,
-  /** Events sent to the store, deletions that follow from lists included. */
+  /** Events sent to the store, including deletions that lists imply. */
   recorded: Schema.Number,
-  /** New versions without a change that counts. */
+  /** New versions without a relevant change. */
   unchanged: Schema.Number,
   /** Events received twice (overlap, resume) and dropped. */
   repeated: Schema.Number,
@@ -68,18 +76,18 @@ export const WatcherStatistics = Schema.Struct({
   /** ms by which the server's clock is ahead of ours. */
   clockSkewMs: Schema.Number,
   liveObjects: Schema.Number,
-  /** Pods whose lives are followed: that have run and exist. */
+  /** Pods whose lifecycles are followed: pods that have run and still exist. */
   followedPods: Schema.Number,
-  /** Changes of pods' lives sent to the store. */
+  /** Lifecycle changes sent to the store. */
   podLives: Schema.Number,
-  /** Pod objects of which no life could be read. */
+  /** Pod objects from which no lifecycle could be read. */
   undecodablePods: Schema.Number,
   /** µs since the Unix epoch; 0 before the first event. */
   lastEventTime: Schema.Number,
 })
 
 const watcherControl = {
-  /** New headers or certificates; what waits for them is tried at once. */
+  /** New headers or certificates; requests that wait for them are retried at once. */
   credentials: { payload: Schema.Unknown, success: Schema.Void, error: Schema.Never },
   statistics: { payload: Schema.Void, success: WatcherStatistics, error: Schema.Never },
 } as const

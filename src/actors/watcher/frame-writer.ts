@@ -1,9 +1,9 @@
 /**
  * Batches what is recorded into frames for the store.
  *
- * Guarantees: the resume version that a frame carries is never ahead of the events in it and before it; times never
- * decrease, also across restarts and set clocks; whatever is added finds a place, in a slab of its own size if need be. A
- * frame leaves when its slab is full or 5 ms after the network read that began it.
+ * Guarantee: the resume version in a frame is never ahead of the events in that frame and those before it; times never decrease, also
+ * across restarts and clock changes; everything that is added finds room, in a slab of its own size if necessary. A frame is sent when its
+ * slab is full or 5 ms after the network read that started it.
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { ResourceVersion } from "../../kube/resource-version.ts"
@@ -14,19 +14,19 @@ import type { KindResumePoint } from "../../wire/stored-state.ts"
 import type { FrameProgress } from "./progress/frame-progress.ts"
 import { WholeProgress } from "./progress/whole-progress.ts"
 
-/** ms that an event may wait for company (docs/reference/architecture.md#mailboxes). */
+/** ms that an event may wait for others (docs/reference/architecture.md#mailboxes). */
 const frameAgeMs = 5
-/** ms between frames that only move the resume version of a kind whose changes do not count. */
+/** ms between frames that only advance the resume version of a kind whose changes do not count. */
 const progressIntervalMs = 1000
-/** Bytes asked of the outbox for an ordinary frame: a quarter of a slab, so that its rest is worth using. */
+/** Bytes requested from the outbox for an ordinary frame: a quarter of a slab, so that its rest remains usable. */
 const frameBytes = 64 * 1024
-/** Bytes of a frame that says only how far the kind is complete. */
+/** Bytes of a frame with progress only. */
 const progressBytes = 4096
 
-/** As frames count them. */
+/** In the unit of frames. */
 const bytesPerCharacter = 3
 
-/** Bytes of an event besides its object, and of naming the object: UID, namespace and name have 352 characters at most. */
+/** Bytes of an event in addition to its object, and of naming the object: UID, namespace and name have at most 352 characters. */
 const eventAllowance = 4096
 
 /** Where frames go: the outbox of the `observations` mailbox. */
@@ -37,24 +37,24 @@ export class FrameWriter {
   readonly #outlet: FrameOutlet
   readonly #clock: Clock
   readonly #builder: ObservationsBuilder
-  /** Of a kind that is watched namespace by namespace nobody calls {@link reach}, and this is not what frames say. */
+  /** For a kind that is watched namespace by namespace, {@link reach} is not called, and frames do not contain this. */
   readonly #whole: WholeProgress
   readonly #progress: FrameProgress
-  /** Bytes kept free for it in any frame. */
+  /** Bytes kept free for progress in every frame. */
   readonly #roomBytes: number
-  /** Of them those by which a frame is made larger; a version alone is small enough to be in what is asked for. */
+  /** The part of them by which a frame is enlarged; a version alone is small enough to fit into what is requested. */
   readonly #moreBytes: number
   #epoch: number
   #isOpen = false
   #flushTimer: Timer | undefined
   #progressTimer: Timer | undefined
-  /** Time of the present network read, µs; 0 between reads. */
+  /** Time of the current network read, µs; 0 between reads. */
   #readTime = 0
   #lastTime: number
 
   /**
-   * `tracksPods`: pod lifecycles are told of as well, and are complete as far as the kind is. Default false. `byNamespace`: how far it
-   * is recorded, if it is watched namespace by namespace.
+   * `tracksPods`: pod lifecycles are recorded too, and are complete up to the same version as the kind. Default false. `byNamespace`: the
+   * progress of a kind that is watched namespace by namespace.
    */
   constructor(
     gvk: string,
@@ -89,17 +89,17 @@ export class FrameWriter {
     return this.#lastTime
   }
 
-  /** The version up to which the kind is complete in what was sent; the empty string before the first list. */
+  /** The version up to which the sent events are complete; the empty string before the first list. */
   get completeVersion(): string {
     return this.#whole.completeVersion
   }
 
-  /** µs since the Unix epoch at which that was said; 0 before. */
+  /** µs since the Unix epoch at which that version was sent; 0 before. */
   get completeTime(): number {
     return this.#whole.completeTime
   }
 
-  /** Adds an event, and gives it the time of the present network read. The caller may reuse the record afterwards. */
+  /** Adds an event with the time of the current network read. The caller may reuse the record afterwards. */
   event(event: FrameEvent): void {
     event.timeMicros = this.now()
     const builder = this.#builder
@@ -112,7 +112,7 @@ export class FrameWriter {
     throw new Error(`an event of ${bytes} bytes of ${this.#gvk} object ${event.objectNumber} fits no frame`)
   }
 
-  /** Names an object whose number is new, before its first event, or whose owners are. */
+  /** Names an object with a new number, before its first event, or with new owners. */
   object(object: NewObject): void {
     this.#open(frameBytes)
     if (this.#builder.addObject(object)) return
@@ -129,7 +129,7 @@ export class FrameWriter {
     if (!this.#builder.addGap(gap)) throw this.#noRoom("a gap")
   }
 
-  /** A list begins: from here on nothing is complete, and the store knows it before it knows anything of the list. */
+  /** Call when a list begins: from now on nothing is complete, and the store learns that before anything of the list. */
   listBegins(reason: string): void {
     this.flush()
     this.#whole.listBegins(this.#nowOrLast())
@@ -138,7 +138,7 @@ export class FrameWriter {
     this.flush()
   }
 
-  /** Notes what of the kind is asked for, with what is sent next. */
+  /** Notes the selection, which is sent with the next frame. */
   selection(text: string): void {
     this.#open(frameBytes)
     if (this.#builder.selection(text)) return
@@ -148,8 +148,8 @@ export class FrameWriter {
   }
 
   /**
-   * Records a change of a pod's life. The frame has room for an event of `objectBytes` and its object's name afterwards: were the two
-   * in different frames and only the first stored, a deleted pod would be met anew.
+   * Records a lifecycle change of a pod. The frame afterwards has room for an event of `objectBytes` and its object's name: if the two were
+   * in different frames and only the first was stored, a deleted pod would be treated as a new one.
    */
   podLife(life: PodLife, objectBytes: number): void {
     const following = objectBytes + eventAllowance
@@ -160,7 +160,7 @@ export class FrameWriter {
     if (!this.#builder.addPodLife(life)) throw this.#noRoom(`pod ${life.pod}`)
   }
 
-  /** Everything up to `version` has been added or does not count; `undefined`: until further notice nothing is complete. */
+  /** Everything up to `version` has been added or does not count; `undefined`: nothing is complete until further notice. */
   reach(version: ResourceVersion | string | undefined): void {
     this.#whole.reach(version)
   }
@@ -170,21 +170,21 @@ export class FrameWriter {
     this.reach(version)
   }
 
-  /** Versions from here on belong to a new history. */
+  /** Versions from now on belong to a new history. */
   beginEpoch(): void {
     this.flush()
     this.#epoch++
     this.#whole.reach(undefined)
   }
 
-  /** One reading of the clock per network read; never behind an earlier one. µs since the Unix epoch. */
+  /** Reads the clock once per network read; never earlier than before. µs since the Unix epoch. */
   now(): number {
     if (this.#readTime === 0) this.#readTime = Math.max(this.#clock.wallMicros(), this.#lastTime)
     this.#lastTime = this.#readTime
     return this.#readTime
   }
 
-  /** The network read is through: the next event has a time of its own. */
+  /** Call at the end of a network read: the next event gets its own time. */
   readDone(): void {
     this.#readTime = 0
     if (this.#isOpen) this.#flushTimer ??= this.#clock.after(frameAgeMs, () => this.flush())
@@ -193,7 +193,7 @@ export class FrameWriter {
     }
   }
 
-  /** Says how far the kind is complete, in a frame of its own if nothing else is waiting. */
+  /** Sends the progress, in a separate frame if nothing else is waiting. */
   progress(): void {
     this.#progressTimer?.cancel()
     this.#progressTimer = undefined
@@ -204,7 +204,7 @@ export class FrameWriter {
     this.flush()
   }
 
-  /** Sends what is gathered. */
+  /** Sends the gathered frame. */
   flush(): void {
     this.#flushTimer?.cancel()
     this.#flushTimer = undefined
@@ -213,11 +213,11 @@ export class FrameWriter {
     const isWritten = this.#progress.write(this.#builder, this.#nowOrLast())
     this.#outlet.commit(this.#builder.finish())
     this.#isOpen = false
-    // Only an opaque version longer than the room kept for it: then it follows by itself.
+    // Only if an opaque version is longer than the room kept for it: then it is sent separately.
     if (!isWritten) this.progress()
   }
 
-  /** Sends what is gathered and gives up all timers. */
+  /** Sends the gathered frame and cancels all timers. */
   close(): void {
     this.flush()
     this.#progressTimer?.cancel()

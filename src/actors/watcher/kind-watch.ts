@@ -1,12 +1,13 @@
 /**
- * What a watcher runs once it knows its stored state: the sessions of its kind, and what they record into. Here for a kind that is
- * watched as a whole, in one session: all of it, or one namespace.
+ * The part of a watcher that runs once its stored state is known: the sessions of its kind, and their sinks. This module is for a kind that
+ * is watched as a whole, in one session: the cluster, or one namespace.
  */
 import type { Clock } from "../../clock.ts"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
+import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
 import type { SessionOptions } from "../../kube/watch/session-options.ts"
 import type { SessionListener } from "../../kube/watch/sink.ts"
@@ -19,11 +20,18 @@ import { type FollowedPods, followedPods, InterruptedLives } from "./pods/follow
 import { PodTracker } from "./pods/pod-tracker.ts"
 import type { FrameProgress } from "./progress/frame-progress.ts"
 import { ListUnderWay } from "./progress/list-under-way.ts"
+import type { NamespaceState } from "./progress/namespace-states.ts"
 import { owedList } from "./progress/owed-list.ts"
 import { RecordingSink, type SinkListener } from "./recording-sink.ts"
 import { selectionOf } from "./selection.ts"
 
-/** Everything that a watcher's sessions and sinks are made of. */
+/** Is notified about a kind as a whole. */
+export interface KindListener extends SessionListener {
+  /** `namespaces`: the states of all of them; absent if one session watches the kind. */
+  stateChanged(state: KindState, detail: string, namespaces?: ReadonlyArray<NamespaceState>): void
+}
+
+/** The dependencies of a watcher's sessions and sinks. */
 export interface KindWatchOptions {
   readonly config: Omit<WatcherConfig, "endpoint" | "userAgent">
   readonly gvk: GroupVersionKind
@@ -31,18 +39,17 @@ export interface KindWatchOptions {
   readonly outlet: FrameOutlet
   readonly clock: Clock
   readonly random: () => number
-  /** Of the kind as a whole. */
-  readonly listener: SessionListener
+  readonly listener: KindListener
   readonly recorded: EventListener | undefined
 }
 
-/** A kind under watch. */
+/** A kind being watched. */
 export interface KindWatch {
-  /** Those there are now. */
+  /** The current sessions. */
   readonly sessions: ReadonlyArray<WatchSession>
   readonly recorder: ObjectRecorder
   start(): void
-  /** Ends the sessions, then sends what they brought. Not to be started again. */
+  /** Ends the sessions, then sends what they delivered. Cannot be restarted. */
   stop(): void
 }
 
@@ -80,7 +87,7 @@ interface WholeKind {
   readonly recorder: ObjectRecorder
   readonly listener: SinkListener
   readonly loaded: Pick<LoadedState, "resume">
-  /** What is asked for, as `selectionOf` writes it; the empty string: not said. */
+  /** The selection, as `selectionOf` writes it; the empty string: unknown. */
   readonly selection: string
   readonly followed: FollowedPods | undefined
 }
@@ -91,7 +98,7 @@ export const wholeKindSink = ({ recorder, listener, loaded, selection, followed 
   const { resume } = loaded
   const isNoted = selection === "" || selection === resume.selection
   const resumesUntold = !isNoted && resume.selection === "" && resume.resumeVersion !== ""
-  // A recording that resumes and was never told: it is taken to hold what is asked for.
+  // A recording that resumes without a stored selection: it is assumed to match the present one.
   if (resumesUntold) frames.selection(selection)
   const interrupted = new InterruptedLives(recorder, followed?.interrupted ?? [], { streams: 1, leaveOwnGaps: false })
   return new RecordingSink({
@@ -104,7 +111,7 @@ export const wholeKindSink = ({ recorder, listener, loaded, selection, followed 
   })
 }
 
-/** What makes objects into events, for all sinks of the kind. `byNamespace`: how far it is recorded, if it is watched so. */
+/** Turns objects into events, for all sinks of the kind. `byNamespace`: the progress of a kind that is watched namespace by namespace. */
 export const kindRecorder = (
   { config, gvk, outlet, clock, listener, recorded }: KindWatchOptions,
   loaded: LoadedState,

@@ -1,10 +1,10 @@
 /**
- * A kind that is watched namespace by namespace, so that a Role in each suffices: one list/watch session per namespace, which share the
+ * A kind that is watched namespace by namespace, so that a Role in each is enough: one list/watch session per namespace; they share the
  * recorder, its index and its frames. A further namespace costs a connection or two, not a worker.
  *
- * Each session has its own resume version, its own gaps and its own back-off; a list of one concludes nothing about the objects of
- * another. Two things concern all of them. Whether the kind has namespaces at all is found out by the first, before the others start: if
- * it has none, the first watches it alone. And a cluster that one finds restored is restored for all: they list, in one new epoch.
+ * Each session has its own resume version, gaps and back-off; a list of one namespace implies nothing about the objects of another. Two
+ * things concern all of them. Whether the kind is namespaced is discovered by the first session before the others start: if it is not, the
+ * first watches it alone. And a cluster that one session finds restored is restored for all: they relist, in one new epoch.
  */
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
@@ -18,19 +18,19 @@ import { ListUnderWay } from "./progress/list-under-way.ts"
 import { LiveWatch } from "./progress/live-watch.ts"
 import { type NamespaceStanding, ProgressByNamespace } from "./progress/namespace-progress.ts"
 import { type NamespaceResume, resumeByNamespace } from "./progress/namespace-resume.ts"
-import { NamespaceStates } from "./progress/namespace-states.ts"
+import { combinedState, NamespaceStates } from "./progress/namespace-states.ts"
 import type { OwedList } from "./progress/owed-list.ts"
 import { RecordingSink, type SinkListener } from "./recording-sink.ts"
 import { selectedBeside, selectionOf } from "./selection.ts"
 
-/** One namespace and who watches it. */
+/** One namespace and its session. */
 interface Part {
   readonly standing: NamespaceStanding
   readonly sink: RecordingSink
   readonly session: WatchSession
 }
 
-/** `namespaces`: without repetition. In order, so that the one that watches a kind without namespaces is the same in every life. */
+/** `namespaces`: without duplicates. In order, so that the session that watches a cluster-scoped kind is the same in every life. */
 export const watchNamespaces = (
   options: KindWatchOptions,
   namespaces: ReadonlyArray<string>,
@@ -44,12 +44,11 @@ class NamespaceWatch implements KindWatch {
   readonly #progress: ProgressByNamespace
   readonly #interrupted: InterruptedLives
   readonly #states = new NamespaceStates()
-  readonly #said = { state: "", detail: "" }
   readonly #parts: ReadonlyArray<Part>
-  /** Sessions that were started: the first, then all or no others. */
+  /** Started sessions: the first, then all or no others. */
   #started = 0
   #isLocated = false
-  /** False once it is known that the kind has no namespaces: then nothing is told of the one whose session watches it. */
+  /** False once the kind is known to be cluster-scoped: then no namespace is reported. */
   #isNamespaced = true
   #clusterUid: string | undefined
 
@@ -92,7 +91,7 @@ class NamespaceWatch implements KindWatch {
 
   stop(): void {
     const { frames } = this.recorder
-    // While it is known which namespaces are watched.
+    // Available once the watched namespaces are known.
     frames.flush()
     for (const session of this.sessions) session.stop()
     frames.close()
@@ -101,7 +100,7 @@ class NamespaceWatch implements KindWatch {
   #startUpTo(count: number): void {
     const parts = this.#parts.slice(this.#started, count)
     this.#started = Math.max(this.#started, count)
-    // All are known before the first of them speaks: nobody must think that those which have not spoken are well.
+    // All are registered before the first one reports: those that have not reported must not be taken for healthy.
     for (const { standing } of parts) this.#states.set(standing.namespace, "listing", "starting")
     for (const { session } of parts) session.start()
   }
@@ -143,7 +142,7 @@ class NamespaceWatch implements KindWatch {
     return { standing, sink, session }
   }
 
-  /** The first session has found the kind. */
+  /** The first session has discovered the kind. */
   #located(isNamespaced: boolean): void {
     if (this.#isLocated || this.#parts[0]?.session.phase.tag === "stopped") return
     this.#isLocated = true
@@ -156,18 +155,18 @@ class NamespaceWatch implements KindWatch {
     this.#interrupted.oneStream()
   }
 
-  /** What was recorded of namespaces that are not asked for any more is let go, and the selection noted: with the states, in one frame. */
+  /** Drops the recorded objects of namespaces that are no longer requested, and notes the selection, in one frame with the states. */
   #confine(namespaces: ReadonlyArray<string>, selection: string): void {
     const { frames, statistics } = this.recorder
     const { resume } = this.#loaded
     const kept = new Set(namespaces)
     const before = selectedBeside(resume.selection, kept)
-    // Also where nothing is: until now it was known that there was nothing.
+    // Including namespaces without objects: until now it was recorded that they had none.
     const left = new Set([...this.recorder.beside(kept), ...before.named])
     if (left.size > 0 || before.unnamed) {
       const fromTime = resume.completeTime
       const gap = { fromVersion: "", toVersion: "", fromTime, toTime: Math.max(frames.now(), fromTime) } as const
-      // Recorded first: a deletion must not be in the recording without the doubt about it.
+      // Recorded first: a deletion must not be in the recording without the gap that makes it uncertain.
       for (const namespace of before.unnamed ? [""] : [...left].sort()) {
         statistics.gaps++
         frames.gap({ ...gap, reason: "stopped", detail: noLongerRecorded(namespace), namespace })
@@ -190,19 +189,20 @@ class NamespaceWatch implements KindWatch {
   #stateChanged(standing: NamespaceStanding, state: KindState, detail: string): void {
     const { frames } = this.recorder
     if (state === "watching") {
-      // It may be the last one that was missing: then the kind is complete, and the store is to know it, now or when that is certain.
+      // It may be the last one that was missing: then the kind is complete, and the store must learn it, now or as soon as that is certain.
       frames.flush()
       frames.readDone()
     }
-    this.#states.set(standing.namespace, state, detail)
-    const combined = this.#isNamespaced ? this.#states.combined() : { state, detail }
-    if (combined.state === this.#said.state && combined.detail === this.#said.detail) return
-    Object.assign(this.#said, combined)
-    this.#options.listener.stateChanged(combined.state, combined.detail)
+    const { listener } = this.#options
+    if (!this.#states.set(standing.namespace, state, detail)) return
+    if (!this.#isNamespaced) return listener.stateChanged(state, detail)
+    const namespaces = this.#states.all()
+    const combined = combinedState(namespaces)
+    listener.stateChanged(combined.state, combined.detail, namespaces)
   }
 }
 
-/** Pods have to be listed to know all their lives. */
+/** Pods have to be listed to learn all their lifecycles. */
 const listedForPods = ({ state, owed }: NamespaceResume): NamespaceResume =>
   state.listReason !== ""
     ? { state, owed }

@@ -1,9 +1,9 @@
 /**
- * Turns observed objects of one kind into events: decides what counts as a change, and gives objects their numbers. On a stream of
- * pods it also has their lives followed, into the same frames: so events and lives are complete up to one version, and a crash loses
+ * Turns observed objects of one kind into events: decides what counts as a change, and assigns numbers to objects. On a stream of pods it
+ * also has their lifecycles followed, into the same frames, so that events and lifecycles are complete up to one version, and a crash loses
  * or repeats neither without the other.
  *
- * A UID dies once; a name is never held by two objects at the same time. Shared by the sinks of all the streams of a kind.
+ * A UID is deleted once; no two objects have the same name at the same time. Shared by the sinks of all streams of a kind.
  */
 import { parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
 import type { DetectRules } from "../../kube/scanner/object/detect-rules.ts"
@@ -17,14 +17,14 @@ import { LiveIndex, type LiveObject } from "./index/live-index.ts"
 import { noOwners, ownersFingerprint, unknownOwners } from "./index/owner-fingerprint.ts"
 import type { PodStatistics, PodTracker } from "./pods/pod-tracker.ts"
 
-/** What of an object is recorded. */
+/** The parts of an object that are recorded. */
 export interface RecordingRules {
   readonly gvk: string
   readonly rules: DetectRules
   readonly keepManagedFields: boolean
-  /** Objects with ownerReferences are left out at ingest (`skipOwned: ingest`). */
+  /** Objects with ownerReferences are not recorded (`skipOwned: ingest`). */
   readonly skipOwned: boolean
-  /** False: objects make no events; only the lives of pods are recorded. Default true. */
+  /** False: objects produce no events; only pod lifecycles are recorded. Default true. */
   readonly recordsEvents?: boolean
 }
 
@@ -34,21 +34,21 @@ interface RecordingStatistics {
   /** Changes that `detect` does not count. */
   unchanged: number
   vanished: number
-  /** Objects that `skipOwned: ingest` leaves out. */
+  /** Objects not recorded because of `skipOwned: ingest`. */
   leftOut: number
   gaps: number
 }
 
-/** Called per recorded event, only when there is one: for the debug line. */
+/** Called per recorded event if present: for the debug line. */
 export type EventListener = (action: "applied" | "deleted", object: LiveObject, timeMicros: number) => void
 
-/** The number of a list: of its objects, and of its pods. */
+/** The number of a list, in the index of objects and in that of pods. */
 export interface ListNumbers {
   readonly objects: number
   readonly pods: number
 }
 
-/** A watch observes it, or that an object was added or modified; the third action follows from lists. */
+/** How an object was observed: in a list, or as added or modified by a watch; the third action is implied by lists. */
 const deletedAction = 2
 
 const noBytes = new Uint8Array(0)
@@ -62,7 +62,7 @@ export class ObjectRecorder {
   readonly #recordsEvents: boolean
   readonly #pods: PodTracker | undefined
   readonly #recorded: EventListener | undefined
-  /** Filled in anew for each event. */
+  /** Reused for each event. */
   readonly #event = new FrameEvent()
   #scratch = Buffer.alloc(0)
 
@@ -102,19 +102,19 @@ export class ObjectRecorder {
     return this.#kind.gvk
   }
 
-  /** What became of the pods followed; `undefined` if none are. */
+  /** Statistics of the followed pods; `undefined` if none are followed. */
   get podStatistics(): (PodStatistics & { readonly size: number }) | undefined {
     return this.#pods && { ...this.#pods.statistics, size: this.#pods.size }
   }
 
-  /** One object as a session observed it. The hot path. */
+  /** Records one object as a session observed it. The hot path. */
   observed(observed: Readonly<ObservedObject>): void {
     if (this.#pods !== undefined) this.#pods.observed(observed)
     if (!this.#recordsEvents) return
     const { bytes, scanned } = observed
     const known = this.#index.get(bytes, scanned.uidStart, scanned.uidEnd)
     if (known !== undefined) this.#compareOwners(known, bytes, scanned)
-    // Decided at first sight: an object that is recorded already and adopted later must still be seen to die.
+    // Decided at first sight: the deletion of an object that is already recorded and adopted later must still be recorded.
     if (known === undefined && this.#kind.skipOwned && isOwned(bytes, scanned)) this.statistics.leftOut++
     else if (observed.action === deletedAction) {
       const object = known ?? this.#meet(observed)
@@ -132,34 +132,31 @@ export class ObjectRecorder {
     }
   }
 
-  /** A list begins, perhaps beside others. */
+  /** Call when a list begins; others may be in progress. */
   beginList(): ListNumbers {
     return { objects: this.#index.beginList(), pods: this.#pods?.listStarted() ?? 0 }
   }
 
-  /** What stood in no list or watch since that one began is gone; of one namespace, if the list was of one. */
+  /** Deletes what has not been in any list or watch since that list began; for a list of one namespace, only in that namespace. */
   completeList(list: ListNumbers, namespace: string | undefined, version: string): void {
     const at = parseResourceVersion(version) ?? version
     for (const object of [...this.#index.missing(list.objects, namespace)]) this.#vanish(object, at)
     this.#pods?.listCompleted(list.pods, namespace)
   }
 
-  /** The namespaces other than these in which there is something, by the recording. */
+  /** The other namespaces with recorded objects. */
   beside(namespaces: ReadonlySet<string>): ReadonlySet<string> {
     const others = [...this.#index.outside(namespaces), ...(this.#pods?.outside(namespaces) ?? [])]
     return new Set(others.map(({ namespace }) => namespace))
   }
 
-  /**
-   * Only what is in these namespaces is recorded from here on: what there is in others is gone, as far as the recording can tell.
-   * Kinds without namespaces are left alone.
-   */
+  /** Restricts the recording to these namespaces: objects in others are recorded as gone. Kinds without namespaces are not affected. */
   confine(namespaces: ReadonlySet<string>): void {
     for (const object of [...this.#index.outside(namespaces)]) this.#vanish(object, object.version)
     this.#pods?.confine(namespaces)
   }
 
-  /** An object that is adopted or released is named again with its new owners, whether or not `detect` counts the change. */
+  /** Names an adopted or released object again with its new owners, even if `detect` does not count the change. */
   #compareOwners(known: LiveObject, bytes: Buffer, scanned: ScannedObject): void {
     const owners = ownersFingerprint(bytes, scanned)
     if (owners === known.owners) return
@@ -168,13 +165,13 @@ export class ObjectRecorder {
     if (isNews) this.#frames.object(namedObject(known, owners, bytes, scanned))
   }
 
-  /** Gives a UID that was never seen its number. */
+  /** Assigns a number to a new UID. */
   #meet({ version, bytes, scanned }: Readonly<ObservedObject>): LiveObject {
     const uid = bytes.toString("utf8", scanned.uidStart, scanned.uidEnd)
     const namespace = bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd)
     const name = bytes.toString("utf8", scanned.nameStart, scanned.nameEnd)
     const before = this.#index.named(namespace, name)
-    // Deleted and created again where nobody watched: the old one must be gone before the new one appears.
+    // Deleted and created again while unobserved: the old object must be gone before the new one appears.
     if (before !== undefined) this.#vanish(before, version)
     const object = this.#index.add(uid, namespace, name)
     object.owners = ownersFingerprint(bytes, scanned)
@@ -215,7 +212,7 @@ export class ObjectRecorder {
       event.end = end
     }
     this.#frames.event(event)
-    // The recorder outlives the connection whose buffer it is.
+    // The recorder outlives the connection that owns the buffer.
     event.bytes = noBytes
     this.#recorded?.(action === deletedAction ? "deleted" : "applied", object, this.#frames.lastTime)
   }
@@ -235,7 +232,7 @@ export class ObjectRecorder {
     this.statistics.vanished++
   }
 
-  /** Copies the object without `managedFields` to the scratch buffer; answers its length. */
+  /** Copies the object without `managedFields` to the scratch buffer; returns its length. */
   #cut(bytes: Buffer, start: number, end: number, from: number, until: number): number {
     if (this.#scratch.length < end - start) this.#scratch = Buffer.allocUnsafe((end - start) * 2)
     const head = bytes.copy(this.#scratch, 0, start, from)
@@ -251,7 +248,7 @@ const namedObject = (object: LiveObject, owners: number, bytes: Buffer, scanned:
     : { number, uid, namespace, name, ownerReferences: bytes.subarray(ownerReferencesStart, ownerReferencesEnd) }
 }
 
-/** An empty array is no owner, however it is written; whatever else stands there is at least one object. */
+/** An empty array in any notation means no owner; any other value contains at least one object. */
 const isOwned = (bytes: Buffer, { ownerReferencesStart, ownerReferencesEnd }: ScannedObject): boolean => {
   const brace = ownerReferencesEnd - ownerReferencesStart > 2 ? bytes.indexOf(123, ownerReferencesStart) : -1
   return brace >= 0 && brace < ownerReferencesEnd

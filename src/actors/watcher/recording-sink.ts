@@ -1,8 +1,9 @@
 /**
- * Records what one watch session observes: has its objects made into events (object-recorder.ts), and draws the conclusions of its
- * lists. A kind that is watched namespace by namespace has one sink per session, each of which concludes for its own namespace alone.
+ * Records what one watch session observes: has its objects turned into events (object-recorder.ts), and draws the conclusions from its
+ * lists. A kind that is watched namespace by namespace has one sink per session, each of which draws conclusions about its own namespace
+ * only.
  *
- * Under pressure `isWritable` turns false and the session stops reading; what is already read always finds a place.
+ * Under pressure `isWritable` becomes false and the session stops reading; what is already read always finds room.
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
 import type { ObservedObject } from "../../kube/watch/observed-object.ts"
@@ -14,23 +15,23 @@ import type { ListNumbers, ObjectRecorder } from "./object-recorder.ts"
 import type { InterruptedLives } from "./pods/followed-pods.ts"
 import type { ListUnderWay, Standing } from "./progress/list-under-way.ts"
 
-/** What the owner is told besides what the session tells it; all rare. */
+/** What the owner is notified of in addition to the session's own reports; all rare. */
 export interface SinkListener {
   alarm(detail: string): void
-  /** A new history has begun, and everything of the old one is forgotten in the frames. */
+  /** A new history has begun, and the frames have dropped the state of the old one. */
   epochStarted?(detail: string): void
 }
 
-/** What the sinks of a kind share, and what is one sink's own. */
+/** What the sinks of a kind share, and what belongs to one sink. */
 interface SinkParts {
   readonly recorder: ObjectRecorder
-  /** The frames themselves where the kind is watched as a whole. */
+  /** The frames themselves if the kind is watched as a whole. */
   readonly standing: Standing
   readonly list: ListUnderWay
-  /** Noted with the first list that is complete; `undefined`: nothing is to be noted. */
+  /** Noted with the first complete list; `undefined`: nothing to note. */
   readonly selection?: string | undefined
   readonly interrupted: InterruptedLives
-  /** Lists are of this namespace alone. */
+  /** Lists contain this namespace only. */
   readonly namespace?: string
   readonly listener: SinkListener
 }
@@ -61,14 +62,14 @@ export class RecordingSink implements WatchSink {
     return this.#frames.isWritable
   }
 
-  /** The kind has no namespaces: its lists are of everything. To be called before the first one. */
+  /** The kind is cluster-scoped: its lists contain everything. Call before the first one. */
   unconfine(): void {
     this.#namespace = undefined
   }
 
   observed(object: Readonly<ObservedObject>): void {
     this.#recorder.observed(object)
-    // Objects of a list come in no order, so none of them says how far it is complete.
+    // Objects in a list are unordered, so none of them tells how far it is complete.
     if (!object.fromList) this.#reach(object.version)
   }
 
@@ -92,13 +93,13 @@ export class RecordingSink implements WatchSink {
     this.#selection = undefined
     this.#standing.listEnds(version)
     this.#frames.flush()
-    // A page can end outside a network read; the next event must not inherit its time.
+    // A page can end outside of a network read; the next event must not inherit its time.
     this.#frames.readDone()
   }
 
   progressed(version: string): void {
     this.#reach(version)
-    // Bookmarks of many namespaces come together, and one frame soon after says it of all of them.
+    // Bookmarks of many namespaces arrive together, and one frame soon afterwards contains all of them.
     if (!this.#list.isUnderWay && this.#namespace === undefined) this.#frames.progress()
   }
 
@@ -108,7 +109,7 @@ export class RecordingSink implements WatchSink {
     this.#listener.epochStarted?.(detail)
   }
 
-  /** During a list nothing is complete; after a crash the next life lists. */
+  /** During a list nothing is complete; after a crash the next life relists. */
   #reach(version: ResourceVersion | string): void {
     if (!this.#list.isUnderWay) this.#standing.reach(version)
   }
@@ -121,13 +122,13 @@ export class RecordingSink implements WatchSink {
       fromVersion: completeVersion,
       toVersion,
       fromTime: completeTime,
-      // Also after the clock was set back.
+      // Also if the clock was set back.
       toTime: Math.max(this.#frames.now(), completeTime),
       reason,
       detail,
       namespace: this.#namespace ?? "",
     })
-    // The state of the kind says so where there is one list; of one among many it would be overlooked.
+    // With a single list, the state of the kind reports this; of one among many it would be overlooked.
     if (this.#namespace !== undefined) this.#listener.alarm(`${detail}; a gap is recorded`)
   }
 }

@@ -1,12 +1,12 @@
 /**
- * What of a kind a watcher asks for, as text that can be compared.
+ * The selection of objects that a watcher requests, as comparable text.
  *
- * A recording that resumes with another selection would be wrong without a word: objects that are asked for now and existed
- * before would never appear, those that are not would stay alive for ever.
+ * A recording that resumed with another selection would be silently wrong: objects that are selected now and existed before would never
+ * appear, and those that no longer are would stay alive for ever.
  */
 import type { WatcherConfig } from "./definition.ts"
 
-/** The same text for the same selection, whatever the order of namespaces; never empty. For people too. */
+/** The same text for the same selection, for any order of namespaces; never empty. Also shown to people. */
 export const selectionOf = ({
   namespaces,
   labelSelector,
@@ -22,21 +22,21 @@ export const selectionOf = ({
   return parts.join("; ")
 }
 
-/** What of it does not name namespaces. */
+/** The part of a selection without the namespaces. */
 export const withoutNamespaces = (selection: string): string => {
   const end = selection.indexOf("; ")
   return end < 0 ? "" : selection.slice(end)
 }
 
-/** The namespaces that it names; `undefined`: all, or it was never said. */
+/** The namespaces in a selection; `undefined`: all, or unknown. */
 const namespacesIn = (selection: string): ReadonlyArray<string> | undefined =>
   /^namespaces ([^;]*)/.exec(selection)?.[1]?.split(",")
 
-/** Whether objects of a namespace are part of it. One that was never said is taken for whatever is asked for. */
+/** Whether objects of a namespace are selected. An unknown selection is assumed to be the current one. */
 export const isSelected = (selection: string, namespace: string): boolean =>
   namespacesIn(selection)?.includes(namespace) ?? true
 
-/** What of it is in none of these namespaces: their names, or `unnamed` where all there are were part of it. */
+/** The part of the selection outside of these namespaces: their names, or `unnamed` if all existing namespaces were selected. */
 export const selectedBeside = (
   selection: string,
   namespaces: ReadonlySet<string>,

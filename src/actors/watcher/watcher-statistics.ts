@@ -1,10 +1,10 @@
-/** The counters of a watcher's life, of all its sessions together. */
+/** The counters of a watcher's life, over all its sessions. */
 import type { WatcherStatistics } from "./definition.ts"
 import type { KindWatch } from "./kind-watch.ts"
 
 type Statistics = typeof WatcherStatistics.Type
 
-/** Of one that does not know its stored state yet all are 0. */
+/** All are 0 until the stored state is known. */
 export const watcherStatistics = (watch: Pick<KindWatch, "sessions" | "recorder"> | undefined): Statistics => {
   const sessions = (watch?.sessions ?? []).map(({ statistics }) => statistics)
   const sum = (pick: (statistics: (typeof sessions)[number]) => number): number =>
@@ -24,7 +24,7 @@ export const watcherStatistics = (watch: Pick<KindWatch, "sessions" | "recorder"
     malformedLines: sum(({ malformedLines }) => malformedLines),
     slowLines: sum(({ slowLines }) => slowLines),
     bytes: sum(({ bytes }) => bytes),
-    // One server, one clock: whichever session has heard from it.
+    // One server, one clock: any session that has received its time will do.
     clockSkewMs: sessions.find(({ clockSkewMs }) => clockSkewMs !== 0)?.clockSkewMs ?? 0,
     liveObjects: watch?.recorder.index.size ?? 0,
     followedPods: pods?.size ?? 0,

@@ -1,6 +1,6 @@
 /**
- * The answers that say no, with the codes, reasons and details of Kubernetes 1.34.4 (each was recorded from a real
- * server). One value serves as an HTTP answer and as the object of an in-stream `ERROR` event.
+ * Failure responses, with the codes, reasons and details of Kubernetes 1.34.4 (each was recorded from a real server).
+ * One value serves as an HTTP response and as the object of an in-stream `ERROR` event.
  */
 
 import { qualifiedName, type Resource } from "../kinds/resources.ts"
@@ -28,7 +28,7 @@ export interface Failure {
   }
   /** Sent as a `Retry-After` header, whole seconds. */
   readonly retryAfterSeconds?: number
-  /** A token in `metadata.continue`: only the answer to an expired continue token has one. */
+  /** A token in `metadata.continue`: only the response to an expired continue token has one. */
   readonly continueToken?: string
   /** Texts for `Warning` headers. */
   readonly warnings?: ReadonlyArray<string>
@@ -49,7 +49,7 @@ export const statusText = (failure: Failure): string =>
     code: failure.code,
   })
 
-/** Any Status that says no; the named ones below are the usual ones. */
+/** Any failure Status; the named ones below are the usual ones. */
 export const fail = (
   code: number,
   message: string,
@@ -63,10 +63,10 @@ export const fail = (
 
 export const unauthorized: Failure = fail(401, "Unauthorized", { reason: "Unauthorized" })
 
-/** No such path at all: the server's mux answers before anything speaks JSON. */
+/** No such path at all: the server's mux responds itself, in plain text. */
 export const pageNotFound: Failure = fail(404, "404 page not found\n", { plainText: true })
 
-/** What Go's HTTP server says of a request line that it cannot read. */
+/** The response of Go's HTTP server to an unreadable request line. */
 export const malformedPath: Failure = fail(400, "400 Bad Request", { plainText: true })
 
 /** A group and version that exist, with a resource that does not. */
@@ -80,7 +80,7 @@ export const methodNotAllowed: Failure = fail(405, "the server does not allow th
   details: {},
 })
 
-/** What a server that takes no writes says to one. */
+/** The response of a read-only server to a write. */
 export const readOnly = (reason: string | undefined): Failure =>
   reason === undefined ? methodNotAllowed : { ...methodNotAllowed, message: `${methodNotAllowed.message}: ${reason}` }
 
@@ -90,7 +90,7 @@ export const objectNotFound = (resource: Resource, name: string): Failure =>
     details: { name, ...groupDetail(resource), kind: resource.plural },
   })
 
-/** `verb` is the one that RBAC knows; an absent namespace means the cluster scope, an absent name a collection. */
+/** `verb` is RBAC's; an absent namespace means the cluster scope, an absent name a collection. */
 export const forbidden = (
   resource: Resource,
   request: { readonly verb: string; readonly user: string; readonly namespace?: string; readonly name?: string },
@@ -117,7 +117,7 @@ export const groupDetail = (resource: Resource): { group?: string } =>
 
 export const badRequest = (message: string): Failure => fail(400, message, { reason: "BadRequest" })
 
-/** 422: options of a request (`ListOptions`, `PatchOptions`…) that contradict each other or that this server does not take. */
+/** 422: options of a request (`ListOptions`, `PatchOptions`…) that contradict each other or that this server does not accept. */
 export const invalidOptions = (kind: string, errors: ReadonlyArray<FieldError>): Failure => {
   const { causes, summary } = explained(errors)
   return fail(422, `${kind}.meta.k8s.io "" is invalid: ${summary}`, {
@@ -126,7 +126,7 @@ export const invalidOptions = (kind: string, errors: ReadonlyArray<FieldError>):
   })
 }
 
-/** A watch, or a get, with an unreadable version gets a 500 without a reason, a list a 400. Both are the real server's. */
+/** A watch, or a get, with an unreadable version gets a 500 without a reason, a list a 400. So does the real server. */
 export const unreadableVersion = (verb: "list" | "watch", text: string): Failure => {
   const message = `resourceVersion: Invalid value: ${JSON.stringify(text)}: must be an unsigned 64-bit number`
   return verb === "watch" ? fail(500, message) : badRequest(`invalid resource version: ${message}`)
@@ -159,7 +159,7 @@ export const tooLargeVersion = (asked: bigint, current: bigint): Failure =>
     retryAfterSeconds: 1,
   })
 
-/** What priority and fairness answers: plain text, and always a Retry-After (1 s unless told otherwise). */
+/** The 429 of priority and fairness: plain text, and always a Retry-After, in seconds. */
 export const tooManyRequests = (retryAfterSeconds = 1): Failure =>
   fail(429, "Too many requests, please try again later.\n", { plainText: true, retryAfterSeconds })
 
@@ -179,6 +179,6 @@ export const unavailable = (retryAfterSeconds?: number): Failure =>
     ...retryAfter(retryAfterSeconds),
   })
 
-/** Any other status: a Status without a reason, which is how client-go renders what it does not know. */
+/** Any other status code: a Status without a reason, as client-go renders unknown ones. */
 export const unexplained = (code: number, retryAfterSeconds?: number): Failure =>
   fail(code, `the server responded with the status code ${code}`, retryAfter(retryAfterSeconds))

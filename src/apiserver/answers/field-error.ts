@@ -1,4 +1,4 @@
-/** What is wrong with a field of an object, as it becomes a cause of the 422. */
+/** Errors in the fields of an object, which become the causes of a 422. */
 
 type FieldErrorType =
   | "Required"
@@ -11,7 +11,7 @@ type FieldErrorType =
   | "TooMany"
   | "NotFound"
 
-/** One thing that is wrong with an object. */
+/** One error in an object. */
 export interface FieldError {
   readonly type: FieldErrorType
   /** `spec.template.spec.containers[0].name`, `metadata.labels`; `<nil>` where the server names none. */
@@ -108,7 +108,7 @@ const causeOf = ({ type, field, value, detail }: FieldError): FieldCause => {
   return { reason: `FieldValue${type}`, message, field }
 }
 
-/** The causes of the errors, each once, and what the 422 says after `is invalid: `. */
+/** The causes of the errors, each once, and the text of the 422 after `is invalid: `. */
 export const explained = (
   errors: ReadonlyArray<FieldError>,
 ): { readonly causes: ReadonlyArray<FieldCause>; readonly summary: string } => {

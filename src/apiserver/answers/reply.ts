@@ -1,4 +1,4 @@
-/** An answer with a status and a body of its own: to a write, or to a read of what is below an object. */
+/** A response with its own status and body: to a write, or to a read of a subresource. */
 export interface Reply {
   readonly type: "written"
   /** 200, or 201 for something new. */

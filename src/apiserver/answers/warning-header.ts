@@ -1,7 +1,7 @@
 /**
- * `Warning` headers as Kubernetes 1.34.4 writes them (RFC 7234: code 299, no agent, a quoted text): UTF-8 as it stands, no
- * text twice, none that holds control characters, and shortened once all together would be too long for clients, which
- * take some 16 kB of headers.
+ * `Warning` headers as Kubernetes 1.34.4 writes them (RFC 7234: code 299, no agent, a quoted text): UTF-8 unescaped, no
+ * text twice, none with control characters, and all shortened if together they would be too long for clients, which accept
+ * some 16 kB of headers.
  */
 
 /** Characters of all texts together beyond which each is shortened. The real server's number. */

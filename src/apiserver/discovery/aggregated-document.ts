@@ -1,6 +1,6 @@
 /**
  * Discovery in one document: `APIGroupDiscoveryList` of apidiscovery.k8s.io/v2. Its ETag is the SHA-512 of the list's
- * items, so it changes when a kind comes or goes and with nothing else.
+ * items, so it changes only when a kind is added or removed.
  */
 
 import { hash } from "node:crypto"
@@ -15,7 +15,7 @@ interface AggregatedDocument {
 
 export const aggregatedContentType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-/** `/api` tells of the core group, `/apis` of all others. */
+/** `/api` describes the core group, `/apis` all others. */
 export const aggregatedDocument = (registry: ResourceRegistry, core: boolean): AggregatedDocument => {
   const items = JSON.stringify(
     servedGroups(registry)
@@ -37,7 +37,7 @@ export const aggregatedDocument = (registry: ResourceRegistry, core: boolean): A
 
 const describe = (resource: Resource): object => {
   const { gvk, plural, namespaced, shortNames, categories, custom } = resource
-  // Built-in kinds leave group and version to the place where they stand.
+  // Built-in kinds omit group and version, which the enclosing entries name.
   const own = custom === true ? { ...gvk } : { group: "", version: "", kind: gvk.kind }
   const subresources = subresourcesOf(resource).map(({ name, kind, verbs }) => ({
     subresource: name,

@@ -1,7 +1,7 @@
 /**
- * What every path answers that is no resource: versions, groups, kinds, health; with the keys and in the order of
- * Kubernetes 1.34.4. `/api` and `/apis` are also given in one aggregated document to those who accept version v2 of it
- * (v2beta1 is gone since 1.34, here as there).
+ * Responses for all paths that are not resources: versions, groups, kinds, health; with the keys and in the order of
+ * Kubernetes 1.34.4. Clients that accept it get `/api` and `/apis` as one aggregated document of version v2 (v2beta1
+ * is gone in 1.34, and here).
  */
 
 import { type Failure, pageNotFound, unknownResource } from "../answers/failure.ts"
@@ -19,7 +19,7 @@ type DiscoveryAnswer =
   | { readonly type: "cacheable"; readonly text: string; readonly contentType: string; readonly etag: string }
   | Failure
 
-/** The headers that matter here. */
+/** The request headers that discovery depends on. */
 interface DiscoveryHeaders {
   /** host:port as the client sees it. */
   readonly host?: string | undefined
@@ -60,14 +60,14 @@ const plain = (route: Route, registry: ResourceRegistry, address: string, gitVer
   }
 }
 
-/** A path inside a group that exists is answered in JSON, one inside a group that does not by the mux. */
+/** An unknown path inside an existing group gets a 404 in JSON, one inside an unknown group the mux's plain text. */
 export const missingIn = (registry: ResourceRegistry, group: string): Failure =>
   servedGroups(registry).some(({ name }) => name === group) ? unknownResource : pageNotFound
 
 const found = (document: object | undefined, missing: Failure): DiscoveryAnswer =>
   document === undefined ? missing : { type: "json", document }
 
-/** The first clause that can be met. The version ignores what transformation is asked for. */
+/** The first clause that can be met. `/version` ignores requested transformations. */
 const formOf = (
   clauses: ReadonlyArray<AcceptClause>,
   canAggregate: boolean,

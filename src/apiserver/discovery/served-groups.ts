@@ -1,6 +1,6 @@
 /**
  * The kinds served at this moment, by group and version in the real server's order: built-in groups first, as they are
- * registered, then those of custom kinds by name; within a group the versions that Kubernetes prefers first.
+ * registered, then those of custom kinds by name; within a group, preferred versions first.
  */
 
 import { hash } from "node:crypto"
@@ -19,7 +19,7 @@ export interface ServedGroup {
   readonly versions: ReadonlyArray<ServedVersion>
 }
 
-/** The core group is there even without kinds. */
+/** The core group is included even without kinds. */
 export const servedGroups = (registry: ResourceRegistry): ReadonlyArray<ServedGroup> => {
   const groups = new Map<string, Map<string, Resource[]>>([["", new Map([["v1", []]])]])
   const customNames = new Set<string>()
@@ -58,7 +58,7 @@ const parsedVersion = (version: string) => {
   return { major: Number(match[1]), stage: stages.indexOf(match[2]), minor: Number(match[3] ?? "0") }
 }
 
-/** What discovery says of a subresource besides its name. `kind` is absent where it is that of the resource. */
+/** A subresource as discovery describes it, besides its name. `kind` is absent if it is that of the resource. */
 interface SubresourceDescription {
   readonly kind?: { readonly group: string; readonly version: string; readonly kind: string }
   readonly verbs: ReadonlyArray<string>
@@ -89,8 +89,8 @@ const descriptions: Readonly<Record<Subresource, SubresourceDescription>> = {
 }
 
 /**
- * The subresources served, in the order of discovery: by name, but for custom kinds `status` first. Each with the verbs
- * that the kind itself has: below what can only be read nothing can be written either.
+ * The served subresources in discovery's order: by name, but `status` first for custom kinds. Each has only verbs that
+ * the kind itself has: the subresources of a read-only kind are read-only as well.
  */
 export const subresourcesOf = (
   resource: Resource,
@@ -106,7 +106,7 @@ export const subresourcesOf = (
   return described.filter(({ verbs }) => verbs.length > 0)
 }
 
-/** All verbs of a custom kind, in the one order in which the server lists them. */
+/** All verbs of a custom kind, in the server's order. */
 const customVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 
 export const listedVerbs = ({ verbs, custom }: Resource): ReadonlyArray<string> =>

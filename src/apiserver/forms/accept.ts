@@ -1,6 +1,6 @@
 /**
- * The `Accept` header, read as the API server reads it: clauses by falling quality, more specific ones first, and within
- * equal ones the client's order. Parameters that nobody knows are ignored.
+ * The `Accept` header, read as the API server reads it: clauses by descending quality, more specific ones first, equal
+ * ones in the client's order. Unknown parameters are ignored.
  */
 
 /** One clause: `application/json;as=Table;v=v1;g=meta.k8s.io`. Names and types in lower case. */
@@ -10,7 +10,7 @@ export interface AcceptClause {
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** Best first. An empty header gives no clause: whatever the server likes. */
+/** Best first. An empty header gives no clause: the server chooses. */
 export const parseAccept = (header: string): ReadonlyArray<AcceptClause> =>
   header
     .split(",")
@@ -18,7 +18,7 @@ export const parseAccept = (header: string): ReadonlyArray<AcceptClause> =>
     .map(parseClause)
     .sort((left, right) => right.quality - left.quality || specificity(right) - specificity(left))
 
-/** Whether the clause takes `application/<subtype>`. `application/*` takes nothing: the real server answers it with 406. */
+/** Whether the clause accepts `application/<subtype>`. `application/*` accepts nothing: the real server responds with 406. */
 export const takes = (clause: AcceptClause, subtype: string): boolean =>
   clause.type === "*" ? clause.subtype === "*" : clause.type === "application" && clause.subtype === subtype
 

@@ -1,7 +1,7 @@
 /**
- * How objects look in the answer to one request. The usual answer, objects as they are stored, needs no form: its bytes
- * are sent as they are, the same ones to everybody. All others (tables, metadata only, another version of the kind) are
- * made for each client.
+ * The form of objects in the response to one request. The usual form, objects as they are stored, needs none of this:
+ * the same bytes are sent to every client. All others (tables, metadata only, another version of the kind) are made for
+ * each client.
  *
  * A form belongs to one request: a watched table names its columns in its first event only.
  */
@@ -17,11 +17,11 @@ export interface ListMetadata {
 }
 
 export interface Form {
-  /** What stands around the items of a list. */
+  /** The text around the items of a list. */
   frame(metadata: ListMetadata): { readonly before: string; readonly after: string }
   /** One item of a list, as JSON. */
   item(change: Change): string
-  /** The answer to a get, or the object inside a watch event, as JSON. */
+  /** The response to a get, or the object inside a watch event, as JSON. */
   object(change: Change): string
   /** The object inside a bookmark, as JSON. */
   bookmark(version: bigint, initialEventsEnd: boolean): string

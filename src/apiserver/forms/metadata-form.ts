@@ -24,7 +24,7 @@ export const metadataOrder: ReadonlyArray<string> = [
 
 export type MetaVersion = "v1" | "v1beta1"
 
-/** The JSON of a PartialObjectMetadata. Custom objects are stored with sorted keys; here they come in Go's order too. */
+/** The JSON of a PartialObjectMetadata. Custom objects are stored with sorted keys; here they get Go's order too. */
 export const partialMetadata = (metadata: Readonly<Record<string, unknown>>, version: MetaVersion): string => {
   const ordered: Record<string, unknown> = {}
   for (const key of metadataOrder)

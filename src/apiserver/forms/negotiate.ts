@@ -1,6 +1,6 @@
 /**
- * Which form an answer takes, by the `Accept` header. The first clause that this server can satisfy counts; clauses with
- * a transformation it does not know, or a media type it does not write (protobuf, CBOR), are passed over.
+ * The form of a response, chosen by the `Accept` header. The first clause that this server can satisfy counts; clauses
+ * with an unknown transformation, or with a media type that it does not write (protobuf, CBOR), are skipped.
  */
 
 import { badRequest, type Failure } from "../answers/failure.ts"
@@ -14,16 +14,16 @@ import { viewForm } from "./object-form.ts"
 
 interface FormRequest {
   readonly resource: Resource
-  /** The header as sent; absent or empty means whatever the server likes. */
+  /** The header as sent; if it is absent or empty, the server chooses. */
   readonly accept: string | undefined
   readonly query: URLSearchParams
-  /** Whether one object, a list or a stream of objects is asked for. */
+  /** What the request asks for: one object, a list or a stream of objects. */
   readonly answer: "object" | "list" | "watch"
   /** ms since the Unix epoch. */
   readonly now: () => number
 }
 
-/** `undefined` for objects as they are stored, which every client gets in the same bytes. */
+/** `undefined` for objects as they are stored, whose bytes are the same for every client. */
 export const negotiateForm = (request: FormRequest): Form | Failure | undefined => {
   const { resource, accept = "", answer } = request
   const { storedAs } = resource
@@ -47,7 +47,7 @@ export const negotiateForm = (request: FormRequest): Form | Failure | undefined 
     : noMediaType(answer !== "object")
 }
 
-/** The types that the real server writes: asking for no other gets the answer of a server that lacks them. */
+/** The types that the real server writes: a client that accepts only these gets the 406 of a server that lacks them. */
 const realTypes = ["json", "yaml", "vnd.kubernetes.protobuf"]
 
 const refused = (clauses: ReadonlyArray<AcceptClause>, isJson: boolean, answer: FormRequest["answer"]): Failure =>

@@ -1,4 +1,4 @@
-/** 406: what the server says when it can make nothing that the client takes. */
+/** 406: the server has no form that the client accepts. */
 
 import type { Failure } from "../answers/failure.ts"
 import type { Resource } from "../kinds/resources.ts"
@@ -15,23 +15,23 @@ const refusal = (message: string, rest: Pick<Failure, "details"> = {}): Failure 
 })
 
 /**
- * The client takes none of the server's media types. The real server also writes protobuf; this one says what it has. Where
- * a watch might be asked for, what can be streamed follows.
+ * The client accepts none of the server's media types. The real server also writes protobuf; this one lists its own types.
+ * Where a watch is possible, the types that can be streamed follow.
  */
 export const noMediaType = (isStreamable = false): Failure => {
   const types = isStreamable ? `${written}, ${streamed}` : written
   return refusal(`406: Not Acceptable\n\nAvailable representations: ${types}`, { details: {} })
 }
 
-/** The client takes a media type of ours, but only with a transformation that does not exist. */
+/** The client accepts one of our media types, but only with a transformation that does not exist. */
 export const noTransformation: Failure = refusal(`only the following media types are accepted: ${written}`)
 
-/** The same of a watch, which YAML cannot be either. */
+/** The same for a watch, which cannot be YAML either. */
 export const noStreamedTransformation: Failure = refusal(`only the following media types are accepted: ${streamed}`)
 
 /**
- * A list was asked for as one object's metadata, or one object as a list of metadata. One custom object as a list gets
- * a mere 500 from the real server.
+ * A list was requested as one object's metadata, or one object as a list of metadata. For one custom object as a list,
+ * the real server sends only a 500.
  */
 export const wrongMetadataKind = (resource: Resource, isList: boolean): Failure => {
   if (resource.custom === true && !isList) return { type: "failure", code: 500, message: "content is not a list" }

@@ -1,4 +1,4 @@
-/** Objects as such: what stands around them in a list, and the form of kinds that are a view of another one. */
+/** Whole objects: the text around them in a list, and the form of kinds that are a view of another one. */
 
 import { apiVersionOf } from "../../kube/gvk.ts"
 import type { Resource, StoredAs } from "../kinds/resources.ts"
@@ -16,7 +16,7 @@ export const objectFrame = (
     return { before: `{${kind},${apiVersion},"metadata":{${listMetadata(metadata)}},"items":[`, after: "]}" }
   }
   const { resourceVersion, continueToken = "", remainingItemCount: count } = metadata
-  // The empty token of a last page is written out for custom kinds only.
+  // The empty token of the last page is written for custom kinds only.
   const members = [`"continue":"${continueToken}"`, ...(count === undefined ? [] : [`"remainingItemCount":${count}`])]
   members.push(`"resourceVersion":"${resourceVersion}"`)
   return { before: `{${apiVersion},"items":[`, after: `],${kind},"metadata":{${members.join(",")}}}` }

@@ -1,4 +1,4 @@
-/** One request and its one answer: what was asked, and the ways to answer it. */
+/** One request and its one response: what was asked, and the ways to answer it. */
 
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -31,14 +31,14 @@ export class Exchange {
   readonly isYaml: boolean
   /** The plural asked for, or {@link discoveryScope}. */
   readonly scope: string
-  /** Set by the server; told the status when the answer begins. */
+  /** Set by the server; gets the status when the response begins. */
   onStatus: (status: number) => void = () => undefined
-  /** Set by the server; told of defects of its own that a request has brought to light. */
+  /** Set by the server; called for defects of the server that a request reveals. */
   onTrouble: OnTrouble = warnProcess
-  /** Set by the server: a `Warning` that goes before all others, whatever the answer. */
+  /** Set by the server: a `Warning` that is sent before all others, with every response. */
   deprecationWarning: string | undefined
   readonly #format: JsonFormat
-  /** An answer has been given; it is sent at the end of the turn. */
+  /** A response has been given; it is sent at the end of the turn. */
   #isAnswered = false
 
   constructor(request: IncomingMessage, response: ServerResponse, format: JsonFormat) {
@@ -58,21 +58,21 @@ export class Exchange {
     this.scope = this.route.type === "resource" ? this.route.plural : discoveryScope
     this.#format = format
     this.isYaml = prefersYaml(request.headers.accept)
-    // Without anybody who hears of it, a write that meets an ended answer would end the process. Dead connections are no defect.
+    // Without a listener, a write to an ended response would end the process. Dead connections are not defects.
     response.on("error", (error) => {
       if (!response.destroyed) this.onTrouble(troubleOf(`${request.method} ${this.path}`, error))
     })
-    // A body that nobody reads must be drained before the connection can serve another request. Node does so itself once
-    // the answer is through, but a read that waits for long should not hold back what the client has sent.
+    // A body that is not read must be drained before the connection can serve another request. Node does so itself after
+    // the response, but a read that waits for long should not block what the client has sent.
     if (!Object.hasOwn(writeVerbs, request.method ?? "")) request.resume()
   }
 
-  /** Whether the client is still there to be answered. */
+  /** Whether the client is still connected. */
   get open(): boolean {
     return !this.#isAnswered && !this.response.destroyed && !this.response.writableEnded
   }
 
-  /** Runs a step of answering. Never throws: what the step throws is told, and answered with a 500. */
+  /** Runs a step of answering. Never throws: what the step throws is reported, and the client gets a 500. */
   attempt(step: () => void): void {
     try {
       step()
@@ -82,8 +82,8 @@ export class Exchange {
   }
 
   /**
-   * Goes on with a value: in this very call, or later if it is a promise. A promise that is rejected counts as a step that
-   * threw. To be called inside of {@link attempt}.
+   * Runs the step with a value: within this call, or later if it is a promise. A rejected promise counts as a step that
+   * threw. To be called within {@link attempt}.
    */
   whenReady<Value>(value: Eventually<Value>, step: (value: Value) => void): void {
     if (!(value instanceof Promise)) return step(value)
@@ -97,12 +97,12 @@ export class Exchange {
     this.text(JSON.stringify(value))
   }
 
-  /** Answers 200 with JSON that is encoded already. */
+  /** Sends 200 with JSON that is encoded already. */
   text(json: string): void {
     this.#endDocument(200, json, {})
   }
 
-  /** Answers JSON that proxies and clients may keep: 304 without a body when the client has it already. */
+  /** Sends JSON that proxies and clients may cache: 304 without a body if the client has it already. */
   cacheable(json: string, contentType: string, etag: string): void {
     const headers = { "Cache-Control": "public", ETag: etag, Vary: "Accept" }
     const { "if-none-match": known } = this.request.headers
@@ -110,12 +110,12 @@ export class Exchange {
     else this.#end(200, contentType, this.#format(json), headers)
   }
 
-  /** Sends the client to another path of this server for good. */
+  /** Redirects the client permanently to another path of this server. */
   redirect(location: string): void {
     this.#end(301, "text/html; charset=utf-8", "", { Location: location })
   }
 
-  /** Answers JSON that changes with its hash only. `immutable`: it was asked for by that hash. */
+  /** Sends JSON that changes only together with its hash. `immutable`: the request named that hash. */
   document(body: Buffer, hash: string, immutable: boolean): void {
     const headers = {
       ETag: `"${hash}"`,
@@ -126,7 +126,7 @@ export class Exchange {
     else this.#send(200, "application/json", body, headers)
   }
 
-  /** Answers a write, or a read of what is below an object. */
+  /** Answers a write, or a read of a subresource. */
   written({ status, json, warnings }: Reply): void {
     const headers = warnings.length === 0 ? {} : { Warning: warningHeaders(warnings) }
     if (typeof json === "string" || this.isYaml) this.#endDocument(status, json.toString(), headers)
@@ -174,7 +174,7 @@ export class Exchange {
     })
   }
 
-  /** Told, and answered with a 500 if nothing has been answered. */
+  /** Reports the error, and sends a 500 if no response has been given. */
   #break(error: unknown): void {
     const where = `${this.request.method} ${this.path}`
     this.onTrouble(troubleOf(where, error))

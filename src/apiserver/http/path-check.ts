@@ -1,17 +1,17 @@
-/** Paths and methods that make no sense for a kind, told before anything is done. */
+/** Paths and methods that make no sense for a kind, refused before anything is done. */
 
 import { type Failure, methodNotAllowed, objectNotFound, pageNotFound, unknownResource } from "../answers/failure.ts"
 import { type Resource, verbsOf } from "../kinds/resources.ts"
 import type { Exchange } from "./exchange.ts"
 import type { ResourceRoute } from "./router.ts"
 
-/** Something below an object that is not the object itself, as `/status` is. */
+/** A subresource other than `/status`, which is the object itself. */
 export const isBelow = ({ subresource }: ResourceRoute): boolean =>
   subresource !== undefined && subresource !== "status"
 
 /**
- * Whether the server has anything below the objects of a kind under this name. `unlisted`: see
- * {@link Backend.unlistedSubresources}.
+ * Whether the server serves a subresource of this name for a kind. `unlisted`: see {@link
+ * Backend.unlistedSubresources}.
  */
 export const isServedBelow = (resource: Resource, subresource: string, unlisted: ReadonlySet<string> = none): boolean =>
   resource.subresources?.some((known) => known === subresource) === true ||
@@ -19,7 +19,7 @@ export const isServedBelow = (resource: Resource, subresource: string, unlisted:
 
 const none: ReadonlySet<string> = new Set()
 
-/** 404 or 405; `undefined` where a request may go on. What writes may do is theirs to say. */
+/** 404 or 405; `undefined` if the request may continue. Writes check their own methods. */
 export const refusedPath = (
   exchange: Exchange,
   route: ResourceRoute,
@@ -31,7 +31,8 @@ export const refusedPath = (
   if (isWatch === true && exchange.request.method !== "GET") return methodNotAllowed
   const misplaced = resource.namespaced ? name !== undefined && namespace === undefined : namespace !== undefined
   const unserved = subresource !== undefined && !isServedBelow(resource, subresource, unlisted)
-  // Custom kinds have a handler of their own, which takes these for the paths of somebody else or for another object.
+  // The real server's handler of custom kinds takes a misplaced path for another handler's, and an unserved subresource for
+  // a missing object.
   if (resource.custom === true && misplaced) return pageNotFound
   if (resource.custom === true && unserved) return objectNotFound(resource, name ?? "")
   if (misplaced || unserved) return unknownResource

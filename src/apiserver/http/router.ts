@@ -1,11 +1,11 @@
 /**
- * Paths of the API, taken apart. Knows the shape of paths only; whether the group or the resource exists is the
- * registry's to say.
+ * Parses the paths of the API. Knows only the shape of paths; whether the group or the resource exists is up to the
+ * registry.
  */
 
 export type Route =
   | { readonly type: "version" | "health" | "coreVersions" | "groups" | "unknown" }
-  /** No path at all: a broken escape. */
+  /** Not a path: a broken escape. */
   | { readonly type: "malformed" }
   | { readonly type: "group"; readonly group: string }
   | { readonly type: "resources"; readonly group: string; readonly version: string }
@@ -22,9 +22,9 @@ export interface ResourceRoute {
   readonly namespace?: string
   /** Absent for collections. */
   readonly name?: string
-  /** With slashes for what lies deeper than the API goes. */
+  /** Contains slashes if the path is deeper than any of the API. */
   readonly subresource?: string
-  /** Asked for below `watch/`, the way of the first versions: a watch without `watch=1` in the query. */
+  /** A path below `watch/`, as in the first API versions: a watch without `watch=1` in the query. */
   readonly isWatch?: true
 }
 
@@ -86,8 +86,8 @@ const resource = (
 })
 
 /**
- * A trailing slash counts for nothing. An escaped slash is a slash: Go takes paths apart after decoding them. `undefined`
- * for a broken escape.
+ * A trailing slash is ignored. An escaped slash is a slash: Go splits paths after decoding them. `undefined` for a broken
+ * escape.
  */
 const decode = (path: string): ReadonlyArray<string> | undefined => {
   if (/%(?![0-9a-fA-F]{2})/.test(path)) return undefined
@@ -97,7 +97,7 @@ const decode = (path: string): ReadonlyArray<string> | undefined => {
   return segments
 }
 
-/** Unlike decodeURIComponent, this takes bytes that are no UTF-8. */
+/** Unlike decodeURIComponent, this accepts bytes that are not UTF-8. */
 const decoded = (path: string): string => new URLSearchParams(`p=${path.replace(/[+&]/g, escaped)}`).get("p") ?? path
 
 const escaped = (character: string): string => (character === "+" ? "%2B" : "%26")

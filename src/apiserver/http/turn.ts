@@ -1,11 +1,11 @@
 /**
- * One turn of the event loop, in three parts: the kernel is asked for what all sockets have, then the writes that came are
- * made one after the other, then answers and events leave. Mixed as they come, each part finds the processor's caches full of
- * another's code, and each answer wakes up a client that has just gone to sleep (16 clients of one process, 2 cores: 56 µs of
- * CPU a write that way, 47 µs this way).
+ * One turn of the event loop, in three parts: all sockets are read, then the received writes are executed one after the
+ * other, then responses and events are sent. When they are mixed, each part finds the processor's caches full of another's
+ * code, and each response wakes up a client that has just gone to sleep (16 clients of one process, 2 cores: 56 µs of CPU a
+ * write that way, 47 µs this way).
  *
- * Both parts keep their order. What a step adds still belongs to the turn. A step that throws ends the turn there, as an
- * uncaught error; the rest has a turn of its own.
+ * Both parts keep their order. Steps that a step adds still belong to the turn. A step that throws ends the turn there,
+ * as an uncaught error; the remaining steps run in a turn of their own.
  */
 
 /** In the order in which the parts run. */
@@ -13,7 +13,7 @@ const writes: Array<() => void> = []
 const sends: Array<() => void> = []
 let isPlanned = false
 
-/** Runs when everything that the kernel had for this turn has been read. */
+/** Runs after everything that the kernel had for this turn has been read. */
 export const laterInTurn = (write: () => void): void => {
   writes.push(write)
   plan()
@@ -41,7 +41,7 @@ const runTurn = (): void => {
   }
 }
 
-/** Also what is added meanwhile. */
+/** Includes steps that are added meanwhile. */
 const run = (steps: Array<() => void>): void => {
   let next = 0
   try {

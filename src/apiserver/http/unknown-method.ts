@@ -1,6 +1,6 @@
 /**
- * What never becomes a request: bytes that Node's parser refuses. A method that it does not know is answered as any other
- * wrong method, with a 405 that says so in JSON; the rest as Node answers it by itself.
+ * Bytes that Node's parser rejects and that never become a request. An unknown method gets the 405 in JSON of any other
+ * wrong method; the rest gets Node's own response.
  */
 
 import { randomUUID } from "node:crypto"
@@ -14,11 +14,11 @@ const statusLines: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
 }
 
-/** The connection ends with the answer: where the next request would begin, nobody knows. */
+/** The connection is closed after the response, since the start of the next request is unknown. */
 export const answerUnknownMethods = (server: Server, format: JsonFormat): void => {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const code = error.code ?? ""
-    // A connection that broke down has nobody at its other end.
+    // A broken connection has no client to respond to.
     if (!socket.writable || code === "ECONNRESET") socket.destroy()
     else if (code === "HPE_INVALID_METHOD") socket.end(refusal(format(statusText(methodNotAllowed))))
     else socket.end(`HTTP/1.1 ${statusLines[code] ?? "400 Bad Request"}\r\nConnection: close\r\n\r\n`)

@@ -1,9 +1,8 @@
 /**
- * The kinds every sandbox serves from its start, described as Kubernetes 1.34.4 does in discovery (short names,
- * categories, subresources) and in bookmarks (zero values).
+ * The kinds that every sandbox serves from its start, described as Kubernetes 1.34.4 describes them in discovery
+ * (short names, categories, subresources) and in bookmarks (zero values).
  *
- * The groups stand in the order in which the real server lists them; a kind that is a view of another one stands after
- * it.
+ * The groups are in the real server's order; a kind that is a view of another one comes after it.
  */
 
 import { appsResources } from "./builtin/apps.ts"

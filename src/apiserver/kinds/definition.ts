@@ -1,4 +1,4 @@
-/** What a CustomResourceDefinition says: its kinds, one for every version that is served. */
+/** The kinds that a CustomResourceDefinition defines, one for every served version. */
 
 import { compareVersions } from "../discovery/served-groups.ts"
 import { list, member, text } from "../json-member.ts"
@@ -24,7 +24,7 @@ export const definedKinds = (definition: unknown): ReadonlyArray<DefinedKind> =>
   const stored = versions.find((version) => member(version, "storage") === true)
   if (stored === undefined) return []
   const served = versions.filter((version) => member(version, "served") === true && version !== stored)
-  // The stored version keeps the objects, whether clients may ask for it or not.
+  // Objects are kept in the stored version, even if it is not served.
   return [stored, ...served].map((version) => definedKind(spec, version, stored))
 }
 
@@ -71,7 +71,7 @@ const definedKind = (spec: unknown, version: unknown, stored: unknown): DefinedK
 const texts = (value: unknown, key: string): ReadonlyArray<string> =>
   list(value, key).filter((item) => typeof item === "string")
 
-/** The definition's words, or else the server's own: they name the best version that is newer and not deprecated itself. */
+/** The definition's own text, or else the server's, which names the best version that is newer and not deprecated itself. */
 const deprecationOf = (spec: unknown, version: unknown): string => {
   const given = member(version, "deprecationWarning")
   if (typeof given === "string") return given

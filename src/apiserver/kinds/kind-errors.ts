@@ -1,6 +1,6 @@
 /**
- * What a registry of kinds refuses. Mistakes of the program that registers or asks, so they are thrown; what clients do
- * wrong over HTTP is answered with a {@link Failure} instead (answers/failure.ts).
+ * Errors of a registry of kinds. They are mistakes of the calling program, so they are thrown; mistakes of HTTP clients
+ * get a {@link Failure} instead (answers/failure.ts).
  */
 
 import * as Schema from "effect/Schema"

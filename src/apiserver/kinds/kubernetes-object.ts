@@ -1,6 +1,6 @@
 /**
  * Kubernetes objects as the sandbox's control interface takes and returns them: plain JSON, typed only as far as the
- * server itself looks. Numbers are JavaScript numbers, so integers beyond 2^53 cannot be expressed here.
+ * server itself reads it. Numbers are JavaScript numbers, so integers beyond 2^53 cannot be expressed here.
  */
 
 /** The part of `metadata` that the server reads or writes; everything else passes through untouched. */
@@ -12,7 +12,7 @@ export interface ObjectMetadata {
   readonly [key: string]: unknown
 }
 
-/** What a test hands in. `apiVersion` and `kind` may be left out: the kind it is put under decides. */
+/** An object as a test passes it in. `apiVersion` and `kind` may be omitted: they follow from the kind it is put under. */
 export interface KubernetesObject {
   readonly apiVersion?: string
   readonly kind?: string
@@ -20,14 +20,14 @@ export interface KubernetesObject {
   readonly [key: string]: unknown
 }
 
-/** What the server made of it. Shares every subtree that the server did not change with the object put in. */
+/** The object as the server stored it. Shares every subtree that the server did not change with the object passed in. */
 export interface StoredObject extends KubernetesObject {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: ObjectMetadata & {
     readonly uid: string
     readonly resourceVersion: string
-    /** RFC 3339 in whole seconds, UTC. */
+    /** RFC 3339 with whole seconds, UTC. */
     readonly creationTimestamp: string
     /** Present for objects with a `spec`: 1 at creation, one more with every change of the spec. */
     readonly generation?: number

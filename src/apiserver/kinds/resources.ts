@@ -1,5 +1,6 @@
 /**
- * The kinds a server serves, found by path or by name. Kinds come and go at runtime, as CustomResourceDefinitions do.
+ * The kinds that a server serves, by path or by name. Kinds can be added and removed at runtime, as
+ * CustomResourceDefinitions are.
  */
 
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
@@ -13,11 +14,11 @@ export interface Resource {
   /** As in `kubectl get deployment`. Default: the kind in lower case. */
   readonly singular?: string
   readonly namespaced: boolean
-  /** What discovery lists and the router allows. Default: all eight verbs of a stored kind. */
+  /** The verbs that discovery lists and the router allows. Default: all eight verbs of a stored kind. */
   readonly verbs?: ReadonlyArray<string>
   readonly shortNames?: ReadonlyArray<string>
   readonly categories?: ReadonlyArray<string>
-  /** Those that are served; listed in discovery as `plural/status`. */
+  /** The served subresources; listed in discovery as `plural/status`. */
   readonly subresources?: ReadonlyArray<Subresource>
   /**
    * Serve the kind as a CustomResourceDefinition's: keys sorted, list items with their apiVersion and kind, and a list
@@ -34,15 +35,15 @@ export interface Resource {
   /** Paths of a custom kind's `selectableFields`, as field selectors name them: `spec.color`. Default none. */
   readonly selectableFields?: ReadonlyArray<string>
   /**
-   * The version under which the real server keeps the kind when that is an older one; seen in discovery's
-   * storageVersionHash only. Default: the version of the kind.
+   * The version in which the real server stores the kind, if it is an older one; visible only in discovery's
+   * storageVersionHash. Default: the version of the kind.
    */
   readonly storageVersion?: string
-  /** Another kind under which the objects are kept: this one is a second view of them. Default: kept as they are. */
+  /** Another kind as which the objects are stored: this one is a second view of them. Default: stored as this kind. */
   readonly storedAs?: StoredAs
-  /** Text of a `Warning` that every answer about the kind carries. Default none. */
+  /** Text of a `Warning` that every response about the kind carries. Default none. */
   readonly deprecationWarning?: string
-  /** Where a custom kind keeps what its `scale` shows. Absent for built-in kinds, whose places are known. */
+  /** The paths of the values that a custom kind's `scale` shows. Absent for built-in kinds, whose paths are known. */
   readonly scalePaths?: ScalePaths
 }
 
@@ -74,8 +75,8 @@ export interface PrinterColumn {
 }
 
 /**
- * How one stored object is seen as two kinds: `Event` of v1 and of events.k8s.io/v1, the versions of a custom kind. Both
- * functions take and return whole objects with `apiVersion` and `kind` and leave what they are given untouched.
+ * How one stored object is served as two kinds: `Event` of v1 and of events.k8s.io/v1, the versions of a custom kind.
+ * Both functions take and return whole objects with `apiVersion` and `kind` and do not change their argument.
  */
 export interface StoredAs {
   readonly gvk: GroupVersionKind
@@ -110,8 +111,8 @@ export const allVerbs: ReadonlyArray<string> = [
 export const verbsOf = (resource: Resource): ReadonlyArray<string> => resource.verbs ?? allVerbs
 
 /**
- * The kinds as a server without writes has them: the verbs that read, and `status` as the only subresource. Kinds that
- * exist only to be created (reviews, Binding) are left out.
+ * The kinds of a read-only server: the verbs that read, and `status` as the only subresource. Kinds that can only be
+ * created (reviews, Binding) are omitted.
  */
 export const readOnlyKinds = (resources: Iterable<Resource>): ReadonlyArray<Resource> =>
   Array.from(resources, (resource) => ({
@@ -122,7 +123,7 @@ export const readOnlyKinds = (resources: Iterable<Resource>): ReadonlyArray<Reso
 
 const reads: ReadonlySet<string> = new Set(["get", "list", "watch"])
 
-/** `deployments.apps`, or `pods` for the core group: how error messages name a resource. */
+/** The name of a resource in error messages: `deployments.apps`, or `pods` for the core group. */
 export const qualifiedName = (resource: Resource): string =>
   resource.gvk.group === "" ? resource.plural : `${resource.plural}.${resource.gvk.group}`
 

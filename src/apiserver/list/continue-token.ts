@@ -1,22 +1,22 @@
 /**
- * The token between two pages of a list, byte for byte what the real server makes: base64url of
+ * The token between two pages of a list, byte for byte that of the real server: base64url of
  * `{"v":"meta.k8s.io/v1","rv":306,"start":"/cm-2\u0000"}`.
  */
 
 export interface ContinueToken {
-  /** All pages show the state of this revision; -1 asks for the rest as it is now (after an expired token). */
+  /** All pages show the state at this revision; -1 requests the rest in its current state (after an expired token). */
   readonly revision: bigint
   /** First key of the next page, relative to the collection or namespace listed. */
   readonly start: string
 }
 
 export const encodeContinue = ({ revision, start }: ContinueToken): string =>
-  // The number is written by hand: JSON.stringify knows no bigint.
+  // The number is written by hand: JSON.stringify does not support bigint.
   Buffer.from(`{"v":"meta.k8s.io/v1","rv":${revision},"start":${JSON.stringify(`/${start}`)}}`).toString("base64url")
 
-/** A text says what is wrong with the token. Which ones are good was tried against Kubernetes 1.34.4. */
+/** A returned text describes what is wrong with the token. Accepts what Kubernetes 1.34.4 accepts (compared with it). */
 export const decodeContinue = (text: string): ContinueToken | string => {
-  // The server passes over line ends; one digit alone makes no byte.
+  // The server ignores line ends; a single remaining digit makes no byte.
   const digits = text.replace(/[\r\n]/g, "")
   if (!/^[A-Za-z0-9_-]*$/.test(digits) || digits.length % 4 === 1) return "not base64url"
   const token = parsed(Buffer.from(digits, "base64url").toString("utf8"))
@@ -30,7 +30,7 @@ export const decodeContinue = (text: string): ContinueToken | string => {
   return leadsOut && key !== "/" ? "the start key leads out of the collection" : { revision: rv, start: key.slice(1) }
 }
 
-/** With `rv` as a bigint: versions go beyond what a JSON number holds. */
+/** With `rv` as a bigint: versions exceed what a JSON number holds. */
 const parsed = (json: string): unknown => {
   try {
     return JSON.parse(json, (key, value: unknown, { source = "" }: { readonly source?: string } = {}) =>

@@ -16,13 +16,13 @@ import { type ContinueToken, decodeContinue } from "./continue-token.ts"
  */
 export type StreamingList = "supported" | "rejected" | "unknown"
 
-/** How a watch from a forgotten version is refused: in a 200 with an `ERROR` event, as the real server does, or with a 410. */
+/** How a watch from an expired version is refused: in a 200 with an `ERROR` event, as the real server does, or with a 410. */
 export type ExpiredAs = "stream" | "http"
 
-/** Which state a list wants. */
+/** The state that a list requests. */
 export type ListState =
   | { readonly type: "latest" }
-  /** `resourceVersion=0`: whatever is at hand, and `limit` is ignored. */
+  /** `resourceVersion=0`: any available state, and `limit` is ignored. */
   | { readonly type: "any" }
   | { readonly type: "notOlderThan"; readonly version: bigint }
   | { readonly type: "exact"; readonly version: bigint }
@@ -37,9 +37,9 @@ export interface ListRequest {
 
 /** Where a watch begins. */
 export type WatchStart =
-  /** Synthetic ADDED events for what exists, then changes. `endBookmark`: mark the border with a bookmark. */
+  /** Synthetic ADDED events for present objects, then changes. `endBookmark`: a bookmark marks the end of the former. */
   | { readonly type: "state"; readonly notOlderThan: bigint; readonly endBookmark: boolean }
-  /** Changes above a version; `undefined` means from now on. */
+  /** Changes after a version; `undefined` means from now on. */
   | { readonly type: "after"; readonly version: bigint | undefined }
 
 export interface WatchRequest {
@@ -50,13 +50,13 @@ export interface WatchRequest {
   readonly selection: Selection
 }
 
-/** Go's reading of a boolean parameter: present means true unless it says false or 0. */
+/** Go's reading of a boolean parameter: present means true unless its value is false or 0. */
 export const flag = (query: URLSearchParams, name: string): boolean | undefined => {
   const value = query.get(name)?.toLowerCase()
   return value === undefined ? undefined : value !== "false" && value !== "0"
 }
 
-/** What is wrong with the version that a GET of one object asks for: 500. Which one it is makes no difference here. */
+/** The 500 for an unreadable version in a GET of one object. A readable version makes no difference here. */
 export const refusedVersion = (query: URLSearchParams): Failure | undefined => {
   const version = parseVersion("watch", query.get("resourceVersion") ?? "")
   return typeof version === "object" ? version : undefined
@@ -126,7 +126,7 @@ const listState = (version: string, match: string, token: string, limit: number)
   const parsed = parseVersion("list", version)
   if (typeof parsed === "object") return parsed
   if (parsed === 0n) return { type: "any" }
-  // A limit with a version and no match means exactly that version: the rule from before resourceVersionMatch existed.
+  // A limit with a version and no match means exactly that version: the rule that predates resourceVersionMatch.
   const exact = match === "Exact" || (match === "" && limit > 0)
   return { type: exact ? "exact" : "notOlderThan", version: parsed }
 }
@@ -185,7 +185,7 @@ const selectionOf = (
   }
 }
 
-/** Whole or absent; 400 for anything else. */
+/** An integer, or `undefined` if absent; 400 for anything else. */
 export const integerOf = (query: URLSearchParams, name: string): number | undefined | Failure => {
   const text = query.get(name)
   if (text === null || text === "") return undefined

@@ -1,6 +1,6 @@
 /**
  * The body of a list, written in pieces of about 64 KiB as the client reads: 100,000 Pods are never one string. A short
- * list is one piece with a Content-Length, as the real server answers it.
+ * list is one piece with a Content-Length, as from the real server.
  */
 
 import type { ServerResponse } from "node:http"
@@ -17,8 +17,8 @@ export interface ListAnswer {
   readonly type: "list"
   readonly revision: bigint
   /**
-   * One that is read as it is sent keeps memory bounded: the next states are asked for when the client has taken the last
-   * ones, and no more of them when the client has gone. An error ends the answer in the middle.
+   * A lazy iterable keeps memory bounded: the next states are read when the client has taken the previous ones, and none
+   * once the client is gone. An error ends the response in the middle.
    */
   readonly changes: Iterable<Change> | AsyncIterable<Change>
   /** Start of the next page; absent on the last. */
@@ -28,7 +28,7 @@ export interface ListAnswer {
 
 const pieceBytes = 64 * 1024
 
-/** Sends the list. A promise, if it takes more than this turn, resolves when it is sent or the client has gone. */
+/** Sends the list. Returns a promise if that takes longer than this turn; it resolves when the list is sent or the client is gone. */
 export const sendList = (
   exchange: Exchange,
   resource: Resource,
@@ -52,7 +52,7 @@ const sendAll = (body: ListBody, changes: Iterator<Change>): Eventually<void> =>
 
 const sendAsTheyCome = async (body: ListBody, changes: AsyncIterable<Change>): Promise<void> => {
   for await (const change of changes) {
-    // Leaving the loop tells the source, which may hold files open.
+    // Leaving the loop closes the source, which may hold files open.
     if (!body.isWanted) return
     await body.add(change)
   }
@@ -64,7 +64,7 @@ class ListBody {
   readonly #resource: Resource
   readonly #form: Form | undefined
   readonly #after: string
-  /** YAML and JSON with other spaces are made of the whole text. */
+  /** YAML and re-spaced JSON are made from the whole text. */
   readonly #isWhole: boolean
   #pieces: Buffer[]
   #bytes = 0
@@ -81,12 +81,12 @@ class ListBody {
     this.#isWhole = format !== compact || exchange.isYaml
   }
 
-  /** Whether there is still a client to send it to. */
+  /** Whether the client is still connected. */
   get isWanted(): boolean {
     return this.#exchange.open
   }
 
-  /** Resolves when more may be added; `undefined` if that is at once. */
+  /** Resolves when more may be added; `undefined` if more may be added at once. */
   add(change: Change): Promise<void> | undefined {
     if (!this.#isFirst) this.#pieces.push(comma)
     this.#isFirst = false
@@ -114,7 +114,7 @@ class ListBody {
   }
 }
 
-/** Resolves when more can be written, or when the client has gone. */
+/** Resolves when more can be written, or when the client is gone. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {
@@ -126,7 +126,7 @@ const drained = (response: ServerResponse): Promise<void> =>
 
 const comma = Buffer.from(",")
 
-/** What stands around the items of a list of objects. */
+/** The text around the items of a list of objects. */
 const listFrame = (resource: Resource, answer: ListAnswer): { readonly before: string; readonly after: string } =>
   objectFrame(resource, metadataOf(answer))
 

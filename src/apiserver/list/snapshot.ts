@@ -1,6 +1,6 @@
 /**
- * A state of one kind, frozen and sorted by key, and how pages are cut out of it. Keys sort as etcd's do
- * (`namespace/name`, byte order; object names are ASCII), so pages come in the real server's order.
+ * A frozen state of one kind, sorted by key, and the pages of it. Keys sort as etcd's do (`namespace/name`, byte
+ * order; object names are ASCII), so pages come in the real server's order.
  */
 
 import { hasSelectors, type Selection, selects } from "../selection/selection.ts"
@@ -8,13 +8,13 @@ import { type Change, keyOf } from "../watch/change.ts"
 
 export interface Snapshot {
   readonly keys: ReadonlyArray<string>
-  /** Same order as the keys. */
+  /** In the order of the keys. */
   readonly changes: ReadonlyArray<Change>
 }
 
 export interface Page {
   readonly changes: ReadonlyArray<Change>
-  /** Where the next page starts, relative to the namespace asked for; absent on the last page. */
+  /** Where the next page starts, relative to the requested namespace; absent on the last page. */
   readonly next?: string
   /** Absent on the last page and, as in the real server, whenever selectors are in use. */
   readonly remaining?: number
@@ -26,7 +26,7 @@ export const snapshotOf = (changes: Iterable<Change>): Snapshot => {
   return { keys: entries.map(({ key }) => key), changes: entries.map(({ change }) => change) }
 }
 
-/** `limit` 0 means everything; `start` is a `next` of an earlier page, or the empty string. */
+/** `limit` 0 means everything; `start` is the `next` of an earlier page, or the empty string. */
 export const pageOf = (snapshot: Snapshot, selection: Selection, limit: number, start: string): Page => {
   const { keys, changes } = snapshot
   const prefix = selection.namespace === undefined ? "" : `${selection.namespace}/`

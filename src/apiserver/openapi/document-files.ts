@@ -1,13 +1,13 @@
 /**
- * The OpenAPI v3 documents of the built-in kinds, as files: where they are, and their text. Each is read from disk when
- * it is asked for and kept by nobody here (the core one is 1.4 MB of text, 75 kB in the file).
+ * The files with the OpenAPI v3 documents of the built-in kinds. Each is read from disk on every request and not cached
+ * (the core one is 1.4 MB of text, 75 kB in the file).
  */
 
 import { existsSync, readFileSync } from "node:fs"
 import { zstdDecompressSync } from "node:zlib"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 
-/** From this folder in the sources; from dist/cli.js; from dist/lib/ and other folders of dist. */
+/** Relative to this folder in the sources, to dist/cli.js, and to dist/lib/ and other folders of dist. */
 const places = ["./data/", "./openapi/", "../openapi/"]
 
 interface Index {
@@ -27,13 +27,13 @@ const dataFolder = (): URL => {
   if (folder !== undefined) return folder
   const candidates = places.map((place) => new URL(place, import.meta.url))
   const found = candidates.find((candidate) => existsSync(new URL("index.json", candidate)))
-  // Nothing a caller could do about it: the package is incomplete.
+  // A caller can do nothing about it: the package is incomplete.
   if (found === undefined) throw new Error(`the OpenAPI documents are missing: no ${places.join(" nor ")} here`)
   folder = found
   return found
 }
 
-/** Path and hash of every document there is. */
+/** Path and hash of every document. */
 export const builtinDocuments = (): Readonly<Record<string, string>> => {
   index ??= JSON.parse(readText("index.json")) as Index
   return index.documents

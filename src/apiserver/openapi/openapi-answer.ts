@@ -4,7 +4,7 @@ import { type Failure, pageNotFound } from "../answers/failure.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { OpenApiDocuments } from "./openapi-document.ts"
 
-/** `path` is what follows `/openapi/v3/`; empty for the index. Without documents there is nothing. */
+/** `path` is what follows `/openapi/v3/`; empty for the index. Without documents, every path gets a 404. */
 export const answerOpenApi = (
   exchange: Exchange,
   path: string,
@@ -12,7 +12,7 @@ export const answerOpenApi = (
 ): Failure | undefined => {
   if (documents === undefined) return pageNotFound
   if (path === "") {
-    // JSON, but nobody tells Go's server so, and it takes it for text.
+    // The body is JSON, but Go's server sets no content type and guesses text.
     exchange.plain(documents.index())
     return undefined
   }

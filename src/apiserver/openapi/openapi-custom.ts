@@ -1,17 +1,18 @@
 /**
- * The OpenAPI v3 document of a group and version of custom kinds, as far as clients look: schemas for `kubectl explain`
- * and for client-side patches, operations with the parameters by which kubectl learns what the server can do.
+ * The OpenAPI v3 document of a group and version of custom kinds, with the parts that clients read: schemas for
+ * `kubectl explain` and for client-side patches, operations with the parameters that tell kubectl what the server
+ * supports.
  */
 
 import { apiVersionOf, type GroupVersionKind } from "../../kube/gvk.ts"
 import { readBuiltinDocument } from "./document-files.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "./structural-schema.ts"
 
-/** What a CustomResourceDefinition says of one version of its kind. */
+/** One version of a custom kind, as its CustomResourceDefinition describes it. */
 export interface CustomKind {
   readonly gvk: GroupVersionKind
   readonly plural: string
-  /** Default: the kind with `List` behind it. */
+  /** Default: the kind followed by `List`. */
   readonly listKind?: string
   readonly namespaced: boolean
   readonly schema: StructuralSchema | undefined
@@ -41,7 +42,7 @@ const typeMeta = {
   },
 }
 
-/** The same for resources inside resources, where the words are others. */
+/** The same for embedded resources, whose descriptions differ. */
 const embeddedTypeMeta = {
   apiVersion: {
     description:
@@ -106,7 +107,7 @@ interface PublishedSchema extends Record<string, unknown> {
   properties?: Readonly<Record<string, unknown>>
 }
 
-/** A schema as clients see it: what the `x-kubernetes` markers imply is spelled out. */
+/** A schema as clients see it: the implications of `x-kubernetes` markers are written out. */
 const publish = (schema: StructuralSchema, depth = 0): PublishedSchema => {
   if (depth > maximumSchemaDepth) return {}
   const { properties, items, additionalProperties } = schema

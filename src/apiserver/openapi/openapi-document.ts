@@ -1,8 +1,8 @@
 /**
  * The bodies of `GET /openapi/v3` and `GET /openapi/v3/<path>`.
  *
- * Built-in groups get the very bytes of the real server under its hash; custom kinds one document per group and version,
- * made when it is asked for. Documents are not kept: clients cache them under their hash, which is SHA-512 of the body. No
+ * Built-in groups get the real server's bytes and hash; custom kinds get one document per group and version, made on each
+ * request. Documents are not cached here: clients cache them under their hash, which is the SHA-512 of the body. No
  * protobuf form and no `/openapi/v2`: kubectl 1.34 asks for JSON here and never for v2 (seen with -v8 for apply, apply
  * --server-side, diff, explain and create).
  */
@@ -21,10 +21,10 @@ type OpenApiAnswer =
       readonly body: Buffer
       /** For `etag`, in quotes. */
       readonly hash: string
-      /** Asked for by its hash: the server sends `cache-control: public, immutable`, otherwise `no-cache, private`. */
+      /** The request named the hash: the server sends `cache-control: public, immutable`, otherwise `no-cache, private`. */
       readonly isImmutable: boolean
     }
-  /** 301 with this `location`: the hash asked for is not the current one. */
+  /** 301 with this `location`: the requested hash is not the current one. */
   | { readonly type: "moved"; readonly location: string; readonly hash: string }
 
 export class OpenApiDocuments {
@@ -32,7 +32,7 @@ export class OpenApiDocuments {
   readonly #custom = new Map<string, Map<string, CustomKind>>()
   readonly #hashes = new Map<string, string>()
 
-  /** Describes a custom kind from now on; replaces an earlier description of the same kind and version. */
+  /** Adds a custom kind; replaces an earlier description of the same kind and version. */
   add(kind: CustomKind): void {
     const path = documentPath(kind.gvk)
     const kinds = this.#custom.get(path) ?? new Map<string, CustomKind>()
@@ -41,7 +41,7 @@ export class OpenApiDocuments {
     this.#hashes.delete(path)
   }
 
-  /** Forgets a custom kind; its document goes with its last kind. */
+  /** Removes a custom kind; a document disappears with its last kind. */
   remove(gvk: GroupVersionKind): void {
     const path = documentPath(gvk)
     this.#custom.get(path)?.delete(gvk.kind)
@@ -58,7 +58,7 @@ export class OpenApiDocuments {
   }
 
   /**
-   * The answer to `GET /openapi/v3/<path>?hash=`; `undefined` when there is no such document (404 with an empty body).
+   * The response to `GET /openapi/v3/<path>?hash=`; `undefined` when there is no such document (404 with an empty body).
    *
    * @param path without the leading `/openapi/v3/`: `api/v1`, `apis/apps/v1`
    * @param asked the `hash` parameter, if there is one

@@ -39,5 +39,5 @@ export interface StructuralSchema {
   readonly "x-kubernetes-map-type"?: string
 }
 
-/** Schemas nested deeper are taken as "anything": the code that follows a schema is recursive, its stack is not endless. */
+/** Deeper schemas count as "anything": the code that follows a schema is recursive, and its stack is limited. */
 export const maximumSchemaDepth = 500

@@ -1,6 +1,6 @@
 /**
  * Field selectors: `metadata.name=web,status.phase!=Running`, over the fields that the kind allows. Read with the rules
- * of apimachinery: terms end at commas, a backslash takes the meaning from `,`, `=` and itself.
+ * of apimachinery: terms end at commas, a backslash escapes `,`, `=` and itself.
  */
 
 import * as Schema from "effect/Schema"
@@ -8,7 +8,7 @@ import type { Resource } from "../kinds/resources.ts"
 import type { Change } from "../watch/change.ts"
 import { fieldOf, type SelectableFields, selectableFieldsOf } from "./selectable-fields.ts"
 
-/** A selector that cannot be read; `problem` goes into the 400. */
+/** An unreadable selector; `problem` is part of the 400's message. */
 export class SelectorError extends Schema.TaggedError<SelectorError>()("SelectorError", { problem: Schema.String }) {
   override get message(): string {
     return this.problem
@@ -23,13 +23,13 @@ interface FieldRequirement {
   readonly fields: SelectableFields
 }
 
-/** All of them must hold; no requirement matches everything. */
+/** All requirements must hold; an empty selector matches everything. */
 export type FieldSelector = ReadonlyArray<FieldRequirement>
 
 export const matchesFields = (selector: FieldSelector, change: Change): boolean =>
   selector.every(({ field, equal, value, fields }) => (fieldValue(change, field, fields) === value) === equal)
 
-/** Whether changes of an object can move it in or out: names never change, other fields may. */
+/** Whether an object can start or stop matching when it changes: names never change, other fields may. */
 export const canChange = (selector: FieldSelector): boolean => selector.some(({ field }) => !isName(field))
 
 const isName = (field: string): boolean => field === "metadata.name" || field === "metadata.namespace"

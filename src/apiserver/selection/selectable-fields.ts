@@ -1,7 +1,7 @@
 /**
- * The fields that field selectors may name, kind by kind, as Kubernetes 1.34.4 has them. Every kind has its name and,
- * with the exceptions below, its namespace; the others are read from the object, which costs a parse of its JSON, once
- * for all who ask.
+ * The fields that field selectors may name, kind by kind, as in Kubernetes 1.34.4. Every kind has its name and, with
+ * the exceptions below, its namespace; the others are read from the object, which costs one parse of its JSON for all
+ * selectors together.
  */
 
 import { formatGvk } from "../../kube/gvk.ts"
@@ -15,14 +15,14 @@ type FieldReader = (object: unknown) => string
 export interface SelectableFields {
   /** By the name that selectors use. */
   readonly readers: ReadonlyMap<string, FieldReader>
-  /** Besides the name, which all kinds have. */
+  /** In addition to the name, which all kinds have. */
   readonly hasNamespace: boolean
 }
 
 /** The value of a field in a state of an object. */
 export const fieldOf = (change: Change, fields: SelectableFields, name: string): string => {
   let known = values.get(change)
-  // Two kinds may be views of one object, with other names for its fields.
+  // Two kinds may be views of one object with different names for its fields.
   if (known?.fields !== fields) {
     const object = parseObject(change)
     known = { fields, values: new Map(Array.from(fields.readers, ([field, read]) => [field, read(object)])) }
@@ -54,7 +54,7 @@ const customFields = ({ selectableFields = [], namespaced }: Resource): Selectab
   hasNamespace: namespaced,
 })
 
-/** The field at a path of plain names; numbers and booleans as text. */
+/** Reads the field at a path of plain names; numbers and booleans as text. */
 const at = (path: string): FieldReader => {
   const names = path.split(".")
   return (object) => scalar(object, ...names) ?? ""
@@ -104,10 +104,10 @@ const builtin = new Map<string, SelectableFields>([
     "v1.Pod",
     fields([
       ...podFields,
-      // The name from before v1.
+      // The name before v1.
       ["spec.host", at("spec.nodeName")],
       ["status.podIP", (pod) => text(list(pod, "status", "podIPs")[0], "ip") || text(pod, "status", "podIP")],
-      // Accepted by the server and never filled in: only the empty value selects.
+      // The server accepts it and never fills it in: only the empty value matches.
       ["status.podIPs", () => ""],
       ["spec.hostNetwork", flagAt("spec", "hostNetwork")],
     ]),

@@ -1,5 +1,5 @@
 /**
- * Which objects a list or a watch wants, and what a watch must say when an object enters or leaves that set.
+ * The objects that a list or a watch selects, and the events of a watch when an object enters or leaves that set.
  */
 
 import { type LabelSelector, matchesLabels } from "../../kube/label-selector.ts"
@@ -15,7 +15,7 @@ export interface Selection {
   readonly fields: FieldSelector
 }
 
-/** Whether labels or fields narrow it, besides the namespace. */
+/** Whether labels or fields narrow it in addition to the namespace. */
 export const hasSelectors = (selection: Selection): boolean =>
   selection.labels.length > 0 || selection.fields.length > 0
 
@@ -25,9 +25,9 @@ export const selects = (selection: Selection, change: Change): boolean =>
   matchesLabels(selection.labels, change.labels)
 
 /**
- * The line a watcher with this selection gets for a change, or `undefined` for none. An object whose labels or fields
- * begin to match is ADDED; one that ceases to match is DELETED, with its last matching state under the new version.
- * `form` is how the client wants the object; absent means as it is stored.
+ * The line that a watcher with this selection gets for a change, or `undefined` for none. An object whose labels or fields
+ * begin to match is ADDED; one that stops matching is DELETED, with its last matching state under the new version. `form`
+ * is the form in which the client wants the object; absent means as it is stored.
  */
 export const lineFor = (
   record: ChangeRecord,
@@ -44,10 +44,10 @@ export const lineFor = (
   return state.type === type ? state.line : retyped(state, type, format)
 }
 
-/** What a change means to somebody who sees only what the selection lets through. */
+/** The type of a change for a client that sees only the selected objects. */
 const eventFor = ({ change, previous }: ChangeRecord, selection: Selection): ChangeType | undefined => {
   const matches = selects(selection, change)
-  // Namespace and name never change, so only labels and other fields can move an object in or out.
+  // Namespace and name never change, so only labels and other fields can make an object start or stop matching.
   const isFixed = selection.labels.length === 0 && !canChange(selection.fields)
   if (isFixed || previous === undefined || change.type === "ADDED") return matches ? change.type : undefined
   const matched = selects(selection, previous)

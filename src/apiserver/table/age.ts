@@ -1,4 +1,4 @@
-/** Durations as Kubernetes shows them to people: two or three digits that count. Ages are told by the server's clock. */
+/** Durations as Kubernetes shows them to people: two or three significant digits. Ages are by the server's clock. */
 
 import { member } from "../json-member.ts"
 
@@ -6,7 +6,7 @@ const minute = 60
 const hour = 60 * minute
 const day = 24
 
-/** `5m10s` for 310,000 ms. Two seconds into the future are still now, more are `<invalid>`. */
+/** `5m10s` for 310,000 ms. Up to two seconds into the future count as now, more is `<invalid>`. */
 export const humanDuration = (milliseconds: number): string => {
   const seconds = Math.trunc(milliseconds / 1000)
   if (seconds < -1) return "<invalid>"

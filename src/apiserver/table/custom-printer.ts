@@ -14,7 +14,7 @@ const ageColumn: PrinterColumn = {
   description: "$creationTimestamp",
 }
 
-/** `descriptions` explains the columns whose description is a key of it. */
+/** `descriptions` holds the text of columns whose description is one of its keys. */
 export const customPrinter = (
   given: ReadonlyArray<PrinterColumn>,
   descriptions: Readonly<Record<string, string>>,
@@ -42,7 +42,7 @@ const definitionOf = (column: PrinterColumn, descriptions: Readonly<Record<strin
   }
 }
 
-/** `null` for what is absent or not of the column's type. Strings take everything: objects and arrays as JSON. */
+/** `null` for a value that is absent or not of the column's type. String columns accept everything: objects and arrays as JSON. */
 const cellOf = (type: string, value: unknown, now: number): Cell => {
   if (value === undefined) return null
   switch (type) {

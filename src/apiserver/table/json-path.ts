@@ -1,7 +1,7 @@
 /**
- * The JSONPath of `additionalPrinterColumns`, as far as client-go's and the API server's validation let it go: members
+ * The JSONPath of `additionalPrinterColumns`, as far as client-go and the API server's validation allow it: members
  * (`.spec.a`, `['a.b']`, `.a\.b`), indices from either end, slices, wildcards, recursive descent and filters
- * (`[?(@.type=="Ready")]`). A path that cannot be read finds nothing.
+ * (`[?(@.type=="Ready")]`). An unreadable path finds nothing.
  */
 
 /** The first value that the path finds; `undefined` for none, or when the first is null. */
@@ -11,15 +11,15 @@ export const findFirst = (path: string, root: unknown): unknown => {
   return found[0] ?? undefined
 }
 
-/** How many values are followed: a path of nothing but `..` would find more of them with every step. */
+/** The number of values that are followed: a path made only of `..` would find more of them with every step. */
 const mostValues = 10_000
 
-/** All values one step further. */
+/** Returns all values one step further. */
 type Step = (value: unknown) => ReadonlyArray<unknown>
 
 const parsed = new Map<string, ReadonlyArray<Step>>()
 
-/** How many paths are kept parsed: kinds come and go, but a process sees few of them. */
+/** The number of paths that are kept parsed: a process sees few kinds, even though they are added and removed. */
 const keptPaths = 1000
 
 const stepsOf = (path: string): ReadonlyArray<Step> => {

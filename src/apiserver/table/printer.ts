@@ -1,4 +1,4 @@
-/** How one kind becomes a row of a table. */
+/** How an object of one kind becomes a row of a table. */
 
 import type { JsonObject } from "../kinds/resources.ts"
 
@@ -14,7 +14,7 @@ export interface ColumnDefinition {
 
 export type Cell = string | number | boolean | null
 
-/** `conditions` of a row: Pods that have ended say so. */
+/** `conditions` of a row, which mark Pods that have ended. */
 export interface RowCondition {
   readonly type: string
   readonly status: string

@@ -113,7 +113,7 @@ const builtin = new Map<string, Printer>(
 
 const custom = new WeakMap<Resource, Printer>()
 
-/** The printer of a kind. It is given objects as they are stored, also when the kind is a view of another one. */
+/** The printer of a kind. It gets objects as they are stored, even if the kind is a view of another one. */
 export const printerOf = (resource: Resource): Printer => {
   if (resource.custom !== true) return builtin.get(formatGvk(resource.storedAs?.gvk ?? resource.gvk)) ?? defaultPrinter
   const known = custom.get(resource) ?? customPrinter(resource.printerColumns ?? [], descriptions)

@@ -9,7 +9,7 @@ export const formatLabels = (labels: unknown): string => {
   return pairs.length === 0 ? "<none>" : pairs.sort().join(",")
 }
 
-/** As most columns show it: `<none>` when it selects by nothing, `<error>` when it cannot be read. */
+/** As most columns show it: `<none>` for an empty selector, `<error>` for an unreadable one. */
 export const formatSelector = (selector: unknown): string => {
   // Stored objects have been validated.
   const found = selectorText((selector ?? undefined) as LabelSelectorObject | undefined)
@@ -25,10 +25,10 @@ export const containerCells = (spec: unknown): readonly [names: string, images: 
   ]
 }
 
-/** `<none>` and its like for a string that is empty. */
+/** A placeholder such as `<none>` for an empty string. */
 export const orElse = (value: string, otherwise: string): string => (value === "" ? otherwise : value)
 
-/** Whether a condition of this type is there and `True`. */
+/** Whether there is a condition of this type that is `True`. */
 export const hasCondition = (object: unknown, type: string): boolean => {
   const condition = list(object, "status", "conditions").find((candidate) => text(candidate, "type") === type)
   return member(condition, "status") === "True"

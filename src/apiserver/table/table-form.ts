@@ -10,13 +10,13 @@ import type { JsonObject, Resource } from "../kinds/resources.ts"
 import { type Change, parseObject } from "../watch/change.ts"
 import { printerOf } from "./printers.ts"
 
-/** What a row carries of its object besides the cells. */
+/** The part of its object that a row carries besides the cells. */
 export type IncludeObject = "None" | "Metadata" | "Object"
 
 interface TableOptions {
   readonly version: MetaVersion
   readonly include: IncludeObject
-  /** ms since the Unix epoch, at every call: ages in a watch go on. */
+  /** ms since the Unix epoch, read for each row: ages in a watch keep growing. */
   readonly now: () => number
 }
 
@@ -54,7 +54,7 @@ export const tableForm = (resource: Resource, { version, include, now }: TableOp
       const metadata = bookmarkMetadata(revision, initialEventsEnd)
       if (include === "Object")
         return table(revision, row({ metadata }, bookmarkObject(resource, revision, initialEventsEnd)))
-      // Who wants no objects still has to be told where the initial events end.
+      // Clients that want no objects still need the marker that ends the initial events.
       const isShown = include === "Metadata" || initialEventsEnd
       return table(revision, row({ metadata }, isShown ? partialMetadata(metadata, version) : "null"))
     },

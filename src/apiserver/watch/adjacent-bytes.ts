@@ -1,13 +1,13 @@
 /**
- * Pieces of memory that are to be sent one after the other, joined without copying where they lie that way. Watch lines do
- * as long as their slab lasts, so ten watchers are sent one piece each for a turn's sixteen writes, not sixteen.
+ * Pieces of memory to be sent one after the other, joined without copying if they are adjacent. Watch lines are, up to the
+ * end of their slab, so for a turn's sixteen writes each of ten watchers is sent one piece, not sixteen.
  */
 export class AdjacentBytes {
   #memory: ArrayBufferLike | undefined
   #start = 0
   #end = 0
 
-  /** Adds a piece, which must not be changed any more. Answers what was there if the piece does not lie behind it. */
+  /** Adds a piece, which must not be changed any more. If it is not adjacent to the bytes held so far, returns those. */
   add(piece: Buffer): Buffer | undefined {
     const { buffer, byteOffset, length } = piece
     if (buffer === this.#memory && byteOffset === this.#end) {
@@ -26,7 +26,7 @@ export class AdjacentBytes {
     return this.#memory === undefined ? 0 : this.#end - this.#start
   }
 
-  /** What has been added, nothing left behind; `undefined` if that is nothing. */
+  /** Returns and removes what has been added; `undefined` if there is nothing. */
   take(): Buffer | undefined {
     if (this.#memory === undefined) return undefined
     const taken = Buffer.from(this.#memory, this.#start, this.#end - this.#start)

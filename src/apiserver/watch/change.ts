@@ -1,6 +1,6 @@
 /**
- * One state of one object, encoded once. The watch line made here is the only copy: every watcher is sent the same
- * bytes, lists cut their items out of it, the ledger and the history point to it.
+ * One state of one object, encoded once. The watch line made here is the only copy: every watcher gets the same
+ * bytes, list items are slices of it, the ledger and the history refer to it.
  */
 
 import { apiVersionOf } from "../../kube/gvk.ts"
@@ -34,9 +34,9 @@ export interface Change {
   readonly owners?: ReadonlyArray<Owner> | undefined
   /** The watch line, line feed included. */
   readonly line: Buffer
-  /** The line as a chunk of a chunked answer; absent for recorded lines. The line is a view into it. */
+  /** The line as a chunk of a chunked response; absent for recorded lines. The line is a view into it. */
   readonly chunk?: Buffer
-  /** Where the object lies in the line: [start, end) in bytes. */
+  /** The position of the object in the line: [start, end) in bytes. */
   readonly objectStart: number
   readonly objectEnd: number
 }
@@ -63,7 +63,7 @@ interface EncodedLine {
   readonly objectStart: number
 }
 
-/** A watch line around the JSON of an object, in the frame of a chunk: made once, sent to every watcher as it is. */
+/** A watch line around the JSON of an object, framed as a chunk: made once and sent to every watcher as it is. */
 export const encodeLine = (type: string, object: string, format: JsonFormat): EncodedLine => {
   const head = format(`{"type":"${type}","object":`)
   const text = `${head}${format(object)}}\n`
@@ -90,8 +90,8 @@ export const makeChange = (
 }
 
 /**
- * The same object under another type and version: what a deletion sends (the last state with the deletion's version).
- * Goes through `JSON.parse`, so integers beyond 2^53 would be rounded; objects put through the control interface hold none.
+ * The same object under another type and version: the event of a deletion (the last state with the deletion's version).
+ * Goes through `JSON.parse`, so integers beyond 2^53 would be rounded; objects put through the control interface contain none.
  */
 export const restamped = (change: Change, type: ChangeType, revision: bigint, format: JsonFormat): Change => {
   const object = parseObject(change)
@@ -107,8 +107,8 @@ export const retyped = (change: Change, type: ChangeType, format: JsonFormat): B
 }
 
 /**
- * The object as a list holds it: without `kind` and `apiVersion`, unless the kind is custom. Pieces that stand one after
- * the other, so that nothing is copied; compact built-in objects begin with exactly the members to leave out.
+ * The object as a list holds it: without `kind` and `apiVersion`, unless the kind is custom. Returns consecutive pieces,
+ * so that nothing is copied; compact built-in objects begin with exactly the members to leave out.
  */
 export const listItem = (change: Change, resource: Resource): ReadonlyArray<Buffer> => {
   const object = objectBytes(change)

@@ -1,11 +1,11 @@
 /**
- * One open watch: a chunked answer, one chunk per line, lines in the order they are given.
+ * One open watch: a chunked response, one chunk per line, in the order of the calls.
  *
- * Under overload: without a limit, lines that the client does not read pile up in this process (Node buffers them in
- * the socket). With a limit the stream does what the real server does: it hangs up on a reader that stays behind by more
- * than the limit for 100 ms. What the watch began with (state or history) does not count: the real server paces it, and
- * hangs up only on those who are behind with what has happened since. While held (a stall), lines are queued without
- * bound and without the clock running.
+ * Under overload: without a limit, lines that the client does not read pile up in this process (Node buffers them in the
+ * socket). With a limit the stream does what the real server does: it closes the connection of a reader that stays
+ * behind by more than the limit for 100 ms. The initial events (state or history) do not count: the real server paces
+ * them, and drops only readers that are behind with what has happened since. While held (a stall), lines are queued
+ * without bound, and the 100 ms do not run.
  */
 
 import type { ServerResponse } from "node:http"
@@ -21,15 +21,15 @@ import { hasSelectors, lineFor, type Selection, selects } from "../selection/sel
 import { AdjacentBytes } from "./adjacent-bytes.ts"
 import { type Change, type ChangeRecord, encodeLine, retyped } from "./change.ts"
 
-/** What a test may do to an open watch. */
+/** Hooks through which a test interferes with an open watch. */
 export interface StreamHooks {
-  /** Bytes of the next line to let through before the connection is cut; asked for every line. */
+  /** Bytes of the next line to send before the connection is cut; called for every line. */
   truncate(plural: string): number | undefined
-  /** The stream is about to hang up on a slow reader. */
+  /** The stream is about to drop a slow reader. */
   slowReader(plural: string): void
 }
 
-/** What every stream of one server shares. */
+/** The parts that all streams of one server share. */
 export interface StreamSurroundings {
   readonly clock: Clock
   readonly format: JsonFormat
@@ -43,7 +43,7 @@ interface StreamRequest {
   readonly selection: Selection
   readonly allowBookmarks: boolean
   readonly timeoutSeconds?: number
-  /** How the client wants objects; absent means as they are stored. */
+  /** The form in which the client wants objects; absent means as they are stored. */
   readonly form?: Form
 }
 
@@ -54,22 +54,22 @@ export class WatchStream {
   readonly resource: Resource
   readonly allowBookmarks: boolean
   readonly #selection: Selection
-  /** Most streams select by nothing or by namespace; those need no look at labels. */
+  /** Most streams select everything or by namespace; those need no look at labels. */
   readonly #plain: boolean
   readonly #form: Form | undefined
   readonly #surroundings: StreamSurroundings
   readonly #response: ServerResponse
-  /** HTTP/1.0 knows no chunks. */
+  /** HTTP/1.0 has no chunks. */
   readonly #isChunked: boolean
   readonly #closers: Array<() => unknown> = []
-  /** Chunks of this turn that lie one behind the other in memory, as one. */
+  /** Chunks of this turn that are adjacent in memory, as one. */
   readonly #run = new AdjacentBytes()
   /** The socket is corked until the turn ends. */
   #isGathering = false
-  /** Events at or below this version are not sent; a watch from the future waits here for the server to catch up. */
+  /** Events at or below this version are not sent; a watch from a future version waits here for the server to catch up. */
   #after = 0n
   #held: Buffer[] | undefined
-  /** Bytes written since the beginning was through; `undefined` until then. */
+  /** Bytes written since the initial events were sent; `undefined` until then. */
   #liveBytes: number | undefined
   #ending = false
   #closed = false
@@ -87,7 +87,7 @@ export class WatchStream {
     this.#response = response
     this.#isChunked = response.req.httpVersion === "1.1"
     response.once("close", () => this.#close())
-    // A write that meets a dead connection reports here as well; either way the watch is over.
+    // A write to a dead connection reports here as well; either way the watch is over.
     response.on("error", () => this.#close())
     if (request.timeoutSeconds !== undefined) {
       const timer = surroundings.clock.after(request.timeoutSeconds * 1000, () => this.end())
@@ -99,18 +99,18 @@ export class WatchStream {
     return this.#closed
   }
 
-  /** Runs when the stream has ended for whatever reason; at once if it has. */
+  /** Runs the action when the stream has ended for whatever reason; at once if it has already. */
   onClose(action: () => unknown): void {
     if (this.#closed) action()
     else this.#closers.push(action)
   }
 
-  /** Whether the beginning has been sent. */
+  /** Whether the initial events have been sent. */
   get isLive(): boolean {
     return this.#liveBytes !== undefined
   }
 
-  /** The beginning has been sent: what follows is live, and the reader must keep up with it. */
+  /** The initial events have been sent: what follows is live, and the reader must keep up with it. */
   goLive(): void {
     this.#liveBytes ??= 0
   }
@@ -120,7 +120,7 @@ export class WatchStream {
     this.#after = version
   }
 
-  /** Sends a change if the client selected it; says whether. */
+  /** Sends a change if the client selected it; returns whether it did. */
   deliver(record: ChangeRecord): boolean {
     if (record.change.revision <= this.#after) return false
     if (this.#plain) {
@@ -140,7 +140,7 @@ export class WatchStream {
     else this.send(change.type === "ADDED" ? change.line : retyped(change, "ADDED", format))
   }
 
-  /** Sends a bookmark if the client allows them and the stream is complete through this version; says whether. */
+  /** Sends a bookmark if the client allows them and the stream is complete through this version; returns whether it did. */
   bookmark(version: bigint, line: Buffer, initialEventsEnd = false): boolean {
     const wanted = this.allowBookmarks && version >= this.#after
     if (wanted) this.send(this.#form === undefined ? line : this.#formed(this.#form, version, initialEventsEnd))
@@ -153,7 +153,7 @@ export class WatchStream {
     this.end()
   }
 
-  /** Sends raw bytes as one chunk; `chunk` is that chunk, if somebody has made it already. */
+  /** Sends raw bytes as one chunk; `chunk` is that chunk if it exists already. */
   send(line: Buffer, chunk?: Buffer): void {
     if (this.#closed || this.#ending) return
     if (this.#held === undefined) this.#write(line, chunk)
@@ -161,8 +161,8 @@ export class WatchStream {
   }
 
   /**
-   * Resolves when the client has taken most of what it was sent, or has gone; `undefined` if there is no need to wait. Who
-   * sends a long beginning asks after every line, or the whole of it piles up in this process.
+   * Resolves when the client has taken most of what it was sent, or is gone; `undefined` if there is no need to wait. A
+   * feed that sends many initial events calls this after every line, or all of them pile up in this process.
    */
   drained(): Promise<void> | undefined {
     const { socket } = this.#response
@@ -176,13 +176,13 @@ export class WatchStream {
     })
   }
 
-  /** Ends the answer properly, after what is held. */
+  /** Ends the response properly, after the held lines. */
   end(): void {
     this.#ending = true
     if (this.#held === undefined && !this.#closed) this.#finish()
   }
 
-  /** Cuts the connection; what is held is lost. */
+  /** Cuts the connection; held lines are lost. */
   destroy(): void {
     this.#response.destroy()
     this.#close()
@@ -193,7 +193,7 @@ export class WatchStream {
     this.#held ??= []
   }
 
-  /** Sends what has been queued and goes on. */
+  /** Sends what has been queued and continues. */
   release(): void {
     const lines = this.#held ?? []
     this.#held = undefined
@@ -215,12 +215,12 @@ export class WatchStream {
     if (cut !== undefined) {
       this.#ending = true
       this.#flush()
-      // After the bytes are handed to the kernel, so that the client does see the beginning of the line.
+      // After the bytes have been handed to the kernel, so that the client does see the start of the line.
       this.#response.write(line.subarray(0, cut), () => this.destroy())
       return
     }
     const socket = this.#gather()
-    // Past the response, which would frame the same bytes anew for every watcher.
+    // Bypasses the response, which would frame the same bytes again for every watcher.
     if (chunk !== undefined && socket !== null && this.#isChunked) {
       const before = this.#run.add(chunk)
       if (before !== undefined) socket.write(before)
@@ -235,7 +235,7 @@ export class WatchStream {
 
   /**
    * Gathers the writes of one turn of the event loop into one system call. Node would do the same, but would also merge
-   * them into one chunk; it leaves the chunks alone when the socket is corked by somebody else.
+   * them into one chunk; it does not merge them when the socket is already corked.
    */
   #gather(): Socket | null {
     const { socket } = this.#response
@@ -258,7 +258,7 @@ export class WatchStream {
   #watchBacklog(): void {
     const { slowReaderLimit, clock, hooks } = this.#surroundings
     if (slowReaderLimit === undefined) return
-    // First in, first out: what is unsent is live up to as many bytes as have been written since the beginning.
+    // First in, first out: of the unsent bytes, at most as many are live as have been written since the initial events.
     const behind = (): boolean => {
       const unsent = (this.#response.socket?.writableLength ?? 0) + this.#run.length
       return Math.min(unsent, this.#liveBytes ?? 0) > slowReaderLimit

@@ -4,7 +4,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { type BlockSummary, type PackedBlock, unpack } from "./block.ts"
 import type { OpenBlock } from "./open-block.ts"
 
-/** Inserts blocks, and parts of the block being gathered. */
+/** Inserts blocks, and parts of the open block. */
 export class BlockRows {
   readonly #insertBlock: StatementSync
   readonly #insertKind: StatementSync
@@ -31,12 +31,12 @@ export class BlockRows {
     this.#insert(block, 1)
   }
 
-  /** Adds what a commit stores of a block that is not full yet. */
+  /** Adds what a commit stores of the open block. */
   insertPart(block: PackedBlock): void {
     this.#insert(block, 0)
   }
 
-  /** Removes the parts that a sealed block takes the place of. */
+  /** Removes the parts that a sealed block replaces. */
   deletePartsOf(sealed: BlockSummary): void {
     this.#deleteParts.run(sealed.firstSequence, sealed.lastSequence)
     for (const kind of sealed.kinds.keys()) this.#deleteKind.run(kind, sealed.firstSequence, sealed.lastSequence)
@@ -52,7 +52,7 @@ export class BlockRows {
   }
 }
 
-/** Fills a fresh open block with the parts an earlier process committed. @throws MalformedFrameError or an error of zlib */
+/** Fills a fresh open block with the parts that an earlier process committed. @throws MalformedFrameError or an error of zlib */
 export const restoreOpenBlock = (database: DatabaseSync, open: OpenBlock, kindOf: (gvk: string) => number): void => {
   const parts = database
     .prepare(`
@@ -62,7 +62,7 @@ export const restoreOpenBlock = (database: DatabaseSync, open: OpenBlock, kindOf
   for (const row of parts) open.restore(unpackColumn(row, "toc"), unpackColumn(row, "data"), kindOf)
 }
 
-/** Reads the BLOB of a column that has its size and checksum beside it. @throws as {@link unpack} does */
+/** Reads the BLOB of a column that has its size and checksum beside it. @throws what {@link unpack} throws */
 export const unpackColumn = (row: Record<string, unknown>, column: "toc" | "data" | "states"): Buffer =>
   unpack({
     bytes: row[column] as Uint8Array,

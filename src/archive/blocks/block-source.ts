@@ -1,12 +1,12 @@
 /**
  * Reads blocks, for the writer's own look-backs and for every reader.
  *
- * Each statement is one short transaction that fetches a bounded number of rows: nothing holds the write-ahead log
- * open between two events (docs/reference/architecture.md#archive). Blocks never change; only the parts of the block being gathered are
- * replaced by the sealed block that holds the same events under the same sequence numbers. So everything here is
- * asked for by sequence number and a part may come back as the larger block it went into.
+ * Each statement is one short transaction that fetches a bounded number of rows: nothing holds the write-ahead log open between two events
+ * (docs/reference/architecture.md#archive). Blocks never change, except that the parts of the open block are replaced by the sealed block
+ * with the same events and sequence numbers. So everything is requested by sequence number, and the result for a part may be the larger
+ * block that has replaced it.
  *
- * Memory: tables of contents and payloads stay in two small caches, bounded by count and by bytes.
+ * Memory: tables of contents and payloads are kept in two small caches, bounded by count and by bytes.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
@@ -14,20 +14,20 @@ import { CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
 import { type BlockFrame, readTable, unpackMargin } from "./block.ts"
 import { unpackColumn } from "./block-rows.ts"
 
-/** Which kind to read: the archive's number for it and its name. */
+/** A kind to read: the archive's number for it, and its name. */
 export interface KindKey {
   readonly id: number
   readonly gvk: string
 }
 
-/** A table of contents in its place. */
+/** A table of contents with its position. */
 interface BlockTable {
   readonly firstSequence: number
   readonly lastSequence: number
   readonly frames: ReadonlyArray<BlockFrame>
 }
 
-/** A table with the objects it speaks of. */
+/** A table of contents with its objects. */
 interface BlockData extends BlockTable {
   readonly payload: Buffer
 }
@@ -36,18 +36,18 @@ interface BlockData extends BlockTable {
 interface EventPlace {
   readonly frame: BlockFrame
   readonly index: number
-  /** The object's bytes: a view into a cached block, valid until other blocks have pushed it out. */
+  /** The object's bytes: a view into a cached block, valid until that block is evicted. */
   readonly object: Uint8Array
 }
 
-/** Tables of contents kept: kinds that are merged stand in neighbouring blocks, each some 10 KB and 30 decoded frames. */
+/** Tables of contents cached: kinds that are merged are in neighbouring blocks, each some 10 KB and 30 decoded frames. */
 const CACHED_TABLES = 16
 
-/** Keys of blocks fetched at once. */
+/** Keys of blocks per fetch. */
 const PAGE_ROWS = 64
 
 export interface BlockSourceOptions {
-  /** Payload bytes kept, at least one block whatever its size. Default 8 MiB: as many blocks as the kinds' clocks may lie apart. */
+  /** Payload bytes cached, but at least one block of any size. Default 8 MiB: as many blocks as the kinds' clocks may differ by. */
   readonly cachedBytes?: number
 }
 
@@ -79,8 +79,8 @@ export class BlockSource {
   }
 
   /**
-   * Frames of one kind in sequence order: those that reach beyond `afterSequence`, from the first block that holds an
-   * event of the kind at or after `fromTime` (µs). It goes on as long as the writer does: stop at your cut.
+   * Frames of one kind in sequence order: those with events after `afterSequence`, from the first block with an event of the kind at or
+   * after `fromTime` (µs). It continues as long as the writer does: stop at your cut.
    */
   *framesOf(kind: KindKey, afterSequence: number, fromTime = 0): Generator<BlockFrame, void, void> {
     let position = afterSequence
@@ -99,21 +99,21 @@ export class BlockSource {
     }
   }
 
-  /** Table of the block that holds an event. @throws CorruptArchiveError if no block does. */
+  /** Table of the block that contains an event. @throws CorruptArchiveError if no block does. */
   tableAt(sequence: number): BlockTable {
     const cached = this.#tables.get(sequence)
     if (cached !== undefined) return cached
     const row = this.#reading(() => this.#table.get(sequence))
     if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
     const table = this.#reading(() => tableOf(row))
-    // The last part of a block has the key that the sealed block will have, and holds less: it must not be kept.
+    // The last part of a block has the key that the sealed block will have, but less content: it must not be cached.
     if (row.sealed !== 1) return table
     if (this.#tables.size >= CACHED_TABLES) this.#tables.delete(this.#tables.keys().next().value ?? 0)
     this.#tables.set(table.lastSequence, table)
     return table
   }
 
-  /** An event with its object. @throws CorruptArchiveError if no block holds it. */
+  /** An event with its object. @throws CorruptArchiveError if no block contains it. */
   eventAt(sequence: number): EventPlace {
     const block = this.#blockAt(sequence)
     const frame = frameAt(block.frames, sequence)
@@ -147,7 +147,7 @@ export class BlockSource {
       if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
       return { ...tableOf(row), payload: unpackColumn(row, "data") }
     })
-    // A block may have been cached as the part it was before it was sealed.
+    // A block may have been cached as a part, before it was sealed.
     this.#forget(block.lastSequence)
     for (const [key, oldest] of this.#blocks) {
       if (this.#blockBytes + block.payload.length <= this.#cachedBytes) break
@@ -179,15 +179,15 @@ export class BlockSource {
   }
 }
 
-/** Bytes from which Node gives a Buffer memory of its own, generously. */
+/** Bytes from which on Node certainly allocates separate memory for a Buffer. */
 const ownBytes = 128 * 1024
 
 /**
- * Gives the memory back at once: left to V8, 60 MB of blocks gather before it looks at what is outside its heap. Nobody holds a view of it
+ * Frees the memory at once: otherwise 60 MB of blocks accumulate before V8 collects memory outside of its heap. No views of it are in use
  * any more, because objects are valid only until other blocks are read.
  */
 const release = ({ buffer, byteLength }: Uint8Array): void => {
-  // A small one is part of a pool that others use; memory of its own exceeds what was asked for by what unpacking needs.
+  // A small buffer is part of a shared pool; separate memory exceeds the requested size by the margin that unpacking needs.
   const isOwn = buffer.byteLength >= ownBytes && buffer.byteLength <= byteLength + unpackMargin
   if (isOwn && buffer instanceof ArrayBuffer) buffer.transfer(0)
 }

@@ -1,13 +1,12 @@
 /**
- * Blocks: frames gathered to about 1 MiB of objects, compressed, with a table of contents of their own.
+ * Blocks: frames gathered to about 1 MiB of objects, compressed, each with its own table of contents.
  *
- * The table of contents holds each frame's columns exactly as they arrived, so that building it costs a copy; the
- * objects are concatenated. Both are zstd level 1 with the default window: on Deployment changes of 2.7 kB level 3 took 2 to 23 %
- * more CPU for 6 % fewer bytes, a window of 128 KiB costs 25 % more bytes, a larger one brings nothing inside 1 MiB
- * (`bench/studies/archive.ts` prints the table).
+ * The table of contents contains each frame's columns exactly as they arrived, so that building it costs a copy; the objects are
+ * concatenated. Both are zstd level 1 with the default window: on Deployment changes of 2.7 kB level 3 took 2 to 23 % more CPU for 6 %
+ * fewer bytes, a window of 128 KiB costs 25 % more bytes, a larger one brings nothing inside 1 MiB (`bench/studies/archive.ts` prints the
+ * table).
  *
- * Reading is total: a BLOB that is not what it should be fails with MalformedFrameError or an error of zlib, which the
- * archive's reader reports as damage.
+ * Reading is total: an invalid BLOB fails with MalformedFrameError or an error of zlib, which the archive's reader reports as damage.
  */
 
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib"
@@ -15,23 +14,23 @@ import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
 import { decodeColumns, MalformedFrameError, type Observations } from "../../wire/observations.ts"
 
-/** Bytes of objects and columns a block gathers before it is sealed (docs/reference/architecture.md#archive). */
+/** Bytes of objects and columns after which a block is sealed (docs/reference/architecture.md#archive). */
 export const BLOCK_BYTES = 1024 * 1024
 
 /**
- * Table of contents a block gathers before it is sealed all the same: 9,000 events without objects. Bounds what a reader must
- * hold to find its place.
+ * Size of the table of contents at which a block is sealed regardless: 9,000 events without objects. Bounds what a reader must load to find
+ * a position.
  */
 export const TABLE_BYTES = 256 * 1024
 
-/** Part of one kind in a block. Times are µs since the Unix epoch. */
+/** The part of one kind in a block. Times are µs since the Unix epoch. */
 export interface KindRange {
   minTime: number
   maxTime: number
   events: number
 }
 
-/** What stands about a block outside of it. */
+/** The facts about a block that are stored beside it. */
 export interface BlockSummary {
   readonly firstSequence: number
   readonly lastSequence: number
@@ -49,12 +48,12 @@ export interface PackedBlock {
   readonly data: Packed
 }
 
-/** A BLOB with what must be known to read it: two columns beside it. */
+/** A BLOB with the two columns that are needed to read it. */
 interface Packed {
   readonly bytes: Uint8Array
   /** Bytes before compression. */
   readonly size: number
-  /** CRC-32 of the compressed bytes. zstd's own checksum is over what was compressed: 0.2 µs an event instead of 0.02. */
+  /** CRC-32 of the compressed bytes. zstd's own checksum covers the uncompressed bytes: 0.2 µs an event instead of 0.02. */
   readonly checksum: number
 }
 
@@ -63,16 +62,19 @@ const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 }
 /** Output is gathered in pieces of this size and joined: most blocks and every table fit into one. */
 const PIECE_BYTES = 64 * 1024
 
-/** zstd as all BLOBs of a recording have it. The bytes may be reused afterwards. */
+/** zstd with the settings of all BLOBs of a recording. The input may be reused afterwards. */
 export const pack = (content: Uint8Array): Packed => {
   const bytes = zstdCompressSync(content, { params: LEVEL, chunkSize: Math.min(PIECE_BYTES, content.length + 64) })
   return { bytes, size: content.length, checksum: crc32(bytes) }
 }
 
-/** Bytes that unpacked content's memory has beyond it: zstd wants room to see that there is no more. */
+/** Extra bytes in the memory of unpacked content: zstd needs room to detect that there is no more. */
 export const unpackMargin = 64
 
-/** The inverse of {@link pack}. The answer has memory of its own, {@link unpackMargin} more than it needs, unless it is small. @throws MalformedFrameError or an error of zlib if the bytes were damaged. */
+/**
+ * The inverse of {@link pack}. The result has its own memory, {@link unpackMargin} larger than needed, unless it is small. @throws
+ * MalformedFrameError or an error of zlib if the bytes were damaged.
+ */
 export const unpack = ({ bytes, size, checksum }: Packed): Buffer => {
   const found = crc32(bytes)
   if (found !== checksum) {
@@ -88,7 +90,7 @@ const PAYLOAD_LENGTH_TAG = (2 << 3) | 0
 const TIME_FLOOR_TAG = (3 << 3) | 1
 const COLUMNS_TAG = (4 << 3) | 2
 
-/** Appends one frame to a table of contents. Tables written one after the other are one table. */
+/** Appends one frame to a table of contents. Concatenated tables are one table. */
 export const writeTableEntry = (
   table: protobuf.Writer,
   firstSequence: number,
@@ -104,7 +106,7 @@ export const writeTableEntry = (
   table.ldelim()
 }
 
-/** A frame in its place: which sequence numbers its events have and where its objects lie in the block. */
+/** A frame with its position: the sequence numbers of its events and the place of its objects in the block. */
 export class BlockFrame {
   readonly firstSequence: number
   /** Offset of the frame's first object in the block's payload. */
@@ -123,7 +125,7 @@ export class BlockFrame {
     return this.firstSequence + this.events.count - 1
   }
 
-  /** Time of an event, µs: the sender's, but never before that of the kind's event before. */
+  /** Time of an event, µs: the sender's, but never before that of the kind's previous event. */
   time(index: number): number {
     return Math.max(this.#timeFloor, this.events.time(index))
   }
@@ -171,7 +173,7 @@ export const readTable = (table: Uint8Array): ReadonlyArray<BlockFrame> => {
   return frames
 }
 
-/** Compresses what was gathered. The views may be reused afterwards. */
+/** Compresses the gathered bytes. The views may be reused afterwards. */
 export const packBlock = (summary: BlockSummary, table: Uint8Array, payload: Uint8Array): PackedBlock => ({
   summary,
   toc: pack(table),

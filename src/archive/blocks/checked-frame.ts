@@ -1,4 +1,4 @@
-/** A frame of observations before any of it is taken: whatever is wrong with it is found here, and nothing else is harmed. */
+/** Checks a frame of observations completely before any of it is taken, so that an invalid frame affects nothing else. */
 import {
   decodeColumns,
   MalformedFrameError,
@@ -12,11 +12,11 @@ import type { PodTable } from "../rows/pod-table.ts"
 interface CheckedFrame {
   readonly split: SplitFrame
   readonly events: Observations
-  /** The kind's state before it; `undefined`: its first frame. */
+  /** The kind's state before the frame; `undefined`: it is the kind's first. */
   readonly before: KindEntry | undefined
 }
 
-/** @throws MalformedFrameError if the bytes are no frame, or name an object or a pod that was never introduced */
+/** @throws MalformedFrameError if the bytes are not a frame, or refer to an object or a pod that was never introduced */
 export const checkFrame = (frame: Uint8Array, kinds: KindTable, pods: PodTable): CheckedFrame => {
   const split = splitObservations(frame)
   const events = decodeColumns(split.columns, split.payload)

@@ -1,9 +1,9 @@
 /**
- * Events of several kinds in the order of (time, sequence), read from their blocks as they are asked for.
+ * Events of several kinds in the order of (time, sequence), read from their blocks on demand.
  *
- * Within a kind times never decrease, so each kind is one sorted stream, and a merge of those needs one open frame per kind. Only
- * tables of contents are read ahead: a quiet kind's next event may lie a thousand blocks away, its bytes are fetched when its turn
- * comes. The kinds' clocks are one clock, so their turns come in neighbouring blocks and each block is decompressed once.
+ * Within a kind times never decrease, so each kind is one sorted stream, and a merge of those needs one open frame per kind. Only tables of
+ * contents are read ahead: a quiet kind's next event may be a thousand blocks away, and its bytes are fetched only when it is due. All
+ * kinds share one clock, so events that are due together are in neighbouring blocks, and each block is decompressed once.
  *
  * Memory: one table of contents per kind, and the caches of {@link BlockSource} and {@link ObjectNames}.
  */
@@ -14,9 +14,9 @@ import type { ObjectNames } from "../rows/object-rows.ts"
 import type { BlockFrame } from "./block.ts"
 import type { BlockSource, KindKey } from "./block-source.ts"
 
-/** Which events to read; times are µs since the Unix epoch. */
+/** The events to read; times are µs since the Unix epoch. */
 interface EventRange {
-  /** Last sequence number that counts. */
+  /** Last sequence number to read. */
   readonly cut: number
   /** Inclusive. */
   readonly fromTime: number
@@ -24,7 +24,7 @@ interface EventRange {
   readonly untilTime: number
 }
 
-/** Reads the events of `kinds` in order. Each event's `object` is valid until the next one is taken. */
+/** Reads the events of `kinds` in order. Each event's `object` is valid until the next one is read. */
 export function* mergeEvents(
   source: BlockSource,
   names: ObjectNames,
@@ -34,7 +34,7 @@ export function* mergeEvents(
   const cursors = kinds.map((kind) => new KindCursor(source, kind, range)).filter((cursor) => cursor.advance())
   while (cursors.length > 0) {
     const [first, second] = frontRunners(cursors)
-    // As long as no other kind's turn comes, the choice stands.
+    // The choice remains valid until another kind is due.
     while (second === undefined || first.isBefore(second)) {
       yield first.read(source, names)
       if (!first.advance()) {
@@ -45,7 +45,7 @@ export function* mergeEvents(
   }
 }
 
-/** The two cursors whose events come first. Kinds are tens, and runs of one kind are long: a heap would bring nothing. */
+/** The two cursors with the earliest events. There are tens of kinds, and runs of one kind are long, so a heap would gain nothing. */
 const frontRunners = (cursors: ReadonlyArray<KindCursor>): [KindCursor, KindCursor | undefined] => {
   let first = cursors[0] as KindCursor
   let second: KindCursor | undefined
@@ -59,7 +59,7 @@ const frontRunners = (cursors: ReadonlyArray<KindCursor>): [KindCursor, KindCurs
   return [first, second]
 }
 
-/** Stands on one event of one kind. */
+/** A position at one event of one kind. */
 class KindCursor {
   readonly #kind: KindKey
   readonly #range: EventRange
@@ -75,7 +75,7 @@ class KindCursor {
     this.#frames = source.framesOf(kind, 0, range.fromTime)
   }
 
-  /** Goes to the next event of the range; `false` if there is none. */
+  /** Moves to the next event of the range; `false` if there is none. */
   advance(): boolean {
     for (;;) {
       this.#index++
@@ -112,7 +112,7 @@ export const readEvent = (source: BlockSource, names: ObjectNames, kind: KindKey
     sequence,
     time: frame.time(index),
     gvk: kind.gvk,
-    // Frames are checked when they arrive: the code is one of three.
+    // Frames are checked when they arrive, so the code is one of the three.
     action: ACTION_NAMES[frame.events.action(index)] as Action,
     uid,
     namespace,

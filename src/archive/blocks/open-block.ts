@@ -1,9 +1,9 @@
 /**
- * The block that is being gathered: raw objects and table of contents in two growing buffers, reused for ever.
+ * The open block: raw objects and table of contents in two growing buffers, reused for ever.
  *
- * Per frame it copies columns and objects once; per event it does nothing. It knows which part of it already stands on disk
- * ({@link OpenBlock.markDurable}), so that a commit stores only the rest, and sealing stores everything as one. It never
- * forgets before it is told to: a failed commit leaves it as it was.
+ * Per frame it copies columns and objects once; per event it does nothing. It tracks which part of it is already on disk ({@link
+ * OpenBlock.markDurable}), so that a commit stores only the rest, and sealing stores everything as one block. A failed commit leaves it
+ * unchanged.
  *
  * Memory: one block plus one frame; a larger frame makes the buffer grow until the block is sealed.
  */
@@ -20,26 +20,26 @@ import {
   writeTableEntry,
 } from "./block.ts"
 
-/** One frame's place in the recording. Times are µs since the Unix epoch. */
+/** The position of one frame in the recording. Times are µs since the Unix epoch. */
 interface FramePlace {
   readonly kind: number
   readonly firstSequence: number
   readonly events: number
   readonly firstTime: number
   readonly lastTime: number
-  /** Moment before which no event of the frame may count; 0 if its own times are in order. */
+  /** Earliest time that an event of the frame may get; 0 if its own times are in order. */
   readonly timeFloor: number
 }
 
-/** The frame that fills a block comes on top of it: it has at most 256 KiB unless one object is larger. */
+/** The frame that fills a block is added on top: it has at most 256 KiB unless one object is larger. */
 const FRAME_BYTES = 256 * 1024
 
-/** Share of a block: parts below it are at most compressed twice, and sealed blocks stay large enough to compress well. */
+/** Share of a block: smaller parts are compressed twice at most, and sealed blocks remain large enough to compress well. */
 const NEARLY_FULL = 0.75
 
 /**
- * A plain memory copy. `set` on a typed array goes word by word as soon as one side is shared memory, which a
- * sender's slab is: 2.8 µs for an event of 2.9 kB in a CPU profile, in which the plain copy no longer shows.
+ * A plain memory copy. `set` on a typed array copies word by word as soon as one side is shared memory, as a sender's slab is: 2.8 µs for
+ * an event of 2.9 kB in a CPU profile, in which the plain copy is too fast to appear.
  */
 const copyBytes = Buffer.prototype.copy
 
@@ -54,7 +54,7 @@ export class OpenBlock {
   readonly #whole = new Summary()
   readonly #rest = new Summary()
 
-  /** `blockBytes`: objects it gathers until it is full. */
+  /** `blockBytes`: bytes of objects after which it is full. */
   constructor(blockBytes: number) {
     this.#blockBytes = blockBytes
     this.#payload = Buffer.allocUnsafeSlow(blockBytes + FRAME_BYTES)
@@ -64,30 +64,30 @@ export class OpenBlock {
     return this.#whole.events === 0
   }
 
-  /** Whether anything in it still waits for a commit. */
+  /** Whether any of it still waits for a commit. */
   get hasPending(): boolean {
     return this.#rest.events > 0
   }
 
-  /** Whether part of it stands on disk in rows that sealing must replace. */
+  /** Whether part of it is on disk in rows that sealing must replace. */
   get hasDurable(): boolean {
     return this.#durableTable > 0
   }
 
-  /** Counted as senders count, columns and objects, so that the frame that makes a commit due also seals its block. */
+  /** Columns and objects, as senders count them, so that the frame that triggers a commit also seals its block. */
   get isFull(): boolean {
     return this.#payloadEnd + this.#table.pos >= this.#blockBytes || this.#table.pos >= TABLE_BYTES
   }
 
   /**
-   * Whether a commit seals it: a part of this size would be compressed once now and once more with the little that
-   * follows, which doubles the cost of an event at high rates.
+   * Whether a commit seals it: a part of this size would be compressed now and again with the little that follows, which doubles the cost
+   * of an event at high rates.
    */
   get isNearlyFull(): boolean {
     return this.#payloadEnd + this.#table.pos >= this.#blockBytes * NEARLY_FULL
   }
 
-  /** Takes a frame with at least one event; its bytes are copied. */
+  /** Adds a frame with at least one event; its bytes are copied. */
   add(frame: SplitFrame, place: FramePlace): void {
     this.#appendPayload(frame.payload)
     writeTableEntry(this.#table, place.firstSequence, frame.payload.length, place.timeFloor, frame.columns)
@@ -95,7 +95,7 @@ export class OpenBlock {
     this.#rest.add(place)
   }
 
-  /** Takes back a part that an earlier process stored, as it stood in its row. @throws MalformedFrameError */
+  /** Restores a part that an earlier process stored in a row. @throws MalformedFrameError */
   restore(table: Uint8Array, payload: Uint8Array, kindOf: (gvk: string) => number): void {
     for (const frame of readTable(table)) {
       this.#whole.add({
@@ -117,7 +117,7 @@ export class OpenBlock {
     return packBlock(this.#whole.copy(), this.#table.finish(true), this.#payload.subarray(0, this.#payloadEnd))
   }
 
-  /** What no commit has stored yet as a block of its own. */
+  /** The content that no commit has stored yet, as a block of its own. */
   packPending(): PackedBlock {
     return packBlock(
       this.#rest.copy(),
@@ -126,14 +126,14 @@ export class OpenBlock {
     )
   }
 
-  /** Everything gathered so far stands on disk now. */
+  /** Everything gathered so far is on disk now. */
   markDurable(): void {
     this.#durablePayload = this.#payloadEnd
     this.#durableTable = this.#table.pos
     this.#rest.clear()
   }
 
-  /** Starts the next block. Buffers that one large frame made grow are given back. */
+  /** Starts the next block. Buffers that grew for one large frame are released. */
   clear(): void {
     const initialBytes = this.#blockBytes + FRAME_BYTES
     if (this.#payload.length > initialBytes) this.#payload = Buffer.allocUnsafeSlow(initialBytes)
@@ -158,7 +158,7 @@ export class OpenBlock {
   }
 }
 
-/** Running summary of frames added in sequence order. */
+/** Running summary of the frames added in sequence order. */
 class Summary implements BlockSummary {
   firstSequence = 0
   lastSequence = 0

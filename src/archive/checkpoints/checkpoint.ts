@@ -1,10 +1,10 @@
 /**
- * When and how states of objects are written down, so that starting a watcher or a snapshot need not read the whole past.
+ * Stores states of objects from time to time, so that starting a watcher or a snapshot need not read the whole history.
  *
- * Once 64 blocks hold a kind since its last checkpoint, the last event of each object changed in them becomes a row. When the
- * changes since the last full row add up to as many objects as it holds, or 32 rows have gathered, everything alive is written instead: each
- * state is rewritten about once per change of it, and a start reads at most twice the live objects, 32 rows and 64 tables of
- * contents. No memory is held per object: the rows are folded from what is on disk.
+ * Once 64 blocks since its last checkpoint contain a kind, the last event of each object changed in them becomes a row. When the changes
+ * since the last full row add up to as many objects as it contains, or there are 32 rows, the state of every live object is written
+ * instead: each state is rewritten about once per change of it, and a start reads at most twice the live objects, 32 rows and 64 tables of
+ * contents. No memory is held per object: the rows are computed from what is on disk.
  *
  * Why not one (object, block) row per object in a sealed block: docs/decisions/0003.
  */
@@ -15,10 +15,10 @@ import type { KindKey } from "../blocks/block-source.ts"
 import { encodeStates, mergeStates } from "./object-states.ts"
 import { mergeAll, type StateHistory } from "./state-history.ts"
 
-/** Blocks holding a kind between two of its checkpoints: as many tables of contents a start has to read at most. */
+/** Blocks with a kind between two of its checkpoints: at most this many tables of contents are read at a start. */
 export const BLOCKS_PER_CHECKPOINT = 64
 
-/** Rows of changes upon one full row: reading a row costs more than a few states more. */
+/** Rows of changes per full row: reading a row costs more than reading a few more states. */
 const CHANGES_PER_FULL = 32
 
 interface Progress {
@@ -31,14 +31,14 @@ interface Progress {
 
 const NO_PROGRESS: Progress = { throughSequence: 0, blocks: 0, fullObjects: 0, changedObjects: 0, changeRows: 0 }
 
-/** Follows every kind's distance from its last checkpoint. */
+/** Tracks each kind's distance from its last checkpoint. */
 export class Checkpoints {
   readonly #history: StateHistory
   readonly #blocksPerCheckpoint: number
   readonly #insert: StatementSync
   #progress = new Map<number, Progress>()
 
-  /** `blocksPerCheckpoint`: {@link BLOCKS_PER_CHECKPOINT} but for tests. */
+  /** `blocksPerCheckpoint`: {@link BLOCKS_PER_CHECKPOINT} except in tests. */
   constructor(database: DatabaseSync, history: StateHistory, blocksPerCheckpoint: number) {
     this.#history = history
     this.#blocksPerCheckpoint = blocksPerCheckpoint
@@ -55,8 +55,8 @@ export class Checkpoints {
   }
 
   /**
-   * Writes the checkpoints that these blocks, just inserted, make due; inside the commit's transaction. Answers what to
-   * call once it is committed: until then nothing counts.
+   * Writes the checkpoints that these blocks, just inserted, make due; inside the commit's transaction. Returns a function to call after
+   * the commit; the checkpoints do not count before.
    */
   save(sealed: ReadonlyArray<BlockSummary>, kindOf: (id: number) => KindKey): () => void {
     const progress = new Map(this.#progress)

@@ -1,9 +1,9 @@
 /**
- * The last state an object was seen in before an event: what a filter looks at when an object vanished without bytes.
+ * The last seen state of an object before an event, for filters on events without bytes (`vanished`).
  *
- * Vanished objects come in bursts, all those a list no longer held. So the first question about a stretch of history orders
- * the events of its tables of contents by object, and the following ones are answered by binary search. Memory: 16 bytes for each event of
- * the kind since its last checkpoint plus the checkpoint's columns, for one stretch at a time.
+ * Vanished objects come in bursts: all those that a list no longer contained. So the first query about a stretch of history sorts the
+ * events of its tables of contents by object, and the following ones are binary searches. Memory: 16 bytes for each event of the kind since
+ * its last checkpoint plus the checkpoint's columns, for one stretch at a time.
  */
 
 import { VANISHED } from "../../wire/observation-wire.ts"
@@ -11,18 +11,18 @@ import type { BlockSource, KindKey } from "../blocks/block-source.ts"
 import type { CheckpointChain, StateHistory } from "./state-history.ts"
 
 /**
- * More than a stretch can hold: between two checkpoints lie 64 blocks of at most 18,000 events. Object number and
- * position share the 53 bits of a number.
+ * More than a stretch can contain: between two checkpoints are 64 blocks of at most 18,000 events. Object number and position share the 53
+ * bits of a number.
  */
 const STRETCH_EVENTS = 1 << 21
 
-/** Events read beyond the one asked for: as many as a relist of one kind is likely to let vanish. */
+/** Events read beyond the requested one: about as many as vanish in a relist of one kind. */
 const MARGIN_EVENTS = 4096
 
 interface Stretch {
   readonly kind: number
   readonly chain: CheckpointChain
-  /** Events of the stretch that left bytes, in sequence order. */
+  /** Events of the stretch with bytes, in sequence order. */
   readonly sequences: Float64Array
   /** object number · 2^21 + position in `sequences`, ascending. */
   readonly keys: Float64Array

@@ -1,4 +1,4 @@
-/** The objects of one kind that are alive, as its next watcher needs them to tell what changed while nobody watched. */
+/** The live objects of one kind, from which its next watcher detects what changed while it was not watched. */
 
 import type { DatabaseSync } from "node:sqlite"
 import type { ResourceVersion } from "../../kube/resource-version.ts"
@@ -19,12 +19,12 @@ export interface LiveObject {
   readonly fingerprintHigh: number
 }
 
-/** Objects answered at once: about what one message between workers may carry. */
+/** Objects per batch: about what one message between workers may carry. */
 const BATCH_OBJECTS = 1024
 
 /**
- * Objects alive after `throughSequence`, in batches ordered by number. Memory: 33 bytes for each object of the kind until the last
- * batch is taken, and one batch of names.
+ * Objects alive after `throughSequence`, in batches ordered by number. Memory: 33 bytes for each object of the kind until the last batch is
+ * read, and one batch of names.
  */
 export function* liveObjectsOf(
   database: DatabaseSync,

@@ -1,8 +1,8 @@
 /**
- * The last event of each object of one kind, as columns ordered by object number: what a checkpoint holds.
+ * The last event of each object of one kind, as columns ordered by object number: the content of a checkpoint.
  *
- * Built from events, merged with older states, found by binary search; no JavaScript object per Kubernetes object (33 bytes
- * each). Two sets merge in one pass, so 100,000 objects take some 5 ms.
+ * Built from events, merged with older states, searched by bisection; no JavaScript object per Kubernetes object (33 bytes each). Two sets
+ * merge in one pass, so 100,000 objects take some 5 ms.
  */
 
 import protobuf from "protobufjs/minimal.js"
@@ -59,7 +59,7 @@ export class ObjectStates {
     return -1
   }
 
-  /** Appends the state at `index` of another set; numbers must rise. The capacity is the caller's business. */
+  /** Appends the state at `index` of another set; numbers must increase. The caller ensures the capacity. */
   push(from: ObjectStates, index: number): void {
     const at = this.count++
     this.numbers[at] = from.numbers[index] as number
@@ -76,7 +76,7 @@ export class ObjectStates {
     } else this.opaqueVersions?.push("")
   }
 
-  /** Appends the state an event leaves its object in, in any order of numbers. */
+  /** Appends an object's state after an event, in any order of numbers. */
   pushEvent(frame: BlockFrame, index: number): void {
     const events = frame.events
     const at = this.count++
@@ -94,12 +94,12 @@ export class ObjectStates {
   }
 }
 
-/** No object at all. */
+/** The empty set. */
 export const NO_STATES: ObjectStates = new ObjectStates(0)
 
 /**
- * The states after both sets, where `newer` follows `older`. `keepDead` keeps deleted objects: needed as long as the
- * result will itself be laid over older states.
+ * The states after both sets, where `newer` follows `older`. `keepDead` keeps deleted objects: needed if the result will itself be merged
+ * over older states.
  */
 export const mergeStates = (older: ObjectStates, newer: ObjectStates, keepDead: boolean): ObjectStates => {
   const merged = new ObjectStates(older.count + newer.count)
@@ -118,12 +118,12 @@ export const mergeStates = (older: ObjectStates, newer: ObjectStates, keepDead: 
 }
 
 /**
- * Events one collection can order: position and object number share the 53 bits of a number, 32 for the object. Callers
- * merge and start anew when it is full; 2^18 events are 9 MB.
+ * Events that one collection can sort: position and object number share the 53 bits of a number, 32 for the object. When it is full,
+ * callers merge it and start another; 2^18 events are 9 MB.
  */
 const COLLECTED_EVENTS = 1 << 18
 
-/** Gathers events of one kind in sequence order and answers the last of each object. */
+/** Gathers events of one kind in sequence order and returns the last one of each object. */
 export class StateCollector {
   #events = new ObjectStates(1024)
 

@@ -1,10 +1,10 @@
 /**
- * The states of one kind's objects at any moment: the nearest checkpoint before it, laid over by what the blocks since tell.
+ * The states of one kind's objects at any moment: the nearest checkpoint before it, updated with the later blocks.
  *
- * A chain of checkpoints starts with a full one (all objects alive) followed by changes. Checkpoints are found by sequence
- * and time at once: a kind's times never decrease, so the events before a moment are a prefix of its history.
+ * A chain of checkpoints starts with a full one (all objects alive) followed by changes. Checkpoints are found by sequence and time at
+ * once: a kind's times never decrease, so the events before a moment are a prefix of its history.
  *
- * Memory: one set of columns per step of the chain, 33 bytes an object, all of it given up when the answer is dropped.
+ * Memory: one set of columns per step of the chain, 33 bytes an object, all of it released with the result.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
@@ -13,17 +13,17 @@ import { unpackColumn } from "../blocks/block-rows.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
 import { decodeStates, mergeStates, NO_STATES, type ObjectStates, StateCollector } from "./object-states.ts"
 
-/** Which part of a kind's history counts. */
+/** The part of a kind's history to read. */
 interface HistoryLimit {
-  /** Last event that counts. */
+  /** Last event to read. */
   readonly throughSequence: number
-  /** µs since the Unix epoch: events at or after this moment do not count. Default: all count. */
+  /** µs since the Unix epoch: events at or after this moment are excluded. Default: none are. */
   readonly beforeTime?: number
 }
 
 /** Checkpoints up to a limit, the full one first. */
 export interface CheckpointChain {
-  /** Last event the chain tells of, 0 if there is no checkpoint. */
+  /** Last event that the chain includes, 0 if there is no checkpoint. */
   readonly throughSequence: number
   readonly steps: ReadonlyArray<ObjectStates>
 }
@@ -50,14 +50,14 @@ export class StateHistory {
       WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND last_time < ? ORDER BY through_sequence`)
   }
 
-  /** Last state of each object alive at the limit, ordered by object number. */
+  /** Last state of each object that is alive at the limit, ordered by object number. */
   aliveAt(kind: KindKey, limit: HistoryLimit): ObjectStates {
     const chain = this.chainBefore(kind, limit)
     const changes = this.changesSince(kind, chain.throughSequence, limit)
     return mergeStates(mergeAll(chain.steps), changes, false)
   }
 
-  /** Last event within the limit of each object that has one after `sequence`, deletions included. */
+  /** Last event within the limit of each object with one after `sequence`, including deletions. */
   changesSince(kind: KindKey, sequence: number, limit: HistoryLimit): ObjectStates {
     const beforeTime = limit.beforeTime ?? NEVER
     const finished: Array<ObjectStates> = []
@@ -94,8 +94,8 @@ export class StateHistory {
 }
 
 /**
- * Lays sets of states over each other, the oldest first, deletions kept. In pairs, so that many small sets on a
- * large one are not each paid with a pass over the large one.
+ * Merges sets of states, the oldest first, keeping deletions. In pairs, so that many small sets on a large one do not each cost a pass over
+ * the large one.
  */
 export const mergeAll = (sets: ReadonlyArray<ObjectStates>): ObjectStates => {
   let level = sets

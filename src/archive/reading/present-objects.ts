@@ -1,5 +1,5 @@
 /**
- * Which objects of a kind a window holds: those alive when it begins, and those that change in it.
+ * The objects of a kind in a window: those alive at its start, and those that change in it.
  *
  * Reads tables of contents only. Memory: one entry per object.
  */
@@ -10,7 +10,7 @@ import type { ObjectNames } from "../rows/object-rows.ts"
 
 /** Times are µs since the Unix epoch. */
 export interface WindowLimits {
-  /** Last sequence number that counts. */
+  /** Last sequence number to read. */
   readonly cut: number
   /** Inclusive. */
   readonly fromTime: number

@@ -1,6 +1,6 @@
 /**
- * What a recording holds of each kind within a window, without reading an event: counts come from the rows of blocks, and at the two
- * ends of the window from tables of contents. Some ms, whatever the recording's size.
+ * The recorded part of each kind within a window, without reading an event: counts come from the rows of blocks, and at the two ends of the
+ * window from tables of contents. Takes some ms for a recording of any size.
  */
 
 import type { DatabaseSync } from "node:sqlite"
@@ -19,14 +19,22 @@ interface CoverageWindow {
   readonly untilTime: number
 }
 
+interface RecordedNamespaceTimes {
+  readonly namespace: string
+  readonly since: number | undefined
+  readonly completeTime: number
+}
+
 export interface RecordedKind {
   readonly gvk: string
-  /** Events received in the window, gaps not counted. */
+  /** Events received in the window, excluding gaps. */
   readonly events: number
-  /** Since when the kind is recorded, whatever the window; `undefined` while its first list is under way. */
+  /** The time since which the kind is recorded, also before the window; `undefined` while its first list is in progress. */
   readonly since: number | undefined
-  /** When the kind was last known to be complete; 0 while its first list is under way. */
+  /** When the kind was last known to be complete; 0 while its first list is in progress. */
   readonly completeTime: number
+  /** The same of each namespace, where the kind is recorded namespace by namespace; else empty. */
+  readonly namespaces: ReadonlyArray<RecordedNamespaceTimes>
   /** Those that touch the window, in the order they were closed. */
   readonly gaps: ReadonlyArray<GapEvent>
 }
@@ -34,7 +42,7 @@ export interface RecordedKind {
 interface RecordedCoverage {
   /** Sequence number of the last event on disk. */
   readonly cut: number
-  /** In the order in which they were first recorded; lives of pods are among them, of which there are no events. */
+  /** In the order in which they were first recorded, including pod lifecycles, which have no events. */
   readonly kinds: ReadonlyArray<RecordedKind>
 }
 
@@ -42,7 +50,7 @@ interface RecordedCoverage {
 export const readCoverage = (directory: string, window: CoverageWindow): RecordedCoverage => {
   const database = openForReading(directory)
   try {
-    // One moment for all: the writer goes on meanwhile, and seals parts into blocks.
+    // One read transaction for everything: the writer continues meanwhile, and seals parts into blocks.
     database.exec("BEGIN")
     const gaps = readGaps(database, { cut: Number.MAX_SAFE_INTEGER, ...window })
     const count = eventCounter(database, directory, window)
@@ -50,9 +58,12 @@ export const readCoverage = (directory: string, window: CoverageWindow): Recorde
       (kind): RecordedKind => ({
         gvk: kind.gvk,
         events: count(kind),
-        since: kind.recordedSince === 0 ? undefined : kind.recordedSince,
-        // Of a first list the row has the time at which it began.
-        completeTime: kind.recordedSince === 0 ? 0 : kind.completeThroughTime,
+        ...timesOf(kind.recordedSince, kind.completeThroughTime),
+        namespaces: kind.namespaces.map(({ namespace, recordedSince, completeTime }) => ({
+          namespace,
+          // While all of them are complete, only the kind has a time.
+          ...timesOf(recordedSince, completeTime || kind.completeThroughTime),
+        })),
         gaps: gaps.filter(({ gvk }) => gvk === kind.gvk),
       }),
     )
@@ -60,16 +71,20 @@ export const readCoverage = (directory: string, window: CoverageWindow): Recorde
   } catch (error) {
     throw toArchiveError(directory, "read", error)
   } finally {
-    // Ends the transaction as well.
+    // Also ends the transaction.
     database.close()
   }
 }
+
+/** Of a first list under way, a row has the time at which it began. */
+const timesOf = (recordedSince: number, completeTime: number) =>
+  recordedSince === 0 ? { since: undefined, completeTime: 0 } : { since: recordedSince, completeTime }
 
 const eventCounter = (database: DatabaseSync, directory: string, { fromTime, untilTime }: CoverageWindow) => {
   const source = new BlockSource(database, directory)
   const whole = database.prepare(`
     SELECT coalesce(sum(events), 0) AS events FROM block_kind WHERE kind = ? AND min_time >= ? AND max_time < ?`)
-  // A kind's times never decrease: what reaches over an end of the window is one block, or several that share its moment.
+  // A kind's times never decrease, so only one block, or several with the same time, can extend across an end of the window.
   const partial = database.prepare(`
     SELECT last_sequence FROM block_kind
     WHERE kind = ? AND max_time >= ? AND min_time < ? AND (min_time < ? OR max_time >= ?)`)

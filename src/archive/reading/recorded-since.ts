@@ -1,21 +1,31 @@
-/** Since when each kind is recorded, without reading anything else. */
+/** Since when each kind and each of its namespaces is recorded, without reading anything else. */
 import { toArchiveError } from "../archive-errors.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { openForReading } from "../schema.ts"
 
+/** A kind, or a namespace of one that is recorded namespace by namespace, whose first list is recorded. */
+interface RecordedSince {
+  readonly gvk: string
+  /** Empty: the kind as a whole. */
+  readonly namespace: string
+  /** µs since the Unix epoch. */
+  readonly since: number
+}
+
 /**
- * By kind the µs since the Unix epoch from which it is recorded; without those whose first list is under way.
+ * Those whose first list is not complete are left out.
  *
  * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError
  */
-export const readRecordedSince = (directory: string): ReadonlyMap<string, number> => {
+export const readRecordedSince = (directory: string): ReadonlyArray<RecordedSince> => {
   const database = openForReading(directory)
   try {
-    return new Map(
-      readKinds(database).flatMap(({ gvk, recordedSince }) =>
-        recordedSince === 0 ? [] : [[gvk, recordedSince] as const],
-      ),
-    )
+    return readKinds(database)
+      .flatMap(({ gvk, recordedSince, namespaces }) => [
+        { gvk, namespace: "", since: recordedSince },
+        ...namespaces.map((each) => ({ gvk, namespace: each.namespace, since: each.recordedSince })),
+      ])
+      .filter(({ since }) => since !== 0)
   } catch (error) {
     throw toArchiveError(directory, "read", error)
   } finally {

@@ -1,9 +1,9 @@
 /**
- * How many objects and changes of a kind a window holds, by name, without reading an object: from the rows of names, checkpoints,
- * and tables of contents. Exactly what an export of that window has before anything is left out by its labels or owners.
+ * Counts the objects and changes of a kind in a window, filtered by name, without reading an object: from the rows of names, checkpoints,
+ * and tables of contents. The counts equal those of an export of that window before filters by label or owner.
  *
- * Made to run beside other work: it pauses every few ms. Each statement is a short transaction of its own. Memory: a byte per object
- * ever seen of the kind, and its states at the window's start.
+ * It pauses every few ms to let other work run. Each statement is its own short transaction. Memory: a byte per object ever seen of the
+ * kind, and its states at the window's start.
  */
 
 import { toArchiveError } from "../archive-errors.ts"
@@ -15,25 +15,25 @@ import type { WindowLimits } from "./present-objects.ts"
 
 /** Of one kind. */
 interface WindowCounts {
-  /** Objects that exist when the window begins. */
+  /** Objects that exist at the start of the window. */
   readonly objects: number
-  /** Changes received in it; gaps are none. */
+  /** Changes received in the window, excluding gaps. */
   readonly events: number
 }
 
 interface CountOptions {
-  /** Kinds to count; those that were never recorded have nothing. */
+  /** Kinds to count; those that were never recorded have no counts. */
   readonly kinds: ReadonlyArray<string>
-  /** Whether what has this name is left out; the namespace is empty for cluster-scoped objects. Default: nothing is. */
+  /** Whether to leave out objects with this name; the namespace is empty for cluster-scoped objects. Default: no objects are left out. */
   readonly excludesName?: (namespace: string, name: string) => boolean
-  /** Resolves when others have had their turn; called every few ms. */
+  /** Lets other work run; called every few ms. */
   readonly pause: () => Promise<void>
 }
 
 /** ms of work between two pauses. */
 const turnMs = 8
 
-/** Rows of names fetched at once. */
+/** Rows of names per fetch. */
 const pageRows = 1000
 
 /**
@@ -58,7 +58,7 @@ export const countWindow = async (
       turnEnds = performance.now() + turnMs
     }
 
-    /** By object number 1 if it is left out. */
+    /** By object number: 1 if it is left out. */
     const leftOut = async (kind: number): Promise<Uint8Array> => {
       if (excludesName === undefined) return new Uint8Array(0)
       const last = database.prepare("SELECT max(number) AS last FROM object WHERE kind = ?").get(kind)

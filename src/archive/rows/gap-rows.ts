@@ -1,10 +1,10 @@
-/** Gaps on disk: one row each, few, never left out of what is read. */
+/** Gaps on disk: one row each; there are few, and they are always included in results. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { GapEvent, GapReason } from "../../trace/event.ts"
 import type { Gap } from "../../wire/observations.ts"
 
-/** A gap in its place. */
+/** A gap with its position. */
 export interface PlacedGap {
   readonly sequence: number
   /** The archive's number for the kind. */
@@ -12,9 +12,9 @@ export interface PlacedGap {
   readonly gap: Gap
 }
 
-/** Which gaps to read. */
+/** The gaps to read. */
 export interface GapSelection {
-  /** Last sequence number that counts. */
+  /** Last sequence number to read. */
   readonly cut: number
   /** µs since the Unix epoch. Default: from the beginning. */
   readonly fromTime?: number
@@ -42,8 +42,8 @@ export const hasGapRow = (database: DatabaseSync, kind: number, gap: Gap): boole
     .get(kind, gap.fromVersion, gap.toVersion, gap.fromTime, gap.toTime, gap.reason, gap.namespace) !== undefined
 
 /**
- * Gaps that touch a window, ordered by the moment they were closed. A gap that was closed only after the window is among
- * them: part of the window is missing all the same.
+ * Gaps that overlap a window, ordered by the time at which they were closed, including those closed after the window, because part of the
+ * window is missing all the same.
  */
 export const readGaps = (database: DatabaseSync, selection: GapSelection): ReadonlyArray<GapEvent> =>
   database
@@ -61,7 +61,7 @@ export const readGaps = (database: DatabaseSync, selection: GapSelection): Reado
       toVersion: String(row.to_version),
       fromTime: Number(row.from_time),
       toTime: Number(row.to_time),
-      // The column holds what was checked when the frame arrived.
+      // The column was checked when the frame arrived.
       reason: String(row.reason) as GapReason,
       detail: String(row.detail),
     }))

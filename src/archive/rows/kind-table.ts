@@ -1,8 +1,8 @@
 /**
- * What the recording knows about each kind: the state from which its next watcher goes on.
+ * The recorded state of each kind, from which its next watcher resumes.
  *
- * The resume version moves in the same transaction as the events it speaks of, so that a crash can neither skip
- * nor repeat a change. In memory stands the state after everything appended; the database has it as of the last commit.
+ * The resume version moves in the same transaction as the events it covers, so that a crash can neither skip nor repeat a change. Memory
+ * has the state after everything appended; the database has the state of the last commit.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
@@ -13,38 +13,41 @@ import { advanceNamespaces, NamespaceRows, type RecordedNamespace, readNamespace
 /** State of one kind. Times are µs since the Unix epoch. */
 export interface KindState {
   readonly gvk: string
-  /** Counts the histories of the kind: one more after each restored cluster. Versions compare only within one. */
+  /** Counts the histories of the kind: one more after each restored cluster. Versions are comparable only within one. */
   readonly epoch: number
   /**
    * Resource version up to which the recording is complete; empty before the first, and while it is watched namespace by namespace.
    * Resume the watch here.
    */
   readonly completeThrough: string
-  /** Of a kind that is watched namespace by namespace how far each is recorded; otherwise empty. */
+  /** The progress of each namespace of a kind that is watched namespace by namespace; otherwise empty. */
   readonly namespaces: ReadonlyArray<RecordedNamespace>
   /**
-   * When the kind was last complete; while its first list is under way, when that began; 0 before. A new epoch forgets the version and keeps the time: the gap
-   * between both histories begins then.
+   * When the kind was last complete; while its first list is in progress, when that began; 0 before. A new epoch resets the version and
+   * keeps the time, at which the gap between both histories begins.
    */
   readonly completeThroughTime: number
-  /** Number for the next UID that was never seen; starts at 1. */
+  /** Number for the next new UID; starts at 1. */
   readonly nextObjectNumber: number
   /** No later event may be earlier than this; 0 before the first. */
   readonly lastEventTime: number
   /** UID of namespace kube-system when the kind was last recorded (metadata key `clusterUid`); empty if unknown. */
   readonly clusterUid: string
-  /** Why a list is under way: until it is complete the objects recorded are partly of before and partly of after it. Empty: none. */
+  /**
+   * Reason of the list in progress: until it is complete, the recorded objects are partly from before and partly from after it. Empty: no
+   * list.
+   */
   readonly listReason: string
-  /** What of the kind is recorded (see the watcher's selection); empty if that was never said. */
+  /** The recorded selection of the kind's objects (see the watcher's selection); empty if unknown. */
   readonly selection: string
   /**
-   * When its first list was complete: from then on everything is known but for gaps, also of a kind of which there is no object.
-   * 0 before. Never changes afterwards.
+   * When its first list was complete: from then on everything is recorded except in gaps, also for a kind without objects. 0 before. Never
+   * changes afterwards.
    */
   readonly recordedSince: number
 }
 
-/** A kind with the archive's own number for it. */
+/** A kind with the archive's number for it. */
 export interface KindEntry extends KindState {
   readonly id: number
 }
@@ -56,7 +59,7 @@ export class KindTable {
   readonly #byGvk = new Map<string, Mutable<KindEntry>>()
   readonly #byId = new Map<number, KindEntry>()
   readonly #changed = new Set<Mutable<KindEntry>>()
-  /** Kinds whose epoch began when no other cluster was known of. */
+  /** Kinds whose epoch began before any other cluster was known. */
   readonly #awaitsCluster = new Set<KindEntry>()
   #nextId = 1
   readonly #save: StatementSync
@@ -74,7 +77,7 @@ export class KindTable {
     }
   }
 
-  /** Whether the kind's state is ahead of the last commit. */
+  /** Whether the kind's state is newer than the last commit. */
   isChanged(gvk: string): boolean {
     const kind = this.#byGvk.get(gvk)
     return kind !== undefined && this.#changed.has(kind)
@@ -84,12 +87,12 @@ export class KindTable {
     return this.#byGvk.get(gvk)
   }
 
-  /** The kind's number; a kind seen for the first time gets the next one. */
+  /** The kind's number; a new kind gets the next one. */
   idOf(gvk: string): number {
     return this.#entry(gvk).id
   }
 
-  /** The kind with this number, which {@link idOf} gave out. */
+  /** The kind with this number, which {@link idOf} has assigned. */
   byId(id: number): KindEntry {
     const kind = this.#byId.get(id)
     if (kind === undefined) throw new RangeError(`no kind has number ${id}`)
@@ -97,8 +100,8 @@ export class KindTable {
   }
 
   /**
-   * Moves a kind's state past a frame that was taken. `now` is µs since the Unix epoch: when a version was learnt by a
-   * frame without events, such as a bookmark.
+   * Advances a kind's state past a frame that was taken. `now` is µs since the Unix epoch: the time of a version in a frame without events,
+   * such as a bookmark.
    */
   advance(frame: Observations, lastTime: number, clusterUid: string, now: number): void {
     const kind = this.#entry(frame.gvk)
@@ -135,8 +138,8 @@ export class KindTable {
   }
 
   /**
-   * From the first frame on that tells of namespaces no version says how far the kind as a whole is recorded. Where one did, it holds
-   * for each of its namespaces, and so does the time since when.
+   * From the first frame with namespaces on, there is no version up to which the kind as a whole is recorded. If there was one, it applies
+   * to each of its namespaces, and so does the time since which it is recorded.
    */
   #advanceNamespaces(kind: Mutable<KindEntry>, frame: Observations, completeTime: number): boolean {
     const isWhole = kind.completeThrough !== ""
@@ -151,9 +154,9 @@ export class KindTable {
   }
 
   /**
-   * A kind's cluster is the one of its epoch. Of another cluster the recording hears once, from whichever kind notices first: frames of
-   * others may still be of the old one, and with the new UID in their rows they would go on there after a crash as if nothing
-   * had happened. An epoch's own frame may come before that news; then its next one takes it.
+   * The cluster of a kind is the one of its epoch. The recording is notified of another cluster once, by the first kind that notices; later
+   * frames of other kinds may still be from the old one, and if their rows got the new UID, they would resume there after a crash as if
+   * nothing had happened. If a frame of the new epoch arrives before the notification, the next one of its kind sets the UID.
    */
   #learnCluster(kind: Mutable<KindEntry>, clusterUid: string, isNewEpoch: boolean, isOfEpoch: boolean): void {
     if (kind.clusterUid === clusterUid) {
@@ -167,8 +170,8 @@ export class KindTable {
   }
 
   /**
-   * Lifecycles tracked on the stream of v1.Pod are complete as far as that is, but only once a frame says so: while a watcher
-   * makes up for the time in which they were not tracked, its kind is ahead of them.
+   * Lifecycles tracked on the stream of v1.Pod are complete up to the same point as that kind, but only once a frame says so: after a time
+   * without tracking, the kind is ahead of them until its watcher has listed all pods.
    */
   #advanceLives(lives: Mutable<KindEntry>, pods: KindEntry, isComplete: boolean): void {
     if (isComplete) lives.recordedSince ||= pods.completeThroughTime
@@ -221,7 +224,7 @@ export class KindTable {
   }
 }
 
-/** State of a kind that was never recorded. */
+/** State of a kind before anything is recorded. */
 export const unknownKind = (gvk: string): KindState => ({
   gvk,
   epoch: 0,
@@ -236,14 +239,14 @@ export const unknownKind = (gvk: string): KindState => ({
   recordedSince: 0,
 })
 
-/** Object numbers a frame may use: those given out before it and those it names itself. */
+/** Object numbers that a frame may use: those assigned before it, and those it introduces itself. */
 export const nextNumberAfter = (frame: Observations): number => {
   let next = 1
   for (let index = 0; index < frame.newObjectCount; index++) next = Math.max(next, frame.newObject(index).number + 1)
   return next
 }
 
-/** Every kind as committed, in the order they were first seen. */
+/** Every kind as committed, in the order of first appearance. */
 export const readKinds = (database: DatabaseSync): ReadonlyArray<KindEntry> => {
   const namespaces = readNamespaces(database)
   return database

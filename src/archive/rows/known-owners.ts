@@ -1,9 +1,9 @@
 /**
- * Who owns an object, as far as the recording says: as it was last read in the object itself, in a pod's life, or as the API server
- * answered.
+ * The owners of an object according to the recording: as last read in the object itself, in a pod lifecycle, or in a response of the API
+ * server.
  *
- * UIDs of recorded objects have no index on disk (tables.ts says why). Only owners are ever asked for, and they are of few kinds: the
- * first question about a kind reads its objects' names into memory, some 100 bytes each.
+ * UIDs of recorded objects have no index on disk (tables.ts says why). Only owners are ever looked up, and they are of few kinds: the first
+ * look-up of a kind reads its objects' names into memory, some 100 bytes each.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
@@ -13,21 +13,21 @@ import { toArchiveError } from "../archive-errors.ts"
 
 /** What is known of one object's owners. */
 export interface OwnerEdge {
-  /** The kind under which it is recorded, whatever version it was named under; `undefined` if it is not recorded. */
+  /** The kind under which it is recorded, in any version of the kind; `undefined` if it is not recorded. */
   readonly gvk: string | undefined
   /** The empty string for cluster-scoped objects. */
   readonly namespace: string
   readonly name: string
-  /** Empty when it has none, and when it is gone. */
+  /** Empty if it has none, or if it is gone. */
   readonly ownerReferences: ReadonlyArray<OwnerReference>
   /**
-   * `recorded`: read in an object of the recording, which has the last word. `learnt`: asked of the API server because the object is not
-   * recorded. `gone`: asked for, and the server had no object of that name with that UID.
+   * `recorded`: read in an object of the recording, which takes precedence. `learnt`: read from the API server because the object is not
+   * recorded. `gone`: the server had no object of that name with that UID.
    */
   readonly source: "recorded" | "learnt" | "gone"
 }
 
-/** Looks owners up through one database connection, also while they are being written. */
+/** Looks owners up through one database connection, also while the recording is being written. */
 export class KnownOwners {
   readonly #directory: string
   readonly #kind: StatementSync
@@ -52,7 +52,7 @@ export class KnownOwners {
   }
 
   /**
-   * What is known now of the object that somebody names as an owner; `undefined` if nothing is.
+   * What is known now of a referenced owner; `undefined` if nothing is.
    *
    * @throws ArchiveIoError, CorruptArchiveError
    */
@@ -74,7 +74,7 @@ export class KnownOwners {
     return row === undefined ? undefined : edgeOf(row, row.state === "recorded" ? gvk : undefined)
   }
 
-  /** The kinds of the recording that are this one in any version: an object is the same under all. */
+  /** The recorded versions of this kind: an object is the same in all of them. */
   #recordedAs(gvk: string): ReadonlyArray<RecordedObjects> {
     let kinds = this.#kinds.get(gvk)
     if (kinds === undefined) {
@@ -101,7 +101,7 @@ const edgeOf = (row: Readonly<Record<string, unknown>>, gvk: string | undefined)
   namespace: String(row.namespace),
   name: String(row.name),
   ownerReferences: parseOwnerReferences(String(row.owner_references)),
-  // The column holds what this program wrote.
+  // This program wrote the column.
   source: String(row.state) as OwnerEdge["source"],
 })
 
@@ -110,6 +110,6 @@ interface RecordedObjects {
   readonly kind: number
   readonly gvk: string
   readonly numbers: Map<string, number>
-  /** The highest number that was read. */
+  /** The highest number read so far. */
   last: number
 }

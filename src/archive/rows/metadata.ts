@@ -1,9 +1,9 @@
-/** Few facts about a recording as a whole, by key: `clusterUid` (UID of namespace kube-system) and whatever its owner adds. */
+/** A few facts about a recording as a whole, by key: `clusterUid` (UID of namespace kube-system) and those that its user adds. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { toArchiveError } from "../archive-errors.ts"
 
-/** Reads what is stored; answers `undefined` for an unknown key. */
+/** Reads the stored value; returns `undefined` for an unknown key. */
 export const readMetadata = (database: DatabaseSync): ReadonlyMap<string, string> =>
   new Map(
     database

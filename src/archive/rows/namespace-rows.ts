@@ -1,7 +1,4 @@
-/**
- * How far each namespace of a kind is recorded that is watched namespace by namespace: a row each. Of a kind that is watched as a
- * whole there are none.
- */
+/** The progress of each namespace of a kind that is watched namespace by namespace: a row each. Kinds watched as a whole have no rows. */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { isSameProgress, type NamespaceListReason, type NamespaceProgress } from "../../wire/namespace-progress.ts"
 import type { Observations } from "../../wire/observations.ts"
@@ -12,8 +9,8 @@ export interface RecordedNamespace extends NamespaceProgress {
 }
 
 /**
- * A kind's namespaces after a frame. `completedAt`: µs, for those whose first list it completes. Answers the same array if there is
- * no news.
+ * A kind's namespaces after a frame. `completedAt`: µs, for those whose first list it completes. Returns the same array if nothing has
+ * changed.
  */
 export const advanceNamespaces = (
   before: ReadonlyArray<RecordedNamespace>,
@@ -32,7 +29,7 @@ export const advanceNamespaces = (
   return [...namespaces.values()]
 }
 
-/** Writes what differs from what is stored. */
+/** Writes rows that differ from the stored ones. */
 export class NamespaceRows {
   readonly #put: StatementSync
   readonly #delete: StatementSync
@@ -69,7 +66,7 @@ export class NamespaceRows {
   }
 }
 
-/** Those of every kind, as committed, by the kind's number. */
+/** The rows of every kind, as committed, by the kind's number. */
 export const readNamespaces = (database: DatabaseSync): ReadonlyMap<number, ReadonlyArray<RecordedNamespace>> => {
   const namespaces = new Map<number, Array<RecordedNamespace>>()
   for (const row of database.prepare("SELECT * FROM kind_namespace ORDER BY kind, namespace").all()) {
@@ -79,7 +76,7 @@ export const readNamespaces = (database: DatabaseSync): ReadonlyMap<number, Read
       namespace: String(row.namespace),
       completeThrough: String(row.complete_through),
       completeTime: Number(row.complete_time),
-      // The column holds what was checked when the frame arrived.
+      // The column was checked when the frame arrived.
       listReason: String(row.list_reason) as NamespaceListReason,
       recordedSince: Number(row.recorded_since),
     })

@@ -1,17 +1,16 @@
 /**
  * Names of objects: one row for each object ever seen, written when its number first appears.
  *
- * Readers ask by (kind, number), and mostly in one of two orders: as the objects were listed, then rows are fetched 64
- * at a time; or as they change, in no order, then one by one (fetching 64 neighbours as well made an export of 96,000 events
- * over 100,000 objects take 16 s instead of 2 to 3, on a busy machine).
- * What was asked for is kept in two generations: when the younger one is full it becomes the older one, and what
- * nobody asks for in the meantime is forgotten with that.
+ * Readers look them up by (kind, number), mostly in one of two orders: as the objects were listed, for which rows are fetched 64 at a time,
+ * or as they change, in no order, for which they are fetched one by one (fetching 64 neighbours as well made an export of 96,000 events
+ * over 100,000 objects take 16 s instead of 2 to 3, on a busy machine). Results are cached in two generations: when the younger one is full
+ * it becomes the older one, and the previous older one is dropped.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
 
-/** What an object is called for as long as it lives. */
+/** The identity of an object for as long as it lives. */
 interface ObjectName {
   readonly number: number
   readonly uid: string
@@ -19,7 +18,7 @@ interface ObjectName {
   readonly name: string
 }
 
-/** Rows fetched at once while they are asked for one after the other. */
+/** Rows per fetch while they are read in order. */
 const RUN_OBJECTS = 64
 
 /** Names in one generation: two of them, all in use, are some 16 MB. */
@@ -31,7 +30,7 @@ export class ObjectNames {
   readonly #range: StatementSync
   #young = new Map<number, ObjectName>()
   #old = new Map<number, ObjectName>()
-  /** Key of the name that continues the last run that was fetched. */
+  /** Key that would continue the last fetched run. */
   #nextInRun = -1
 
   constructor(database: DatabaseSync, directory: string) {
@@ -41,7 +40,7 @@ export class ObjectNames {
   }
 
   /**
-   * The name of an object that an event on disk speaks of.
+   * The name of an object in an event on disk.
    *
    * @throws CorruptArchiveError if it has no row, which is stored in the same transaction as its first event.
    */

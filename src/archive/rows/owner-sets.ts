@@ -1,8 +1,8 @@
 /**
- * What ownerReferences say, each text once: all pods of a ReplicaSet have the same, and an object's row refers to it by number.
+ * The distinct texts of ownerReferences: all pods of a ReplicaSet share one, and an object's row refers to it by number.
  *
- * Texts met lately are kept in memory, so that one is parsed and stored when it is new and not with every object. One
- * that was forgotten meanwhile is stored again under another number, which costs a row and changes nothing.
+ * Recent texts are cached, so that a text is parsed and stored once and not with every object. A text that was evicted is stored again
+ * under another number, which costs a row and is harmless.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
@@ -13,26 +13,29 @@ export interface NamedOwner {
   readonly uid: string
   /** `apps/v1.ReplicaSet`. */
   readonly gvk: string
-  /** Of the owned object: an owner is in the same namespace, or in none. */
+  /** The namespace of the owned object: an owner is in the same namespace, or in none. */
   readonly namespace: string
   readonly name: string
 }
 
-/** What some objects' ownerReferences say. */
+/** One text of ownerReferences. */
 interface OwnerSet {
   /** 0: no owners. */
   readonly id: number
-  /** The owners that nobody will read in an object of their own. */
+  /** The owners whose own objects will not be recorded. */
   readonly unrecorded: ReadonlyArray<NamedOwner>
 }
 
-/** Characters of texts kept: at most some 4 MB, of texts as usual some 8,000. */
+/** Characters of cached texts: at most some 4 MB, usually some 8,000 texts. */
 const maximumKept = 2 * 1024 * 1024
 
-/** Characters from which a text is not kept: nobody writes one for many objects, and four thousand of 100 kB ended the store's memory. */
+/**
+ * Characters beyond which a text is not cached: no one writes such a text for many objects, and four thousand of 100 kB exhausted the
+ * store's memory.
+ */
 const longest = 16 * 1024
 
-/** Characters of a name, and of a UID or kind: Kubernetes has none longer than 253, so nobody needs to be asked for what one names. */
+/** Maximum characters of a name, UID or kind: Kubernetes allows at most 253, so longer ones need not be looked up. */
 const longestName = 253
 
 const none: OwnerSet = { id: 0, unrecorded: [] }
@@ -45,21 +48,21 @@ export class OwnerSets {
   #kept = 0
   #pending: Array<readonly [id: number, references: string]> = []
 
-  /** `recordedKinds`: those all of whose objects are recorded; nobody asks for one of them. */
+  /** `recordedKinds`: kinds whose objects are all recorded, which are never looked up. */
   constructor(database: DatabaseSync, recordedKinds: ReadonlyArray<string>) {
     this.#recordedKinds = new Set(recordedKinds)
     this.#insert = database.prepare("INSERT INTO owner_set (id, owner_references) VALUES (?, ?)")
     this.#nextId = Number(database.prepare("SELECT coalesce(max(id), 0) AS last FROM owner_set").get()?.last) + 1
   }
 
-  /** What was kept says who is to be asked for by the kinds of before. */
+  /** The cached texts were classified with the previous kinds. */
   setRecordedKinds(kinds: ReadonlyArray<string>): void {
     this.#recordedKinds = new Set(kinds)
     this.#known.clear()
     this.#kept = 0
   }
 
-  /** The set of an object's ownerReferences, to be stored with the next commit. `references`: the JSON array, as it came. */
+  /** The set of an object's ownerReferences, to be stored with the next commit. `references`: the JSON array as received. */
   of(namespace: string, references: Uint8Array | undefined): OwnerSet {
     if (references === undefined || references.length === 0) return none
     const text = Buffer.from(references.buffer, references.byteOffset, references.length).toString("utf8")
@@ -78,7 +81,7 @@ export class OwnerSets {
     return set
   }
 
-  /** The owners that a text names and nobody will read in an object of their own. */
+  /** The owners in a text whose own objects will not be recorded. */
   unrecorded(namespace: string, references: string): ReadonlyArray<NamedOwner> {
     return parseOwnerReferences(references).flatMap((reference) => {
       const gvk = gvkOfReference(reference)

@@ -1,6 +1,6 @@
 /**
- * What waits for the next commit and has rows of its own: sealed blocks, names of new objects, gaps. It stays until
- * {@link PendingRows.clear}, so that a commit that failed is tried again with the same.
+ * Rows that wait for the next commit: sealed blocks, names of new objects, gaps. They are kept until {@link PendingRows.clear}, so that a
+ * failed commit is retried with the same rows.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { Gap } from "../../wire/observations.ts"
@@ -11,11 +11,11 @@ import { gapWriter, hasGapRow, type PlacedGap } from "./gap-rows.ts"
 /** A block that will not change any more. */
 interface SealedBlock {
   readonly block: PackedBlock
-  /** Whether parts of it stand on disk already. */
+  /** Whether parts of it are already on disk. */
   readonly hasParts: boolean
 }
 
-/** An object that was met for the first time, or whose owners changed. */
+/** A new object, or one whose owners have changed. */
 interface PendingObject {
   readonly kind: number
   readonly number: number
@@ -70,13 +70,13 @@ export class PendingRows {
     this.#gaps.push(placed)
   }
 
-  /** Whether this very gap of a kind waits here or is stored. @throws what SQLite throws */
+  /** Whether this very gap of a kind is pending or stored. @throws what SQLite throws */
   hasGap(kind: number, gap: Gap): boolean {
     const waits = this.#gaps.some((placed) => placed.kind === kind && isSameGap(placed.gap, gap))
     return waits || hasGapRow(this.#database, kind, gap)
   }
 
-  /** Writes everything, and what of the open block is new; inside the commit's transaction. */
+  /** Writes everything, including the new part of the open block; inside the commit's transaction. */
   save(part: PackedBlock | undefined): void {
     for (const { block, hasParts } of this.#sealed) {
       if (hasParts) this.#blocks.deletePartsOf(block.summary)

@@ -1,15 +1,15 @@
 /**
- * Lifecycles of pods on disk: one row per pod that was ever seen to run, and one row per change of its life.
+ * Pod lifecycles on disk: one row per pod that was ever seen to run, and one row per change of its lifecycle.
  *
- * A change consumes a sequence number as a gap does, so a cut counts it, and what lies before a cut never changes: state
- * and owners are those of the last row at or before it.
+ * A change has a sequence number, as a gap does, so a cut includes it, and what precedes a cut never changes: state and owners are those of
+ * the last row at or before it.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { toArchiveError } from "../archive-errors.ts"
 
-/** One pod's life as far as a cut knows it. Start and end are whole seconds since the Unix epoch. */
+/** The lifecycle of one pod as of a cut. Start and end are whole seconds since the Unix epoch. */
 export interface RecordedPodLife {
   readonly uid: string
   readonly namespace: string
@@ -20,21 +20,21 @@ export interface RecordedPodLife {
   readonly start: number
   /** `undefined` while it runs; never before `start`. */
   readonly end: number | undefined
-  /** Position of its first record: lives are ordered by it. */
+  /** Position of its first record: lifecycles are ordered by it. */
   readonly firstSequence: number
 }
 
-/** Which lives to read. */
+/** The lifecycles to read. */
 export interface PodLifeSelection {
-  /** Last sequence number that counts. */
+  /** Last sequence number to read. */
   readonly cut: number
 }
 
-/** Rows fetched at once: each page is a short transaction of its own. */
+/** Rows per fetch: each page is its own short transaction. */
 const PAGE_ROWS = 256
 
 /**
- * Lives of all pods up to a cut, each UID once, in the order in which they were first seen to run. Streams: memory is one page.
+ * The lifecycles of all pods up to a cut, each UID once, in the order in which they were first seen to run. Streamed: memory is one page.
  *
  * @throws ArchiveIoError, CorruptArchiveError
  */
@@ -50,7 +50,7 @@ export function* readPodLives(
       throw toArchiveError(directory, "read", error)
     }
   }
-  // A UID has a second number only when a restored cluster brought a dead pod back: then the later life is the one.
+  // A UID has a second number only if a restored cluster brought a deleted pod back: then the later lifecycle counts.
   const page: StatementSync = reading(() =>
     database.prepare(`
       SELECT pod.number AS number, pod.uid AS uid, pod.namespace AS namespace, pod.name AS name,

@@ -1,26 +1,26 @@
 /**
- * Pods as the writer knows them: takes records of their lives into memory, stores them in the commit's transaction, and tells
- * which pods still exist when the next pod watcher starts.
+ * The writer's table of pods: takes lifecycle records into memory, stores them in the commit's transaction, and lists the existing pods for
+ * the next pod watcher.
  *
- * Numbers are the recording's, not a kind's: whichever watcher tracks pods, a life begun under one goes on under the next.
+ * Numbers belong to the recording, not to a kind: a lifecycle that began under one watcher continues under the next.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { Observations, PodLife } from "../../wire/observations.ts"
 
-/** A pod that was seen to run and still exists, as far as is known. Start and end are whole seconds since the Unix epoch. */
+/** A pod that has been seen running and is not known to be deleted. Start and end are whole seconds since the Unix epoch. */
 export interface LivingPod {
   readonly number: number
   readonly uid: string
   readonly namespace: string
   readonly start: number
-  /** Its containers have ended, and may start again; `undefined` while it runs. */
+  /** Its containers have ended, but may start again; `undefined` while it runs. */
   readonly end: number | undefined
   /** Whether it was ever seen with an owner. */
   readonly owned: boolean
 }
 
-/** Pods answered at once: about what one message between workers may carry. */
+/** Pods per batch: about what one message between workers may carry. */
 const BATCH_PODS = 1024
 
 /** The writer's view of the tables `pod` and `pod_life`. */
@@ -49,7 +49,7 @@ export class PodTable {
     this.#nextNumber = Number(database.prepare("SELECT coalesce(max(number), 0) AS last FROM pod").get()?.last) + 1
   }
 
-  /** Number for the next pod that was never seen to run; starts at 1. */
+  /** Number for the next pod that is first seen to run; starts at 1. */
   get nextNumber(): number {
     return this.#nextNumber
   }
@@ -59,7 +59,7 @@ export class PodTable {
     return this.#pending.length
   }
 
-  /** A pod that a frame speaks of without it ever having been named; `undefined` if there is none. */
+  /** The number of a pod that a frame refers to without having introduced it; `undefined` if there is none. */
   unknownIn(frame: Observations): number | undefined {
     let next = this.#nextNumber
     for (let index = 0; index < frame.podLifeCount; index++) {
@@ -70,7 +70,7 @@ export class PodTable {
     return undefined
   }
 
-  /** Takes a record; its bytes are copied. */
+  /** Adds a record; its bytes are copied. */
   add(sequence: number, life: PodLife): void {
     const { ownerReferences } = life
     const copy = ownerReferences === undefined ? life : { ...life, ownerReferences: Uint8Array.from(ownerReferences) }

@@ -1,20 +1,20 @@
 /**
- * Owners that are named and not recorded: open until somebody has asked for them, then learnt, or gone.
+ * Owners that are named and not recorded: open until they have been looked up, then learnt or gone.
  *
- * They stand in the recording from the commit that names them, so that no question is lost with the process that meant to ask it.
+ * They are in the recording from the commit that names them, so that no look-up is lost with the process that was to make it.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { NamedOwner } from "./owner-sets.ts"
 
-/** What the API server said of an owner. */
+/** The result of looking an owner up at the API server. */
 export interface AnsweredOwner extends NamedOwner {
-  /** Of the owner itself; the empty string for a cluster-scoped one. */
+  /** The owner's own namespace; the empty string for a cluster-scoped one. */
   readonly namespace: string
   /** The JSON array; the empty string for none. */
   readonly ownerReferences: string
   /**
-   * `learnt`: what its ownerReferences are. `gone`: no object of that name has that UID any more, and nothing more will be learnt.
-   * `recorded`: nobody needed to ask, for it is an object of the recording.
+   * `learnt`: its ownerReferences are known. `gone`: no object of that name has that UID any more, and nothing more can be learnt.
+   * `recorded`: it is an object of the recording, so no look-up was needed.
    */
   readonly state: "learnt" | "gone" | "recorded"
 }
@@ -25,7 +25,7 @@ export class UnrecordedOwners {
   readonly #learnt: StatementSync
   readonly #ended: StatementSync
   readonly #hasOpen: StatementSync
-  /** By kind and UID: many objects name the same. */
+  /** By kind and UID, because many objects have the same owner. */
   #named = new Map<string, NamedOwner>()
   #answered: Array<AnsweredOwner> = []
   #above: Array<NamedOwner> = []
@@ -34,13 +34,13 @@ export class UnrecordedOwners {
     const row = "INTO owner (uid, gvk, namespace, name, owner_references, state) VALUES (?, ?, ?, ?, ?, ?)"
     this.#open = database.prepare(`INSERT OR IGNORE ${row}`)
     this.#learnt = database.prepare(`INSERT OR REPLACE ${row}`)
-    // What was learnt before it went stays: it is how those below it hang together.
+    // What was learnt before it went is kept: it connects the objects below it with those above.
     this.#ended = database.prepare(`
       INSERT ${row} ON CONFLICT (uid, gvk) DO UPDATE SET state = excluded.state WHERE state = 'open'`)
     this.#hasOpen = database.prepare("SELECT EXISTS (SELECT 1 FROM owner WHERE state = 'open') AS found")
   }
 
-  /** Whether an owner waits for an answer, as of the last commit. */
+  /** Whether an owner waits to be looked up, as of the last commit. */
   get hasOpen(): boolean {
     return this.#hasOpen.get()?.found === 1
   }
@@ -49,7 +49,10 @@ export class UnrecordedOwners {
     for (const owner of owners) this.#named.set(`${owner.gvk} ${owner.uid}`, owner)
   }
 
-  /** `above`: the owners that the answer names. Whoever asked knows them; they are stored lest it ends before it has asked further. */
+  /**
+   * `above`: the owners of the looked-up owner. The resolver knows them already; they are stored in case it ends before it has looked them
+   * up.
+   */
   answered(owner: AnsweredOwner, above: ReadonlyArray<NamedOwner>): void {
     this.#answered.push(owner)
     this.#above.push(...above)
@@ -66,7 +69,7 @@ export class UnrecordedOwners {
     }
   }
 
-  /** After the commit: whom objects named, answered before or not. */
+  /** After the commit: the owners that objects named, known or not. */
   takeNamed(): ReadonlyArray<NamedOwner> {
     const named = [...this.#named.values()]
     this.#named = new Map()

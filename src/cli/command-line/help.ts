@@ -2,7 +2,7 @@
 import { type CommandSyntax, optionName } from "./arguments.ts"
 import { exitCodeMeanings, exitCodes } from "./exit-codes.ts"
 
-/** Lines longer than this are hard to read; narrower terminals get narrower lines. */
+/** Longer lines are hard to read; narrower terminals get shorter lines. */
 const widest = 100
 const narrowest = 40
 

@@ -3,7 +3,7 @@
  */
 import * as Schema from "effect/Schema"
 import { ExportInterrupted, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
-import { ApiServerUnreachable, CredentialsUnusable, NotProxied } from "./export-proxy-errors.ts"
+import { ApiServerUnreachable, CredentialsUnusable, NotProxied } from "./connection/export-proxy-errors.ts"
 
 /** No response: nothing listens, no such host, not HTTP, or a time-out. */
 export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("ServerUnreachable", {

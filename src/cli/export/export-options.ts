@@ -15,8 +15,8 @@ import {
 } from "../command-line/arguments.ts"
 import { parseDuration } from "../command-line/instant.ts"
 import { parseSize } from "../command-line/size.ts"
+import { parseServiceAddress } from "./connection/export-service-address.ts"
 import type { LabelSelector } from "./export-client.ts"
-import { parseServiceAddress } from "./export-service-address.ts"
 
 const parseServer = (given: string): Reading<URL> => {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`)

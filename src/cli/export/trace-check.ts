@@ -12,7 +12,7 @@ export type TraceFormat = "ndjson" | "simkube"
 
 /** How much of a trace has arrived. */
 export interface TraceCount {
-  /** NDJSON: changes, initial objects and gaps. SimKube: trace events, each of which holds all changes of one second. */
+  /** NDJSON: changes, initial objects and gaps. SimKube: trace events, each of which contains all changes of one second. */
   readonly events: number
   /** The total, if the format states it at the beginning. */
   readonly of: number | undefined

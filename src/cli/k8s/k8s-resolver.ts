@@ -17,7 +17,7 @@ type Resolved<T> =
   /** No cluster is named, or its credentials cannot be loaded. */
   | { readonly _tag: "NoCluster"; readonly reason: string }
 
-/** Calls `body` with a resolver and closes the connection to the cluster afterwards. Rejects as `body` does. */
+/** Calls `body` with a resolver and closes the connection to the cluster afterwards. Rejects if `body` does. */
 export const withResolver = async <T>(
   { offline, ...options }: ResolverOptions,
   body: (resolve: Resolve) => Promise<T>,

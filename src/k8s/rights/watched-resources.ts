@@ -2,7 +2,7 @@
 import type { ApiResource, Discovery } from "../../kube/discovery.ts"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 import { recordedWhole, type TrackedKind } from "../../recorder/configuration/tracked-kind.ts"
-import { watchedKinds } from "../../recorder/pod-stream.ts"
+import { watchedKinds } from "../../recorder/watchers/pod-stream.ts"
 import { ownersAbove } from "./owner-kinds.ts"
 import type { WatchedResource } from "./permissions.ts"
 

@@ -137,7 +137,7 @@ export class ApiClient {
     )
   }
 
-  /** Of the object given, only the status counts. */
+  /** The spec of the object given does not count; of its metadata, what counts depends on the kind (a Pod's labels do). */
   updateStatus<T extends ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
     return this.update(kind, object, { ...options, subresource: "status" })
   }

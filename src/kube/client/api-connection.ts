@@ -29,6 +29,12 @@ export interface ConnectionOptions {
   readonly deadlineMs?: number
   /** Default: no retries. */
   readonly retries?: RetryPolicy
+  /**
+   * Called for each warning of an answer, also of an error: what the server would have its users know, such as that the version of a kind
+   * is deprecated or a field unknown. The same warning comes with each answer that has it. Not called for watches. An exception of it is
+   * not caught: it ends the process, as one in any event handler. Default: warnings are dropped.
+   */
+  readonly onWarning?: (text: string, question: Question) => void
   /** For deadlines and waits; default: the machine's, since it is about the network. */
   readonly timers?: Timers
 }
@@ -143,8 +149,17 @@ export class ApiConnection {
       timers: this.#timers,
     })
     if (outcome.tag !== "response") return unreachable(call, failureOf(outcome), describeFailure(outcome))
+    this.#warn(question, outcome)
     if (outcome.status >= 200 && outcome.status < 300) return outcome
     return refusalOf(question, statusOfResponse(outcome.status, outcome.headers, outcome.body))
+  }
+
+  #warn(question: Question, { headers }: CollectedResponse): void {
+    const { onWarning } = this.#options
+    const header = headers.get("warning")
+    if (onWarning === undefined || header === undefined) return
+    // Not from here, where an exception would count as one of the credentials.
+    for (const text of warningsIn(header)) queueMicrotask(() => onWarning(text, question))
   }
 
   #pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
@@ -161,6 +176,15 @@ export class ApiConnection {
     })
   }
 }
+
+/** `299 - "text"`, with `\"` and `\\` in the text, perhaps a date after it; several are separated by commas (RFC 7234, 5.5). */
+const warningValue = /\b\d{3} [^\s,"]+ "((?:[^"\\]|\\.)*)"(?: "[^"]*")?/g
+
+/** The texts of a header `Warning`, of all its lines. */
+const warningsIn = (header: string): ReadonlyArray<string> =>
+  [...header.matchAll(warningValue)]
+    .map(([, text = ""]) => text.replaceAll(/\\(.)/g, "$1"))
+    .filter((text) => text !== "")
 
 /** The parsed body. Rejects an answer that is no JSON: it comes from something in front of the server. */
 export const bodyOf = <T>(call: Call, { body }: CollectedResponse): T => {

@@ -4,7 +4,7 @@
 import { access, readFile } from "node:fs/promises"
 import { isIPv6 } from "node:net"
 import { join } from "node:path"
-import { type ContextSettings, nobody } from "./settings.ts"
+import { type ContextSettings, noImpersonation } from "./settings.ts"
 
 /** Where the kubelet mounts them, fixed by Kubernetes. */
 export const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -39,7 +39,7 @@ export const detectInCluster = async (
       name: "service account",
       identification: { tag: "token-file", path: tokenFile },
       clientCertificate: undefined,
-      impersonation: nobody,
+      impersonation: noImpersonation,
     },
     namespace: namespace.trim() || "default",
   }

@@ -15,7 +15,7 @@ import {
   type Identification,
   type Impersonation,
   type Material,
-  nobody,
+  noImpersonation,
   type UserSettings,
 } from "./settings.ts"
 
@@ -50,7 +50,7 @@ const anonymous: UserSettings = {
   name: "",
   identification: { tag: "none" },
   clientCertificate: undefined,
-  impersonation: nobody,
+  impersonation: noImpersonation,
 }
 
 /** Reads the fields of one entry; every error names the entry. */

@@ -71,4 +71,4 @@ export interface ContextSettings {
   readonly namespace: string
 }
 
-export const nobody: Impersonation = { user: undefined, uid: undefined, groups: [], extra: [] }
+export const noImpersonation: Impersonation = { user: undefined, uid: undefined, groups: [], extra: [] }

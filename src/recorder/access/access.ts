@@ -27,13 +27,13 @@ export interface Refusal {
 export interface Access {
   /** Decides; never rejects. */
   decide(headers: IncomingHttpHeaders, action: Action): Promise<Decision>
-  /** Closes its connections. */
+  /** Closes the connections it opened. */
   close(): void
 }
 
-/** `--auth none`: anyone who can reach the address. */
-export const anybody: Access = {
-  decide: async () => ({ tag: "allowed", who: "anybody" }),
+/** `--auth none`: anyone who can reach the address is allowed. */
+export const anonymousAccess: Access = {
+  decide: async () => ({ tag: "allowed", who: "anonymous" }),
   close: () => undefined,
 }
 

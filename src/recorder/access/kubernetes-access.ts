@@ -1,11 +1,11 @@
 /**
- * `--auth kubernetes`: the API server authenticates clients and authorises them. An export requires `create`, and read-only requests
- * `get`, on exports.kubereel.dev in the recorder's own namespace, so that a Role there is enough; metrics require `get` on the path
- * /metrics, the permission with which Prometheus scrapes everything else.
+ * `--auth kubernetes`: the API server authenticates clients and authorises them. An export requires `create`, and read-only requests `get`,
+ * on exports.kubereel.dev in the recorder's own namespace, so that a Role there is enough; metrics require `get` on the path /metrics, the
+ * permission with which Prometheus scrapes everything else.
  *
- * Decisions are cached, a positive one for a minute and a negative one for seconds: a revoked permission remains effective for that
- * long, and this limits the reviews per token. Under overload, at most {@link maximumQuestions} reviews run at once; further
- * requests get 503.
+ * Decisions are cached, a positive one for a minute and a negative one for seconds: a revoked permission remains effective for that long,
+ * and the number of reviews per token is bounded. Under overload, at most {@link maximumQuestions} reviews run at once; further requests
+ * get 503.
  */
 import { createHash } from "node:crypto"
 import type { Clock } from "../../clock.ts"
@@ -27,7 +27,7 @@ const maximumDecisions = 1000
 export const maximumQuestions = 16
 
 interface KubernetesAccessOptions {
-  readonly reviews: Pick<Reviews, "whoseToken" | "mayThey" | "close">
+  readonly reviews: Pick<Reviews, "authenticate" | "authorise" | "close">
   /** The recorder's own namespace, which holds the Roles that permit exports. */
   readonly namespace: string
   readonly clock: Pick<Clock, "monotonicMs">
@@ -86,13 +86,13 @@ const review = async (
   token: string,
   action: Action,
 ): Promise<Decision> => {
-  const user = await reviews.whoseToken(token)
+  const user = await reviews.authenticate(token)
   if (user === undefined) {
     const message =
       "the API server does not accept this token: it is for a different cluster or audience, or has expired"
     return { tag: "refused", status: 401, message }
   }
-  const { isAllowed, remark } = await reviews.mayThey(user, attributesOf(action, namespace))
+  const { isAllowed, remark } = await reviews.authorise(user, attributesOf(action, namespace))
   if (isAllowed) return { tag: "allowed", who: visible(user.username) }
   const said = remark === "" ? "" : ` (the API server adds: ${visible(remark.slice(0, 300))})`
   return {

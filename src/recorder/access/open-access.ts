@@ -1,13 +1,13 @@
 /** Creates the access control that the command line configures. */
+import { BlockList, isIP } from "node:net"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Clock } from "../../clock.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
-import { type Access, anybody } from "./access.ts"
+import { type Access, anonymousAccess } from "./access.ts"
 import { type OwnNames, withoutForeignPages } from "./browser-guard.ts"
 import { kubernetesAccess } from "./kubernetes-access.ts"
-import { isLoopback } from "./loopback.ts"
 import { Reviews } from "./reviews.ts"
 import { readTokenFile, TokenFileError, tokenFileAccess } from "./token-file.ts"
 
@@ -82,7 +82,7 @@ export const openAccess = (
     Effect.sync(() => {
       switch (settings.auth) {
         case "none":
-          return withoutForeignPages(anybody, ownNames(settings, host))
+          return withoutForeignPages(anonymousAccess, ownNames(settings, host))
         case "token":
           return tokenFileAccess(settings.tokenFile, (error) =>
             error === undefined ? recovered() : trouble(error.message),
@@ -98,3 +98,17 @@ export const openAccess = (
     }),
     (access) => Effect.sync(() => access.close()),
   )
+
+const loopback = new BlockList()
+loopback.addSubnet("127.0.0.0", 8, "ipv4")
+loopback.addAddress("::1", "ipv6")
+
+/**
+ * Whether an address is reachable only from this machine. A host name other than `localhost` can resolve to anything, so it is not
+ * loopback. IPv4-mapped IPv6 addresses are recognised.
+ */
+export const isLoopback = (host: string): boolean => {
+  const version = isIP(host)
+  if (version === 0) return host.toLowerCase() === "localhost"
+  return loopback.check(host, version === 4 ? "ipv4" : "ipv6")
+}

@@ -57,7 +57,7 @@ export class Reviews {
   }
 
   /** The user that the token belongs to; `undefined` if it is not valid. Rejects with {@link ReviewFailed}. */
-  async whoseToken(token: string): Promise<ReviewedUser | undefined> {
+  async authenticate(token: string): Promise<ReviewedUser | undefined> {
     const status = await this.#review(tokenReviews, { token })
     const user = status.user as Partial<ReviewedUser> | undefined
     if (status.authenticated !== true || typeof user?.username !== "string" || user.username === "") return undefined
@@ -65,7 +65,7 @@ export class Reviews {
   }
 
   /** Whether the user is authorised and, if not, the server's remark, if any. Rejects with {@link ReviewFailed}. */
-  async mayThey(
+  async authorise(
     { username, ...user }: ReviewedUser,
     attributes: Attributes,
   ): Promise<{ readonly isAllowed: boolean; readonly remark: string }> {

@@ -159,7 +159,7 @@ const readDetect = (reader: SettingReader, value: Node | undefined, where: strin
   return undefined
 }
 
-/** Names a list setting (`ignore of v1.Pod`) and its items (`ignore[0] of v1.Pod`). */
+/** Names for messages: a list setting (`ignore of v1.Pod`) and its items (`ignore[0] of v1.Pod`). */
 const listOf =
   (key: string, gvkText: string) =>
   (index: number | ""): string =>

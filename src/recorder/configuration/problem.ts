@@ -1,10 +1,9 @@
 /**
- * Everything that can be wrong with a configuration file, as data: what, where, what was found, what is allowed. One
- * closed union for mistakes (nothing is recorded), one for warnings (it is), and the sentences both become.
+ * Everything that can be wrong with a configuration file, as data: what, where, what was found, what is allowed. One closed union for
+ * mistakes (nothing is recorded), one for warnings (recording starts), and the sentence for each.
  *
- * Guarantee: a sentence contains no control or formatting characters of the file, so a hostile or wrongly chosen file
- * cannot write to the operator's terminal, and quotes at most 60 characters of it, so that a kubeconfig given
- * by mistake does not end up in a log.
+ * Guarantee: a sentence contains no control or formatting characters of the file, so a hostile or wrongly chosen file cannot write to the
+ * operator's terminal, and quotes at most 60 characters of it, so that a kubeconfig given by mistake does not end up in a log.
  */
 import * as Schema from "effect/Schema"
 import { quoted } from "./quoted.ts"
@@ -14,15 +13,15 @@ const position = { line: Schema.Number, column: Schema.Number }
 
 /** A mistake. `where` names the setting in words (`ignore[1] of apps/v1.Deployment`). */
 export const ConfigurationProblem = Schema.TaggedUnion({
-  /** Not text: bytes that are no UTF-8 or UTF-16, or control characters. */
+  /** Not text: bytes that are neither UTF-8 nor UTF-16, or control characters. */
   NotText: { ...position, detail: Schema.String },
   /** More bytes than a configuration may have. */
   TooLarge: { ...position, limitBytes: Schema.Number },
-  /** More values than a configuration may have, counting what aliases repeat. */
+  /** More values than a configuration may have, counting each repetition by an alias. */
   TooManyValues: { ...position, limit: Schema.Number },
-  /** The YAML parser refused it. */
+  /** The YAML parser rejected it. */
   Syntax: { ...position, detail: Schema.String },
-  /** A value of another type than the setting has. */
+  /** A value of the wrong type for the setting. */
   WrongType: { ...position, where: Schema.String, found: Schema.String, allowed: Schema.String },
   /** The right type, but not a value the setting can have. */
   InvalidValue: {

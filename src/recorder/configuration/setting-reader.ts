@@ -102,12 +102,12 @@ export class SettingReader {
     })
   }
 
-  /** `key:`, `key: ~` and `key: null`, but not `key: ""`, nor an alias that stands for nothing. */
+  /** `key:`, `key: ~` and `key: null`, but not `key: ""`, nor an alias of an empty value. */
   isEmpty(node: Node | undefined): boolean {
     return node === undefined || isNull(this.document.follow(node))
   }
 
-  /** The node behind a node: an alias is followed, an alias without an anchor is noted. Counts as one value read. */
+  /** The node itself, or the target of an alias; an alias without an anchor is recorded as a mistake. Counts as one value read. */
   follow(node: Node | undefined, where: string): Node | undefined {
     if (++this.#valuesRead > mostValues) throw new BudgetSpent()
     const target = this.document.follow(node)

@@ -1,17 +1,16 @@
 /**
  * "Did you mean": the allowed word that a mistyped one was most likely meant to be.
  *
- * Guarantee: an answer is always one of the candidates, and never one that shares so little with the word that the
- * suggestion would mislead. Work is bounded: words longer than 64 characters get no suggestion.
+ * Guarantee: a suggestion is always one of the candidates, and never one that shares so little with the word that it would mislead. Work is
+ * bounded: words longer than 64 characters get no suggestion.
  */
 
 /** Longest word that is compared; every key, option and kind we know is far shorter. */
 const longestWord = 64
 
 /**
- * The candidate nearest to `word`, or `undefined` when none is near. Near is: at most a third of the word's letters
- * inserted, deleted, replaced or swapped with their neighbour (at least one), upper and lower case counting as equal.
- * The earlier candidate wins a tie.
+ * The candidate nearest to `word`, or `undefined` if none is near. Near means that at most a third of the word's letters (at least one) are
+ * inserted, deleted, replaced or swapped with their neighbour; case is ignored. The earlier candidate wins a tie.
  */
 export const nearest = (word: string, candidates: Iterable<string>): string | undefined => {
   if (word === "" || word.length > longestWord) return undefined

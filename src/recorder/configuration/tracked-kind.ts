@@ -1,6 +1,6 @@
 /**
- * What a recorder is told to record: the kinds, and how each is recorded. This is what the configuration file means,
- * with every default filled in; nobody after this module asks whether a setting was given.
+ * The kinds that a recorder records, and how it records each: the configuration file with every default filled in, so that no later module
+ * checks whether a setting was given.
  */
 import * as Schema from "effect/Schema"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
@@ -22,18 +22,18 @@ export type SkipOwned = typeof SkipOwned.Type
 
 const settings = {
   gvk: Schema.Struct({ group: Schema.String, version: Schema.String, kind: Schema.String }),
-  /** `apps/v1.Deployment`: as `formatGvk` writes it, whatever the file wrote. */
+  /** `apps/v1.Deployment`: in the form of `formatGvk`, however the file spells it. */
   gvkText: Schema.String,
   /** Extended JSON pointers (`*` = every element of an array) to pod templates; empty for a kind without any. */
   podSpecTemplatePaths: Schema.Array(Schema.String),
-  /** Whether starts and ends of the pods below these objects are recorded. */
+  /** Whether starts and ends of the pods that these objects own, directly or not, are recorded. */
   trackLifecycle: Schema.Boolean,
   skipOwned: SkipOwned,
   /** Whether `metadata.managedFields` is kept in recorded objects. */
   keepManagedFields: Schema.Boolean,
-  /** Passed to the API server as it is; absent: all objects. */
+  /** Passed to the API server unchanged; absent: all objects. */
   labelSelector: Schema.optionalKey(Schema.String),
-  /** Passed to the API server as it is; absent: all objects. */
+  /** Passed to the API server unchanged; absent: all objects. */
   fieldSelector: Schema.optionalKey(Schema.String),
   /** At least one namespace, without repetition; absent: the whole cluster. Has no effect on cluster-scoped kinds. */
   namespaces: Schema.optionalKey(Schema.Array(Schema.String)),
@@ -47,16 +47,16 @@ export const ConfiguredKind = Schema.Struct({
 })
 export interface ConfiguredKind extends Schema.Schema.Type<typeof ConfiguredKind> {}
 
-/** One kind to record, everything decided. Plain data: it crosses a thread boundary as it is. */
+/** One kind to record, with all defaults filled in. Plain data, so that it can be sent to a worker thread. */
 export const TrackedKind = Schema.Struct({
   ...settings,
   detect: Detect,
-  /** JSON pointers to what never counts as a change. */
+  /** JSON pointers to fields whose changes never count. */
   ignore: Schema.Array(Schema.String),
 })
 export interface TrackedKind extends Schema.Schema.Type<typeof TrackedKind> {}
 
-/** The whole configuration. `kinds` keeps the order of the file and names every kind once. */
+/** The whole configuration. `kinds` keeps the order of the file and contains each kind once. */
 export const RecorderConfiguration = Schema.Struct({
   kinds: Schema.Array(TrackedKind),
   /** Name of the file it was read from, as given. */
@@ -64,15 +64,15 @@ export const RecorderConfiguration = Schema.Struct({
 })
 export interface RecorderConfiguration extends Schema.Schema.Type<typeof RecorderConfiguration> {}
 
-/** The defaults that depend on the kind. They belong to the code that detects changes, so they are handed in. */
+/** The defaults that depend on the kind. They belong to the code that detects changes, so they are passed in. */
 export interface DetectionDefaults {
   readonly defaultDetect: (gvk: GroupVersionKind) => Detect
   readonly defaultIgnore: (gvk: GroupVersionKind) => readonly string[]
 }
 
 /**
- * The only place where defaults that depend on the kind are filled in. A given `ignore` replaces the default list
- * instead of extending it, as lists do in Kubernetes: otherwise nobody could ever record what the default leaves out.
+ * The only place where defaults that depend on the kind are filled in. A given `ignore` replaces the default list instead of extending it,
+ * as lists do in Kubernetes: otherwise what the default leaves out could never be recorded.
  */
 export const resolveKind = (kind: ConfiguredKind, defaults: DetectionDefaults): TrackedKind => ({
   ...kind,
@@ -81,8 +81,8 @@ export const resolveKind = (kind: ConfiguredKind, defaults: DetectionDefaults): 
 })
 
 /**
- * Restricts the recording to namespaces, for a recorder that holds a Role and not a ClusterRole. A kind that names
- * namespaces of its own keeps them: its list is the more particular wish. No namespaces: nothing changes.
+ * Restricts the recording to namespaces, for a recorder with a Role and no ClusterRole. A kind that names its own namespaces keeps them,
+ * because its list is more specific. An empty list changes nothing.
  */
 export const withinNamespaces = (
   configuration: RecorderConfiguration,
@@ -92,7 +92,7 @@ export const withinNamespaces = (
     ? configuration
     : { ...configuration, kinds: configuration.kinds.map((kind) => ({ namespaces, ...kind })) }
 
-/** Kinds all of whose objects are recorded: nobody needs to ask the API server about one of them. */
+/** Kinds all of whose objects are recorded: their owners never need to be looked up at the API server. */
 export const recordedWhole = (kinds: ReadonlyArray<TrackedKind>): ReadonlyArray<string> =>
   kinds.flatMap(({ gvkText, labelSelector, fieldSelector, namespaces, skipOwned }) =>
     labelSelector === undefined && fieldSelector === undefined && namespaces === undefined && skipOwned !== "ingest"

@@ -1,9 +1,9 @@
 /**
- * A YAML file as nodes that know their place. Strings stay strings: only the `failsafe` schema is applied, because
- * SimKube reads every plain scalar as text where it wants text, and so must we.
+ * A YAML file as nodes with positions. Strings stay strings: only the `failsafe` schema is applied, because SimKube reads every plain
+ * scalar as text where it expects text, and so must we.
  *
- * Guarantees: never throws, whatever the bytes; at most 256 KiB are parsed; following aliases cannot multiply work, since
- * targets are found once for the whole document and the reader of settings never descends deeper than its own shape.
+ * Guarantees: never throws for any bytes; at most 256 KiB are parsed; following aliases cannot multiply work, since targets are found once
+ * for the whole document and the reader of settings never descends deeper than its own shape.
  */
 import * as Result from "effect/Result"
 import {
@@ -22,8 +22,8 @@ import type { ConfigurationProblem } from "./problem.ts"
 import { visible } from "./quoted.ts"
 
 /**
- * 256 KiB hold some 4,000 kinds; a recorder of a few hundred is already large. The parser needs up to 1.8 s for
- * the worst 256 KiB (braces alone) and four times as long for 1 MiB, so the limit also bounds the wait.
+ * 256 KiB hold some 4,000 kinds; a few hundred are already many. The parser needs up to 1.8 s for the worst 256 KiB (braces alone) and four
+ * times as long for 1 MiB, so the limit also bounds the wait.
  */
 export const largestConfiguration = 256 * 1024
 
@@ -39,7 +39,7 @@ export interface YamlDocument {
   readonly root: Node | undefined
   /** Where a node begins; the top of the file for a node without a place. */
   readonly positionOf: (node: unknown) => Position
-  /** The node itself, or what an alias stands for; `undefined` for an alias without an anchor before it. */
+  /** The node itself, or the target of an alias; `undefined` for an alias without an anchor before it. */
   readonly follow: (node: unknown) => Node | undefined
 }
 
@@ -47,7 +47,7 @@ type Refusal = readonly ConfigurationProblem[]
 
 const top: Position = { line: 1, column: 1 }
 
-/** Reads a document, or says why it is none. */
+/** Reads a document, or returns why it is invalid. */
 export const readYaml = (bytes: Uint8Array): Result.Result<YamlDocument, Refusal> => {
   if (bytes.length > largestConfiguration)
     return Result.fail([{ _tag: "TooLarge", ...top, limitBytes: largestConfiguration }])
@@ -55,8 +55,8 @@ export const readYaml = (bytes: Uint8Array): Result.Result<YamlDocument, Refusal
 }
 
 /**
- * Characters YAML does not allow in a file (1.2, production c-printable). A binary file shows itself by them, and
- * none can reach a terminal through a message.
+ * Characters YAML does not allow in a file (1.2, production c-printable). They reveal binary files, and rejecting them keeps them out of
+ * messages and so off the terminal.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose.
 const unprintable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u0084\u0086-\u009f\ufffe\uffff]/
@@ -76,7 +76,7 @@ const readText = (bytes: Uint8Array): Result.Result<string, Refusal> => {
   )
 }
 
-/** The encodings YAML names, told apart by their byte order mark (PowerShell writes UTF-16). The mark itself is dropped. */
+/** The encodings YAML names, distinguished by their byte order mark (PowerShell writes UTF-16). The mark itself is dropped. */
 const decode = (bytes: Uint8Array): string | undefined => {
   const encoding =
     bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8"
@@ -103,7 +103,7 @@ const parse = (text: string): Result.Result<YamlDocument, Refusal> => {
       uniqueKeys: false,
       logLevel: "error",
     })
-    // What follows the first error is mostly its echo.
+    // Later errors are mostly consequences of the first.
     const [error] = document.errors
     if (error !== undefined)
       return Result.fail([{ _tag: "Syntax", ...positionAt(error.pos[0]), detail: syntaxAdvice(error) }])
@@ -114,7 +114,7 @@ const parse = (text: string): Result.Result<YamlDocument, Refusal> => {
       follow: (node) => (isAlias(node) ? targets.get(node) : isNode(node) ? node : undefined),
     })
   } catch (cause) {
-    // Only an exhausted stack is known to come here.
+    // Only stack exhaustion is known to throw here.
     const detail = cause instanceof RangeError ? nestedTooDeeply : `the parser failed (${String(cause)})`
     return Result.fail([{ _tag: "Syntax", ...top, detail }])
   }
@@ -135,7 +135,7 @@ const syntaxAdvice = (error: YAMLParseError): string => {
   }
 }
 
-/** An alias stands for the last node before it that carries its anchor. One pass for all aliases, not one for each. */
+/** An alias refers to the last node before it that has its anchor. One pass for all aliases, not one pass each. */
 const findAliasTargets = (root: Node | null): ReadonlyMap<Alias, Node> => {
   const targets = new Map<Alias, Node>()
   const anchors = new Map<string, Node>()

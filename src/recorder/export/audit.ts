@@ -1,4 +1,4 @@
-/** One line of the log for each export that was asked for: who took what, and what became of it. Never a token. */
+/** One log line for each requested export: who requested what, and the outcome. Never contains a token. */
 
 import { addressUrl } from "../../blob/target-address.ts"
 import type { ExportDestination, ExportRequest } from "./request.ts"
@@ -8,15 +8,15 @@ import type { ExportOutcome } from "./transfer.ts"
 /** The facts of an audit line, in the order in which they are written. */
 export interface ExportAudit {
   readonly who: string
-  /** Address of the client, or of the proxy it came by. */
+  /** Address of the client, or of the proxy in front of it. */
   readonly from: string
   readonly request: string
-  /** RFC 3339, the one included and the other not. */
+  /** RFC 3339; start inclusive, end exclusive. */
   readonly start: string
   readonly end: string
   /** `simkube`, `ndjson+zstd`, … */
   readonly format: string
-  /** As the request had them. */
+  /** As in the request. */
   readonly filters: string
   /** `answer`, or the object's URL. */
   readonly target: string
@@ -55,7 +55,7 @@ export const auditOf = (audited: AuditedExport): ExportAudit => {
   }
 }
 
-/** In words, for the line. */
+/** The outcome in words, for the log line. */
 export const outcomeText = (outcome: ExportOutcome): string => {
   switch (outcome.tag) {
     case "whole":

@@ -1,8 +1,8 @@
 /**
- * What one request for an export would hold, without exporting: the answer to `dry_run`.
+ * Computes what an export would contain, without exporting: the response to `dry_run`.
  *
- * Counts are those of the export, but for what its filters by label and owner leave out: to know that, every object must be read,
- * which takes as long as the export itself. The answer says which of them the request has.
+ * The counts equal those of the export, except that label and owner filters are not applied: for those every object must be read, which
+ * takes as long as the export itself. The response names the filters of the request that were not applied.
  */
 import * as Effect from "effect/Effect"
 import type { Settled } from "../../actors/owner-resolver/definition.ts"
@@ -19,34 +19,35 @@ import {
   listingRefusal,
   missingOf,
   needsOwners,
+  requestedStatuses,
   trackedObjects,
 } from "./start.ts"
-import { incompleteKinds, untrackedKinds } from "./window-coverage.ts"
+import { describePart, incompleteKinds, untrackedKinds } from "./window-coverage.ts"
 
-/** What an export would hold of a kind. */
+/** What an export would contain of one kind. */
 interface KindForecast extends KindCoverage {
-  /** Changes in the window that the export would hold. */
+  /** Changes in the window that the export would contain. */
   readonly events: number
-  /** Objects that exist when the window begins, with which the export would begin. */
+  /** Objects that exist at the start of the window, which an export begins with. */
   readonly objects: number
 }
 
-/** What one request for an export would get. */
+/** What one export request would return. */
 export interface ExportForecast extends Coverage {
   readonly kinds: ReadonlyArray<KindForecast>
-  /** Filters of the request that leave out some of what is counted here, in words; empty: the counts are those of the export. */
+  /** Filters of the request that the counts ignore; empty: the counts equal those of the export. */
   readonly countedBefore: ReadonlyArray<"label filters" | "owner filters">
   readonly format: string
-  /** Kinds of which the trace would lack something besides gaps, `gvk=state`. */
+  /** Kinds, or namespaces of kinds, that would be incomplete in the trace for reasons other than gaps, as in the header of the export. */
   readonly incomplete: ReadonlyArray<string>
-  /** Recorded kinds that the format cannot tell of. */
+  /** Recorded kinds that the format cannot represent. */
   readonly leftOut: ReadonlyArray<string>
   readonly unknownOwners: { readonly count: number; readonly first: ReadonlyArray<string> }
-  /** Why the request would be refused now; empty if it would not. */
+  /** Why the request would be rejected now; empty if it would be accepted. */
   readonly refusals: ReadonlyArray<string>
 }
 
-/** What an export would hold, asked for with `dry_run`. Waits for owners as the export would. */
+/** Forecasts the export of a request with `dry_run`. Waits for owners as the export would. */
 export const forecastExport = (
   { actors, configuration, nowMicros }: ExportContext,
   request: ExportRequest,
@@ -55,16 +56,15 @@ export const forecastExport = (
     const { fromTime, untilTime } = windowOf(request)
     const wanted = wantsKind(request)
     const window = { start: fromTime, end: untilTime }
-    const { excludesGap } = compileFilters(filtersOf(request))
-    const { cut, kinds } = yield* askCoverage(actors, window, nowMicros, excludesGap)
-    // Lives of pods are in the trace as what their owners have; that they are not followed is said by `incomplete`.
+    const { cut, kinds } = yield* askCoverage(actors, window, nowMicros, compileFilters(filtersOf(request)))
+    // A trace contains pod lifecycles as part of their owners; `incomplete` says so if they are not being tracked.
     const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
     const { format } = request
     const settled = needsOwners(request, configuration)
       ? yield* actors.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
       : ({ unknown: 0, first: [] } satisfies Settled)
     const tracked = actors.statuses.all()
-    const statuses = tracked.filter(({ gvk }) => wanted(gvk))
+    const statuses = requestedStatuses(request, tracked)
     const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     const gaps = requested.reduce((sum, kind) => sum + kind.gaps.length, 0)
@@ -84,7 +84,7 @@ export const forecastExport = (
       kinds: requested.map((kind) => ({ ...kind, ...(counts[kind.gvk] ?? { objects: 0, events: 0 }) })),
       countedBefore: countedBefore(request, configuration),
       format,
-      incomplete: incomplete.map(({ gvk, state }) => `${gvk}=${state}`),
+      incomplete: incomplete.map(describePart),
       leftOut,
       unknownOwners: {
         count: settled.unknown,

@@ -1,8 +1,8 @@
 /**
- * `POST /export`: from a request that may be made to its answer and its line in the log.
+ * `POST /export`: from an authorised request to its response and its audit line.
  *
- * Whatever a client sends or fails to read costs it its own answer and nothing else. At most {@link maximumExportsAtOnce} run;
- * who comes then is told when to come again. A trace for an object store is written by the recorder, which answers when it is there.
+ * Nothing that a client sends or fails to read affects any other request. At most {@link maximumExportsAtOnce} exports run; further
+ * requests get 429 with Retry-After. A trace for an object store is written by the recorder, which responds when the object is complete.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ import type { StartedExport } from "./start.ts"
 import { type ExportOutcome, type ExportRun, transferExport } from "./transfer.ts"
 import { type UploadSources, uploadExport } from "./upload.ts"
 
-/** What exports need; the recorder provides it. */
+/** What exports need from the recorder. */
 export interface ExportSources extends UploadSources {
   readonly startExport: (
     request: ExportRequest,
@@ -39,7 +39,7 @@ export interface ExportSources extends UploadSources {
   readonly audit: (line: ExportAudit) => void
 }
 
-/** Somebody who may, and how their request is called. */
+/** The authorised client, and the ID of its request. */
 interface ExportCaller {
   readonly who: string
   readonly requestId: string
@@ -55,7 +55,7 @@ export const handleExportRequest = (
   Effect.gen(function* () {
     const body = yield* Effect.promise(() => readBody(request))
     if (body.tag === "gone") return
-    // What is left of the request is not read, so nothing can follow it on this connection.
+    // The rest of the request is not read, so the connection cannot be used for another one.
     if (body.tag === "too-large") response.setHeader("Connection", "close")
     const reading = body.tag === "whole" ? readExportRequest(body.text, request.headers.accept) : body
     if (reading.tag !== "request") return refuse(response, reading)
@@ -128,7 +128,7 @@ const finishResponse = async (
 
 const contentTypeOf = ({ format, compression }: ExportRequest): string => {
   if (compression !== "none") return `application/${compression}`
-  // What SimKube's tracer says; its client may look.
+  // SimKube's tracer sends this type; its client may check it.
   if (format === "simkube") return "application/octet-stream"
   return factsOf(format).mediaTypes[0] ?? "application/octet-stream"
 }

@@ -1,12 +1,12 @@
-/** How many exports there are at once, and how long and how large one may be. */
+/** How many exports run at once, and how long and how large each may be. */
 
 /**
- * Exports at once. Each keeps a core busy while its client reads quickly, and recording goes first; a third one would only make
- * all of them slower.
+ * Exports at once. Each keeps a core busy as long as its client reads quickly, and recording has priority; a third one would only slow all
+ * of them down.
  */
 export const maximumExportsAtOnce = 2
 
-/** s after which somebody who found no place may try again. */
+/** s after which a client that was rejected for lack of a slot may try again. */
 export const retryAfterSeconds = 5
 
 export interface ExportLimits {
@@ -17,8 +17,8 @@ export interface ExportLimits {
 }
 
 /**
- * An hour: a place that is held for longer is lost to everybody else. Any size: the client's disk is its own affair; operators who
- * pay for what leaves set a limit.
+ * An hour: a slot held for longer is denied to everyone else. No size limit: the client is responsible for its own disk, and operators who
+ * pay for egress can set a limit.
  */
 export const defaultExportLimits: ExportLimits = { milliseconds: 3_600_000, bytes: Number.POSITIVE_INFINITY }
 
@@ -31,7 +31,7 @@ export const withinLimits = (
   bytes: Math.min(own.bytes, request.maximum_bytes ?? Number.POSITIVE_INFINITY),
 })
 
-/** The places for exports. */
+/** The slots for concurrent exports. */
 export class ExportPlaces {
   readonly #maximum: number
   #taken = 0
@@ -40,7 +40,7 @@ export class ExportPlaces {
     this.#maximum = maximum
   }
 
-  /** `undefined` if all are taken; else how to give it back, which may be called more than once. */
+  /** Takes a slot; returns the function that releases it, which may be called more than once, or `undefined` if all are taken. */
   take(): (() => void) | undefined {
     if (this.#taken >= this.#maximum) return undefined
     this.#taken++

@@ -1,18 +1,18 @@
 /**
- * The answer to a request as the end of an export. A slow client holds its export back; one that takes nothing for
- * {@link clientPatienceMs} is given up. What is cut short ends with a broken connection, never with a body that looks whole; a body
- * that is whole is followed by its SHA-256 as a trailer (RFC 9530).
+ * Writes an export into an HTTP response. A slow client slows down only its own export; one that takes nothing for {@link clientTimeoutMs}
+ * is disconnected. A truncated body ends with a broken connection, never looking complete; a complete body is followed by its SHA-256 as a
+ * trailer (RFC 9530).
  */
 import type { ServerResponse } from "node:http"
 import type { Clock } from "../../clock.ts"
 import type { ExportFacts, ExportSink } from "./transfer.ts"
 
-/** ms that an export waits for its client to take what was sent: dead clients must not hold an exporter's memory for ever. */
-const clientPatienceMs = 300_000
+/** ms that an export waits for its client to take what was sent: a dead client must not hold an exporter's memory for ever. */
+const clientTimeoutMs = 300_000
 
 const digestTrailer = "Repr-Digest"
 
-/** As RFC 9530 writes it. */
+/** In the syntax of RFC 9530. */
 export const reprDigest = (sha256: Buffer): string => `sha-256=:${sha256.toString("base64")}:`
 
 export const responseSink = (response: ServerResponse, contentType: string, clock: Clock): ExportSink => ({
@@ -20,20 +20,20 @@ export const responseSink = (response: ServerResponse, contentType: string, cloc
     if (response.headersSent || response.destroyed) return
     setFacts(response, facts)
     response.setHeader("Content-Type", contentType)
-    // A body of HTTP/1.0 ends with the connection and has no trailers.
+    // An HTTP/1.0 body ends with the connection and has no trailers.
     if (response.req.httpVersion !== "1.0") response.setHeader("Trailer", digestTrailer)
     response.statusCode = 200
   },
   take: (piece) => written(response, piece, clock),
 })
 
-/** Resolves when the system has the bytes, which are not used afterwards, or the client is gone. */
+/** Resolves when the operating system has taken the bytes, so that they can be reused, or when the client is gone. */
 const written = (response: ServerResponse, piece: Uint8Array, clock: Clock): Promise<void> =>
   new Promise((resolve) => {
     if (response.destroyed) return resolve()
-    const patience = clock.after(clientPatienceMs, () => response.destroy())
+    const timeout = clock.after(clientTimeoutMs, () => response.destroy())
     const done = (): void => {
-      patience.cancel()
+      timeout.cancel()
       response.off("close", done)
       resolve()
     }
@@ -41,10 +41,10 @@ const written = (response: ServerResponse, piece: Uint8Array, clock: Clock): Pro
     response.write(piece, done)
   })
 
-/** Ends the body; resolves when the client has it, or is gone. */
+/** Ends the body; resolves when the client has all of it, or is gone. */
 export const finishClient = async (response: ServerResponse, sha256: Buffer, clock: Clock): Promise<boolean> => {
   if (response.destroyed) return false
-  // Without a piece there was no head yet.
+  // Without a piece the headers have not been sent yet.
   if (!response.headersSent) response.flushHeaders()
   if (response.hasHeader("Trailer")) response.addTrailers({ [digestTrailer]: reprDigest(sha256) })
   response.end()
@@ -52,7 +52,7 @@ export const finishClient = async (response: ServerResponse, sha256: Buffer, clo
   return response.writableFinished
 }
 
-/** What is missing from a trace, and from its objects, as headers. */
+/** Sets the headers that name what is missing from the trace and from its objects. */
 export const setFacts = (response: ServerResponse, facts: ExportFacts): void => {
   const { incomplete, gaps, leftOut, unknownOwners, removed } = facts
   if (incomplete !== undefined) response.setHeader("Kubereel-Incomplete", incomplete)
@@ -62,12 +62,12 @@ export const setFacts = (response: ServerResponse, facts: ExportFacts): void => 
   if (removed.length > 0) response.setHeader("Kubereel-Removed", removed.join(", "))
 }
 
-/** Resolves when the client has taken what was written, or is gone; one that takes nothing is given up. */
+/** Resolves when the client has taken what was written, or is gone; a client that takes nothing is disconnected. */
 const waitedFor = (response: ServerResponse, event: "finish", clock: Clock): Promise<void> =>
   new Promise((resolve) => {
-    const patience = clock.after(clientPatienceMs, () => response.destroy())
+    const timeout = clock.after(clientTimeoutMs, () => response.destroy())
     const done = (): void => {
-      patience.cancel()
+      timeout.cancel()
       response.off(event, done)
       response.off("close", done)
       resolve()

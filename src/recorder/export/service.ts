@@ -1,7 +1,7 @@
 /**
- * Exports as the rest of the process sees them: a job goes to the exporter's worker, its encoded trace comes back as a stream, piece by
- * piece, each when the one before was taken. A slow reader holds its own export back and nothing else. However an export ends
- * before its trace is whole, its reader is told so; an exporter that crashed is no exception.
+ * Exports for the rest of the process: a job goes to the exporter's worker, and its encoded trace comes back as a stream, each piece only
+ * after the previous one was taken. A slow reader slows down only its own export. If an export ends before its trace is complete, its
+ * reader is notified, even if the exporter crashed.
  */
 import * as Effect from "effect/Effect"
 import {
@@ -16,20 +16,20 @@ import type { Supervisor } from "../../runtime/supervisor.ts"
 
 /** Takes one export's pieces; `end` is the last call. */
 export interface ExportReader {
-  /** Resolves when the next may come. The bytes are valid until then: whoever keeps them copies them. */
+  /** Resolves when the next piece may follow. The bytes are valid until then; copy them to keep them. */
   piece(data: Uint8Array): Promise<void>
-  /** `error` is undefined when the trace is whole. */
+  /** `error` is undefined when the trace is complete. */
   end(error: string | undefined): void
 }
 
 /** ms that a request waits for an exporter that is starting. */
 const exporterStartMs = 5000
 
-/** An export under way. */
+/** A running export. */
 export interface RunningExport {
-  /** Gaps of the recording that lie in the window. */
+  /** Number of gaps of the recording in the window. */
   readonly gaps: number
-  /** Tracked kinds that the format cannot tell of. */
+  /** Tracked kinds that the format cannot represent. */
   readonly leftOut: ReadonlyArray<string>
   /** Cancels it; nothing more is delivered. */
   cancel(): void
@@ -42,13 +42,13 @@ export class ExportService {
   readonly #spawnExporter: () => Exporter
   #exporter: Exporter | undefined
 
-  /** `spawnExporter` is called with the first export: a thread that few recorders need for long costs 12 MB. */
+  /** `spawnExporter` is called with the first export: the thread costs 12 MB, and most recorders rarely export. */
   constructor(system: ActorSystem, spawnExporter: () => Exporter) {
     this.#system = system
     this.#spawnExporter = spawnExporter
   }
 
-  /** Starts an export. Interrupted, or failed, it delivers nothing more. */
+  /** Starts an export. After an interruption or a failure nothing more is delivered. */
   start(job: ExportJob, reader: ExportReader): Effect.Effect<RunningExport, ExportRefused | CallError> {
     return Effect.suspend(() => {
       if (this.#system.isStopping) {
@@ -59,7 +59,7 @@ export class ExportService {
         frame: (payload: Uint8Array) => reader.piece(payload),
         end: (error: string | undefined) => reader.end(error),
       }
-      // An exporter that was just restarted is worth a moment's wait.
+      // An exporter that is just restarting is worth a moment's wait.
       const running = exporter
         .running()
         .pipe(Effect.timeoutOrElse({ duration: exporterStartMs, orElse: () => Effect.void }))
@@ -70,7 +70,7 @@ export class ExportService {
     })
   }
 
-  /** Spawned when it is asked for. */
+  /** Spawned on first use. */
   exporter(): Exporter {
     this.#exporter ??= this.#spawnExporter()
     return this.#exporter

@@ -1,11 +1,12 @@
 /**
- * From a request for an export to an export under way: what was received is committed and counted, owners that are asked for are
- * waited for, within their deadline, and the exporter is told what to encode.
+ * From an export request to a running export: commits what was received, waits for owner look-ups within the deadline, and passes the
+ * exporter its job.
  */
 import * as Effect from "effect/Effect"
 import type { ExportRefused } from "../../actors/exporter/definition.ts"
 import type { Settled } from "../../actors/owner-resolver/definition.ts"
 import type { CallError } from "../../runtime/errors.ts"
+import { compileFilters } from "../../trace/selection/filters.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import type { KindStatus } from "../kind-status.ts"
 import { aborted } from "../races.ts"
@@ -19,6 +20,7 @@ import {
   wantsKind,
   windowOf,
 } from "./request.ts"
+import { requestedStatus } from "./requested-status.ts"
 import type { ExportReader, RunningExport } from "./service.ts"
 import {
   aheadOfNow,
@@ -28,17 +30,17 @@ import {
   untrackedKinds,
 } from "./window-coverage.ts"
 
-/** An export under way, with what its headers say. */
+/** A running export, with the facts for its headers. */
 export interface StartedExport extends RunningExport {
-  /** Kinds of which it lacks something besides gaps, as text for a header; the trace itself names the same. */
+  /** Kinds, or namespaces of kinds, that are incomplete for reasons other than gaps, as text for a header; the trace names the same ones. */
   readonly incomplete: string | undefined
-  /** Owners that nobody could tell of, as text for a header; `undefined` if all are known. */
+  /** Owners that could not be looked up, as text for a header; `undefined` if all are known. */
   readonly unknownOwners: string | undefined
-  /** What was taken out of the objects; empty: nothing. */
+  /** The fields removed from the objects; empty: none. */
   readonly removed: ReadonlyArray<string>
 }
 
-/** The recording that is asked, and where and when it is. */
+/** The recording to export from, and the present time. */
 export interface ExportContext {
   readonly actors: RecorderActors
   readonly configuration: RecorderConfiguration
@@ -46,7 +48,7 @@ export interface ExportContext {
   readonly nowMicros: number
 }
 
-/** Fails with the status and the message for the client. Once `gone` is aborted nobody is waited for any more. */
+/** Fails with the status and the message for the client. Stops waiting once `gone` is aborted. */
 export const startExport = (
   { actors, configuration, nowMicros }: ExportContext,
   request: ExportRequest,
@@ -61,10 +63,9 @@ export const startExport = (
         Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` })),
       )
     const { format, compression } = request
-    // Read once: header and trace must say the same, and states change while owners are waited for.
-    const wanted = wantsKind(request)
+    // Read only once: header and trace must agree, and states can change while owners are being looked up.
     const tracked = actors.statuses.all()
-    const statuses = tracked.filter(({ gvk }) => wanted(gvk))
+    const statuses = requestedStatuses(request, tracked)
     const listing = yield* firstLists(actors, statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
     const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
@@ -83,7 +84,11 @@ export const startExport = (
       excludeDaemonSetOwned: leavesDaemonSetOwnedOut(request),
       recordedKinds: recordedWhole(configuration.kinds),
       trackedObjects: trackedObjects(configuration),
-      incomplete: Object.fromEntries(incomplete.map(({ gvk, state }) => [gvk, state])),
+      incomplete: incomplete.map(({ gvk, namespace, state }) => ({
+        gvk,
+        ...(namespace !== "" && { namespace }),
+        state,
+      })),
     }
     const settling = actors.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
     const settled = needsOwners(request, configuration)
@@ -106,11 +111,21 @@ export const startExport = (
 
 const noneUnknown: Settled = { unknown: 0, first: [] }
 
-/** Whether who owns whom decides what is in the trace. */
+/** The requested kinds, each with the state of its requested namespaces. */
+export const requestedStatuses = (
+  request: ExportRequest,
+  tracked: ReadonlyArray<KindStatus>,
+): ReadonlyArray<KindStatus> => {
+  const wanted = wantsKind(request)
+  const filters = compileFilters(request.filters)
+  return tracked.filter(({ gvk }) => wanted(gvk)).flatMap((status) => requestedStatus(status, filters) ?? [])
+}
+
+/** Whether the content of the trace depends on ownership. */
 export const needsOwners = (request: ExportRequest, { kinds }: RecorderConfiguration): boolean =>
   leavesOwnedOut(request) || (request.format === "simkube" && kinds.some((kind) => kind.trackLifecycle))
 
-/** Unless the request says otherwise: formats that are replayed leave out what the replayed owners make again. */
+/** Default: replay formats leave out objects that the replayed owners create again. */
 const leavesOwnedOut = ({ format, filters }: ExportRequest): boolean => filters.excluded_owned ?? format !== "ndjson"
 
 const leavesDaemonSetOwnedOut = ({ format, filters }: ExportRequest): boolean =>
@@ -127,8 +142,8 @@ export const asksOwners = (request: ExportRequest, configuration: RecorderConfig
   skippedKinds(configuration).some((gvk) => wantsKind(request)(gvk))
 
 /**
- * Kinds whose first list is under way: what there was of them is not known, and objects not listed yet would look as if they came later.
- * A kind that is listed anew, or goes on after a restart, has a state recorded; the header and its gap say what is missing.
+ * Kinds whose first list is in progress: their earlier objects are not known, and objects not listed yet would look as if they were created
+ * later. A kind that is being relisted, or resumes after a restart, has a recorded state; the header and its gap name what is missing.
  */
 export const firstLists = (
   { store }: Pick<RecorderActors, "store">,
@@ -136,20 +151,35 @@ export const firstLists = (
 ): Effect.Effect<ReadonlyArray<string>> =>
   Effect.forEach(
     statuses.filter(({ state }) => state === "listing"),
-    ({ gvk }) =>
-      store.call("kindState", gvk).pipe(
-        Effect.map(({ recordedSince }) => (recordedSince === 0 ? [gvk] : [])),
-        Effect.orElseSucceed(() => [gvk]),
+    (status) =>
+      store.call("kindState", status.gvk).pipe(
+        Effect.map((stored) => (isInFirstList(status, stored) ? [status.gvk] : [])),
+        Effect.orElseSucceed(() => [status.gvk]),
       ),
     { concurrency: "unbounded" },
   ).pipe(Effect.map((names) => names.flat()))
+
+/** `status`: of the requested namespaces. One that is forbidden or failing is named as incomplete and refuses nothing. */
+const isInFirstList = (
+  { namespaces }: KindStatus,
+  stored: { readonly recordedSince: number; readonly namespaces: ReadonlyArray<RecordedNamespace> },
+): boolean => {
+  if (namespaces.length === 0) return stored.recordedSince === 0
+  const recorded = new Map(stored.namespaces.map((each) => [each.namespace, each.recordedSince]))
+  return namespaces.some(({ namespace, state }) => state === "listing" && (recorded.get(namespace) ?? 0) === 0)
+}
+
+interface RecordedNamespace {
+  readonly namespace: string
+  readonly recordedSince: number
+}
 
 export const listingRefusal = (kinds: ReadonlyArray<string>): ExportRefusal => {
   const message = `${kinds.join(", ")}: being listed for the first time, so ${kinds.length === 1 ? "its objects are" : "their objects are"} not known yet; try again`
   return { status: 503, message, retryAfterSeconds: 1 }
 }
 
-/** What `require=all` complains of; `undefined` if nothing is missing, or it was not asked for. */
+/** What violates `require=all`; `undefined` if nothing is missing or the request does not set it. */
 export const missingOf = (
   request: ExportRequest,
   incomplete: ReadonlyArray<IncompleteKind>,
@@ -157,7 +187,9 @@ export const missingOf = (
   nowMicros: number,
 ): string | undefined => {
   if (request.require !== "all") return undefined
-  const faults = incomplete.map(({ gvk, fault }) => `${gvk} ${fault}`)
+  const faults = incomplete.map(
+    ({ gvk, namespace, fault }) => `${gvk} ${namespace === "" ? fault : `in namespace ${namespace} ${fault}`}`,
+  )
   if (gaps > 0) faults.push(`the window has ${gaps} ${gaps === 1 ? "gap" : "gaps"}`)
   const ahead = aheadOfNow(windowOf(request), nowMicros)
   if (ahead !== undefined) faults.push(ahead)
@@ -174,7 +206,7 @@ const refuseIncomplete = (
   return message === undefined ? Effect.void : Effect.fail({ status: 409, message })
 }
 
-/** Characters of a header: clients take 8 KB of all headers together, some of them. */
+/** Maximum characters of a header: some clients limit all headers together to 8 KB. */
 const longestHeader = 2000
 
 /** For a header: `3 (apps/v1.ReplicaSet shop/web-1, …)`; `undefined` if all are known. Names are ASCII by Kubernetes' rules. */
@@ -182,7 +214,7 @@ const describeUnknown = ({ unknown, first }: Settled): string | undefined => {
   if (unknown === 0) return undefined
   const names = first.map(({ gvk, namespace, name }) => `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`)
   const text = `${unknown} (${names.join(", ")}${unknown > first.length ? ", ..." : ""})`
-  // What stands in an ownerReference was never validated; a header must hold no other characters.
+  // The content of an ownerReference was never validated, and a header allows no other characters.
   return text.slice(0, longestHeader).replaceAll(/[^ -~]/g, "?")
 }
 
@@ -191,7 +223,7 @@ const refusalStatus = (error: ExportRefused | CallError): number => {
   return { request: 400, recording: 500, busy: 503 }[error.fault]
 }
 
-/** The part of our configuration that SimKube knows. */
+/** The part of our configuration that SimKube understands. */
 export const trackedObjects = (configuration: RecorderConfiguration): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     configuration.kinds.map(({ gvkText, podSpecTemplatePaths, trackLifecycle, skipOwned }) => [

@@ -1,8 +1,8 @@
 /**
- * One export from its start to its end, whatever takes its bytes.
+ * One export from start to end, independent of where its bytes go.
  *
- * Guaranteed: it ends once, by the first of: the whole trace was taken, it was refused, it failed, a limit was reached, the client
- * went. However it ends, the exporter is told to stop if it has not finished, and nothing is delivered afterwards.
+ * Guarantee: it ends exactly once, with the first of these: the complete trace was taken, it was rejected, it failed, it reached a limit,
+ * the client disconnected. In every case an exporter that has not finished is stopped, and nothing is delivered afterwards.
  */
 import { createHash } from "node:crypto"
 import * as Deferred from "effect/Deferred"
@@ -16,12 +16,12 @@ import type { ExportRefusal } from "./request.ts"
 import type { ExportReader } from "./service.ts"
 import type { StartedExport } from "./start.ts"
 
-/** What an export tells of itself before its first byte. */
+/** The facts that an export announces before its first byte. */
 export type ExportFacts = Pick<StartedExport, "incomplete" | "gaps" | "leftOut" | "unknownOwners" | "removed">
 
 /** Takes the bytes of one export. */
 export interface ExportSink {
-  /** The export has started. Called at most once, before any piece. */
+  /** Called at most once, when the export has started, before any piece. */
   begin(facts: ExportFacts): void
   /** Resolves when the next piece may come. A rejection ends the export. */
   take(piece: Uint8Array): Promise<void>
@@ -30,11 +30,11 @@ export interface ExportSink {
 export type ExportOutcome =
   /** `sha256` of all bytes. */
   | { readonly tag: "whole"; readonly bytes: number; readonly sha256: Buffer; readonly facts: ExportFacts }
-  /** Before any byte. */
+  /** Rejected before any byte was sent. */
   | { readonly tag: "refused"; readonly refusal: ExportRefusal }
-  /** `cause`: what the sink rejected with, if it did. */
+  /** `cause`: the sink's rejection, if it was the reason. */
   | { readonly tag: "failed"; readonly bytes: number; readonly message: string; readonly cause?: unknown }
-  /** `status`: for an answer that has not begun. */
+  /** `status`: for a response that has not started. */
   | { readonly tag: "limit"; readonly status: 413 | 504; readonly bytes: number; readonly message: string }
   | { readonly tag: "gone"; readonly bytes: number }
 
@@ -42,12 +42,12 @@ export interface ExportRun {
   readonly start: (reader: ExportReader) => Effect.Effect<StartedExport, ExportRefusal>
   readonly sink: ExportSink
   readonly limits: ExportLimits
-  /** Aborted when nobody wants it any more. */
+  /** Aborted when the client has gone. */
   readonly gone: AbortSignal
   readonly clock: Clock
 }
 
-/** Interrupted, it cancels the export. */
+/** Interrupting this cancels the export. */
 export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun): Effect.Effect<ExportOutcome> =>
   Effect.suspend(() => {
     const digest = createHash("sha256")
@@ -59,7 +59,7 @@ export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun):
       isOver = true
       Deferred.doneUnsafe(outcome, Effect.succeed(how))
     }
-    // Pieces come by another way than the answer to `start` and may overtake it; the sink begins with that answer.
+    // Pieces do not travel with the reply to `start` and may overtake it; the sink must get that reply first.
     const { promise: begun, resolve: announceBegin } = Promise.withResolvers<StartedExport | undefined>()
 
     const reader: ExportReader = {

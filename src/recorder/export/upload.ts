@@ -1,9 +1,9 @@
 /**
- * An export that the recorder writes to an object store itself. The object is opened before anything is encoded, so that a store that
- * refuses costs nothing; when the export ends in any other way than whole, nothing is left of it.
+ * An export that the recorder itself writes to an object store. The upload is started before anything is encoded, so that a store that
+ * rejects it costs nothing; unless the export completes, nothing remains in the store.
  *
- * SimKube's client writes whatever body it gets over the object it asked for, so it gets none: where the object is and how large,
- * stands in the body only for a client that accepts JSON by name, and in headers for all.
+ * SimKube's client writes the response body over the object it asked for, so it gets an empty one: the body contains the object's URL and
+ * size only for a client that explicitly accepts JSON; the headers always contain them.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
@@ -19,17 +19,14 @@ import { reprDigest, setFacts } from "./response-sink.ts"
 import { type ExportOutcome, type ExportRun, transferExport } from "./transfer.ts"
 
 export interface UploadSources {
-  /** Why the recorder does not write there; `undefined` if it may. */
+  /** Why the recorder does not write there; `undefined` if it is allowed to. */
   readonly barred: (address: StoreAddress) => ExportRefusal | undefined
   readonly openTarget: (address: StoreAddress, contentType: string) => Effect.Effect<ExportTarget, TargetError>
-  /** Told when parts may remain in a store. */
+  /** Called when parts of an upload may remain in a store. */
   readonly uploadLeft: (error: TargetError) => void
 }
 
-/**
- * ms between two signs of life while the answer is not there yet, for clients that give up on silence. Proxies written in Go before
- * 1.23 bear five of them.
- */
+/** ms between interim responses, for clients that time out without traffic. Proxies built with Go before 1.23 accept five of them. */
 const signOfLifeMs = 30_000
 
 export const uploadExport = (
@@ -68,7 +65,7 @@ const write = (
   const abort = (reason: string) => Effect.promise(() => giveUp(target, reason, sources))
   return transferExport({ ...run, sink }).pipe(
     Effect.onInterrupt(() => abort("the recorder is stopping")),
-    // From here on the object is finished or removed, whoever has lost interest meanwhile.
+    // From here on the object is either completed or removed, even if the client has gone.
     Effect.flatMap((outcome) =>
       Effect.promise(() => settle(response, target, outcome, sources, acceptsJson)).pipe(Effect.uninterruptible),
     ),
@@ -116,7 +113,7 @@ const answer = (
   { sha256, facts }: Extract<ExportOutcome, { tag: "whole" }>,
   acceptsJson: boolean,
 ): void => {
-  // The client may have gone while the last part was written; the object is there all the same.
+  // The client may have disconnected while the last part was written; the object is complete nevertheless.
   if (response.destroyed) return
   setFacts(response, facts)
   response.setHeader("Kubereel-Location", location)
@@ -134,13 +131,13 @@ const giveUp = (target: ExportTarget, reason: string, sources: UploadSources): P
     sources.uploadLeft(cause)
   })
 
-/** The store's own reason. A recorder without the store's SDK cannot do it at all. */
+/** Responds with the store's own reason. A recorder without the store's SDK cannot upload at all. */
 const failed = (response: ServerResponse, error: TargetError, bytes = 0): ExportOutcome => {
   refuse(response, { status: error.code === "package-missing" ? 501 : 502, message: error.message })
   return { tag: "failed", bytes, message: error.message, cause: error }
 }
 
-/** Sends `102 Processing` (RFC 2518 §10.1) now and then. */
+/** Sends `102 Processing` (RFC 2518 §10.1) periodically. */
 const keepAlive = (response: ServerResponse, clock: Clock): Timer => {
   let timer: Timer
   const again = (): void => {

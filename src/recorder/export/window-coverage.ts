@@ -1,74 +1,81 @@
 /**
- * Whether the recording holds all of an export's window, kind by kind.
+ * Whether the recording covers all of an export's window, kind by kind.
  *
- * Two parts of a window are held by no recording: what came before a kind's first list was complete, and what is to come. The former
- * is missing from the trace, and named, unless the window begins at 0, which asks for the recording from its beginning. The latter is
- * missing from nothing yet: many ask until a day far away for everything up to now, as SimKube lets them; only who insists on all of
- * a window is told that it is not over.
+ * No recording contains two parts of a window: the time before a kind's first list was complete, and the future. The former is reported as
+ * missing from the trace, unless the window begins at 0, which means the start of the recording. The latter is not reported: many requests
+ * name an end far in the future to get everything up to now, as SimKube permits; only `require=all` rejects a window that has not ended.
  */
 import * as Effect from "effect/Effect"
 import type { KindStatus } from "../kind-status.ts"
 import type { ReaderService } from "../reader-service.ts"
 import type { ExportRefusal } from "./request.ts"
 
-/** A window of an export: µs since the Unix epoch, from the one, before the other. */
+/** A window of an export: µs since the Unix epoch, the end is exclusive. */
 interface RequestedWindow {
   readonly fromTime: number
   readonly untilTime: number
 }
 
-/** A requested kind of which a trace lacks something, and why. */
-export interface IncompleteKind {
+/** A kind, or one namespace of a kind that is recorded namespace by namespace. */
+interface RecordedPart {
   readonly gvk: string
+  /** Empty: all that is recorded of the kind. */
+  readonly namespace: string
+}
+
+/** A requested kind, or namespace of one, that is incomplete in the trace, and why. */
+export interface IncompleteKind extends RecordedPart {
   /**
-   * What the header and the trace say: the state of a kind that is not being watched; `untracked` for a name that is no kind of this
-   * recorder; `unrecorded`, if nothing of the window is held; else `recorded-START/END`, RFC 3339: what of it is.
+   * The value in the header and the trace: the state of a kind that is not being watched; `untracked` for a kind that this recorder does
+   * not record; `unrecorded` if nothing of the window is recorded; else `recorded-START/END`, RFC 3339: the recorded part.
    */
   readonly state: string
-  /** One sentence for people, without the kind's name. */
+  /** One sentence for people, without the names of kind and namespace. */
   readonly fault: string
 }
 
-/** µs by which a window may end ahead of the recorder's clock and yet end now: clocks differ, and SimKube's times are whole seconds. */
+/**
+ * µs by which the end of a window may lie ahead of the recorder's clock and still count as now: clocks differ, and SimKube's times are
+ * whole seconds.
+ */
 export const clockTolerance = 10_000_000
 
-/** Which of the kinds that are watched lack a part of the window. `sinceOf`: µs from which a kind is recorded, if it is at all. */
+/**
+ * Why part of the window is not recorded of something that is watched; `undefined` if all of it is. `since`: µs since which it is
+ * recorded, if at all.
+ */
 export const partlyRecorded = (
-  kinds: ReadonlyArray<string>,
   { fromTime, untilTime }: RequestedWindow,
-  sinceOf: ReadonlyMap<string, number>,
+  since: number | undefined,
   nowMicros: number,
-): ReadonlyArray<IncompleteKind> => {
-  // From 0 on: from the recording's beginning.
-  if (untilTime <= fromTime || fromTime <= 0) return []
+): Omit<IncompleteKind, keyof RecordedPart> | undefined => {
+  // 0 means the start of the recording.
+  if (untilTime <= fromTime || fromTime <= 0) return undefined
+  if (fromTime > nowMicros + clockTolerance)
+    return { state: "unrecorded", fault: "is not recorded in the window, which is in the future" }
   const end = Math.min(untilTime, nowMicros)
-  return kinds.flatMap((gvk): ReadonlyArray<IncompleteKind> => {
-    if (fromTime > nowMicros + clockTolerance)
-      return [{ gvk, state: "unrecorded", fault: "is not recorded in the window, which is in the future" }]
-    // What was never listed to the end is recorded from now on at best.
-    const since = sinceOf.get(gvk) ?? nowMicros
-    if (since <= fromTime) return []
-    const first = instant(Math.ceil(since / 1000))
-    if (since >= end)
-      return [{ gvk, state: "unrecorded", fault: `is recorded only from ${first} on, after the window` }]
-    const state = `recorded-${first}/${instant(Math.floor(end / 1000))}`
-    return [{ gvk, state, fault: `is recorded only from ${first} on` }]
-  })
+  // A kind whose first list is not complete is recorded from now on at best.
+  const start = since ?? nowMicros
+  if (start <= fromTime) return undefined
+  const first = instant(Math.ceil(start / 1000))
+  if (start >= end) return { state: "unrecorded", fault: `is recorded only from ${first} on, after the window` }
+  const state = `recorded-${first}/${instant(Math.floor(end / 1000))}`
+  return { state, fault: `is recorded only from ${first} on` }
 }
 
-/** What a request for all of a window that is not over yet is told; `undefined` if it is over. */
+/** The reason to reject `require=all` for a window that has not ended; `undefined` if it has. */
 export const aheadOfNow = ({ fromTime, untilTime }: RequestedWindow, nowMicros: number): string | undefined =>
   untilTime > Math.max(fromTime, nowMicros + clockTolerance)
     ? `the window ends at ${instant(Math.floor(untilTime / 1000))}, which is in the future; it is now ${instant(Math.floor(nowMicros / 1000))}`
     : undefined
 
 const instant = (milliseconds: number): string =>
-  // Bounds that no date can have were clamped from what a request had.
+  // Bounds outside of any date; they come from clamping.
   Math.abs(milliseconds) <= 8.64e15 ? new Date(milliseconds).toISOString() : `${milliseconds} ms`
 
 /**
- * Kinds that were asked for by their names and are not recorded: a misspelt one must not look like one without objects. A pattern asks
- * for whatever there is.
+ * Kinds that were requested by name and are not recorded: a misspelt kind must not look like one without objects. Patterns only match
+ * recorded kinds.
  */
 export const untrackedKinds = (
   wanted: ReadonlyArray<string> = [],
@@ -76,15 +83,24 @@ export const untrackedKinds = (
 ): ReadonlyArray<IncompleteKind> => {
   const known = new Set(tracked.map(({ gvk }) => gvk))
   const names = new Set(wanted.filter((name) => !known.has(name) && !/[*?]/.test(name)))
-  return [...names].map((gvk) => ({ gvk, state: "untracked", fault: "is not recorded by this recorder" }))
+  return [...names].map((gvk) => ({
+    gvk,
+    namespace: "",
+    state: "untracked",
+    fault: "is not recorded by this recorder",
+  }))
 }
 
-/** Characters of a header: clients take 8 KB of all headers together, some of them; a kind takes some 70. */
+/** Characters of a header: some clients limit all headers together to 8 KB; a kind takes about 70. */
 const longestHeader = 4000
 
-/** For a header: `v1.Pod=forbidden, …`, with the number of those for which there is no room; `undefined` when nothing is missing. */
+/** For a header and for people: `v1.Pod=forbidden`, `v1.Pod in shop=forbidden`. */
+export const describePart = ({ gvk, namespace, state }: Omit<IncompleteKind, "fault">): string =>
+  `${gvk}${namespace === "" ? "" : ` in ${namespace}`}=${state}`
+
+/** For a header: `v1.Pod=forbidden, …`, followed by the number of kinds that did not fit; `undefined` when nothing is missing. */
 export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string | undefined => {
-  const text = kinds.map(({ gvk, state }) => `${gvk}=${state}`)
+  const text = kinds.map(describePart)
   for (let length = 0, index = 0; index < text.length; index++) {
     length += (text[index] as string).length + 2
     if (length <= longestHeader) continue
@@ -92,26 +108,33 @@ export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string
     const isYoung = left.every(({ state }) => state === "unrecorded" || state.startsWith("recorded-"))
     text.splice(index, left.length, `${left.length} more=${isYoung ? "recorded-in-part" : "incomplete"}`)
   }
-  // Names are what the request says; a header must hold no other characters.
+  // Names come from the request, and a header allows no other characters.
   return text.length === 0 ? undefined : text.join(", ").replaceAll(/[^ -~]/g, "?")
 }
 
-/** All requested kinds that lack something now: those that are not being watched, and those that do not hold all of the window. */
+/**
+ * What lacks something now: requested kinds, or requested namespaces of them, that are not being watched or do not hold all of the window.
+ * `statuses`: as far as they are requested.
+ */
 export const incompleteKinds = (
   reader: ReaderService,
   statuses: ReadonlyArray<KindStatus>,
   window: RequestedWindow,
   nowMicros: number,
 ): Effect.Effect<ReadonlyArray<IncompleteKind>, ExportRefusal> =>
-  Effect.map(window.fromTime > 0 ? reader.ask("recordedSince", undefined) : fromItsBeginning, (since) => {
-    const watched = statuses.filter(({ state }) => state === "watching").map(({ gvk }) => gvk)
-    const sinceOf = new Map(Object.entries(since))
-    const partly = new Map(partlyRecorded(watched, window, sinceOf, nowMicros).map((kind) => [kind.gvk, kind]))
-    return statuses.flatMap(({ gvk, state, detail }) => {
-      if (state === "watching") return partly.get(gvk) ?? []
-      return [{ gvk, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
-    })
-  })
+  Effect.map(window.fromTime > 0 ? reader.ask("recordedSince", undefined) : fromItsBeginning, (rows) =>
+    statuses.flatMap(partsOf).flatMap(({ gvk, namespace, state, detail }): ReadonlyArray<IncompleteKind> => {
+      if (state !== "watching")
+        return [{ gvk, namespace, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
+      const row = rows.find((each) => each.gvk === gvk && each.namespace === namespace)
+      const lacking = partlyRecorded(window, row?.since, nowMicros)
+      return lacking === undefined ? [] : [{ gvk, namespace, ...lacking }]
+    }),
+  )
 
-/** A window from 0 on lacks nothing before that, so nobody needs to be asked. */
-const fromItsBeginning: Effect.Effect<Readonly<Record<string, number>>> = Effect.succeed({})
+/** What of a kind has a state of its own. */
+const partsOf = ({ gvk, state, detail, namespaces }: KindStatus) =>
+  namespaces.length === 0 ? [{ gvk, namespace: "", state, detail }] : namespaces.map((each) => ({ gvk, ...each }))
+
+/** A window from 0 on lacks nothing before that, so the recording need not be read. */
+const fromItsBeginning: Effect.Effect<ReadonlyArray<RecordedPart & { readonly since: number }>> = Effect.succeed([])

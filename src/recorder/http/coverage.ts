@@ -1,24 +1,26 @@
 /**
- * What the recording covers: the answer of `GET /v1/coverage`.
+ * What the recording covers: the response to `GET /v1/coverage`.
  *
- * Counts are of what was received.
+ * Counts are of received events.
  */
 import * as Effect from "effect/Effect"
 import type { ReadCoverage, ReadKind } from "../../actors/reader/definition.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { CompiledFilters } from "../../trace/selection/filters.ts"
 import type { ExportRefusal } from "../export/request.ts"
+import { requestedStatus } from "../export/requested-status.ts"
 import type { KindStatus } from "../kind-status.ts"
 import type { RecorderActors } from "../recorder-actors.ts"
 
-/** µs since the Unix epoch; from the one up to the other. */
+/** µs since the Unix epoch; the end is exclusive. */
 export interface TimeRange {
   readonly start: number
   readonly end: number
 }
 
-/** A range in which changes are missing or may be. */
+/** A range in which changes are missing, or may be. */
 interface CoverageGap extends TimeRange {
-  /** The only namespace that it concerns; the empty string: all of them. */
+  /** The only namespace that the gap concerns; the empty string: all namespaces. */
   readonly namespace: string
   readonly reason: string
   readonly detail: string
@@ -26,54 +28,76 @@ interface CoverageGap extends TimeRange {
 
 export interface KindCoverage {
   readonly gvk: string
-  /** As `/readyz?verbose` has it; `untracked`: it was recorded once and is not now. */
+  /** As in `/readyz?verbose`; `untracked`: the kind was recorded before but no longer is. */
   readonly state: KindStatus["state"] | "untracked"
   readonly detail: string
+  /** The states of the requested namespaces, where the kind is recorded namespace by namespace; else empty. */
+  readonly namespaces: KindStatus["namespaces"]
   /** Events received in the window. */
   readonly events: number
-  /** What of the window is recorded without a gap, in order: from the moment at which the kind's first list was complete. */
+  /** The recorded parts of the window without a gap, in order; the first starts when the kind's first list was complete. */
   readonly ranges: ReadonlyArray<TimeRange>
   readonly gaps: ReadonlyArray<CoverageGap>
 }
 
 export interface Coverage {
   readonly window: TimeRange
-  /** Sequence number up to which this was counted. */
+  /** Sequence number up to which events were counted. */
   readonly cut: number
   readonly kinds: ReadonlyArray<KindCoverage>
 }
 
-/** Whether a gap is of no interest: it is of a namespace that was not asked for. */
-type ExcludesGap = (gap: Pick<CoverageGap, "namespace">) => boolean
+/** Which namespaces, and gaps of them, are requested. */
+type RequestedNamespaces = Pick<CompiledFilters, "excludesGap" | "excludesNamespace">
 
-/** What makes up a coverage, from what the recording holds and the states of its kinds. */
+const allNamespaces: RequestedNamespaces = { excludesGap: () => false, excludesNamespace: () => false }
+
+/** Combines the content of the recording and the states of its kinds into a coverage. */
 export const coverageOf = (
   { cut, kinds: all }: ReadCoverage,
   statuses: ReadonlyArray<KindStatus>,
   window: TimeRange,
   nowMicros: number,
-  excludesGap: ExcludesGap = () => false,
+  requested: RequestedNamespaces = allNamespaces,
 ): Coverage => {
-  const kinds = all.map((kind) => ({ ...kind, gaps: kind.gaps.filter((gap) => !excludesGap(gap)) }))
+  const kinds = all.map((kind) => ({ ...kind, gaps: kind.gaps.filter((gap) => !requested.excludesGap(gap)) }))
   const recorded = new Map(kinds.map((kind) => [kind.gvk, kind]))
-  const tracked = statuses.map((status) => kindCoverage(status, recorded.get(status.gvk), window, nowMicros))
+  const tracked = statuses.map((whole) => {
+    const status = requestedStatus(whole, requested) ?? whole
+    const kind = recorded.get(whole.gvk)
+    const isPart = status !== whole && kind !== undefined
+    return kindCoverage(status, isPart ? { ...kind, ...partOf(kind, status) } : kind, window, nowMicros)
+  })
   const states = new Set(statuses.map(({ gvk }) => gvk))
   const former = kinds
-    // How far lives of pods are complete is also known where they are followed on the stream of recorded Pods.
+    // The completeness of pod lifecycles is stored even if they are tracked on the stream of recorded Pods.
     .filter(({ gvk }) => !states.has(gvk) && gvk !== podLivesKind)
-    .map((kind) => kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "" }, kind, window, nowMicros))
+    .map((kind) =>
+      kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "", namespaces: [] }, kind, window, nowMicros),
+    )
   return { window, cut, kinds: [...tracked, ...former] }
 }
 
+/** From when and up to when all requested namespaces of a kind are recorded. */
+const partOf = (kind: ReadKind, { namespaces }: KindStatus): Pick<ReadKind, "since" | "completeTime"> => {
+  const requested = new Set(namespaces.map(({ namespace }) => namespace))
+  const rows = kind.namespaces.filter(({ namespace, since }) => requested.has(namespace) && since !== undefined)
+  if (rows.length < requested.size) return { since: undefined, completeTime: 0 }
+  return {
+    since: Math.max(...rows.map(({ since = 0 }) => since)),
+    completeTime: Math.min(...rows.map(({ completeTime }) => completeTime)),
+  }
+}
+
 const kindCoverage = (
-  { gvk, state, detail }: Pick<KindCoverage, "gvk" | "state" | "detail">,
+  { gvk, state, detail, namespaces }: Pick<KindCoverage, "gvk" | "state" | "detail" | "namespaces">,
   recorded: ReadKind | undefined,
   window: TimeRange,
   nowMicros: number,
 ): KindCoverage => {
-  if (recorded === undefined) return { gvk, state, detail, events: 0, ranges: [], gaps: [] }
+  if (recorded === undefined) return { gvk, state, detail, namespaces, events: 0, ranges: [], gaps: [] }
   const { events, since, completeTime } = recorded
-  // Until the next bookmark the row says less than is known: a watch that stands misses nothing.
+  // Until the next bookmark, the row is older than what is known: an open watch misses nothing.
   const end = state === "watching" ? nowMicros : completeTime
   const whole = { start: Math.max(window.start, since ?? completeTime), end: Math.min(window.end, end + 1) }
   const gaps = recorded.gaps.map(({ fromTime, toTime, namespace, reason, detail: said }) => ({
@@ -83,10 +107,10 @@ const kindCoverage = (
     reason,
     detail: said,
   }))
-  return { gvk, state, detail, events, ranges: completeTime === 0 ? [] : without(whole, gaps), gaps }
+  return { gvk, state, detail, namespaces, events, ranges: completeTime === 0 ? [] : without(whole, gaps), gaps }
 }
 
-/** What is left of a range. */
+/** The parts of a range outside of all gaps. */
 export const without = (range: TimeRange, gaps: ReadonlyArray<TimeRange>): ReadonlyArray<TimeRange> => {
   const ranges: TimeRange[] = []
   let { start } = range
@@ -101,16 +125,16 @@ export const without = (range: TimeRange, gaps: ReadonlyArray<TimeRange>): Reado
 
 const isNotEmpty = ({ start, end }: TimeRange): boolean => start < end
 
-/** What the recording covers at this moment, what was just received included. */
+/** What the recording covers now, including what was just received. */
 export const askCoverage = (
   actors: RecorderActors,
   window: TimeRange,
   nowMicros: number,
-  excludesGap?: ExcludesGap,
+  requested?: RequestedNamespaces,
 ): Effect.Effect<Coverage, ExportRefusal> =>
   actors.cut().pipe(
-    // A full disk is no reason to hide what is on it.
+    // A full disk is no reason to hide what is recorded on it.
     Effect.ignore,
     Effect.andThen(actors.reader.ask("coverage", { fromTime: window.start, untilTime: window.end })),
-    Effect.map((recorded) => coverageOf(recorded, actors.statuses.all(), window, nowMicros, excludesGap)),
+    Effect.map((recorded) => coverageOf(recorded, actors.statuses.all(), window, nowMicros, requested)),
   )

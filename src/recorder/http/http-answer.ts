@@ -1,4 +1,4 @@
-/** Short answers of the HTTP interface: text for people, JSON for programs. */
+/** Short responses of the HTTP interface: text for people, JSON for programs. */
 import type { ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
 import type { ExportRefusal } from "../export/request.ts"
@@ -7,7 +7,7 @@ import { aborted } from "../races.ts"
 const plain = "text/plain; charset=utf-8"
 
 export const text = (response: ServerResponse, status: number, body: string, type = plain): void => {
-  // What an export had said of itself before it failed is no part of a refusal.
+  // Headers that an export set before it failed do not belong in the response to its failure.
   response.removeHeader("Trailer")
   response.writeHead(status, { "Content-Type": type, "Content-Length": Buffer.byteLength(body) })
   response.end(body)
@@ -16,14 +16,14 @@ export const text = (response: ServerResponse, status: number, body: string, typ
 export const json = (response: ServerResponse, status: number, value: unknown): void =>
   text(response, status, `${JSON.stringify(value)}\n`, "application/json")
 
-/** One line, which is the reason. A client that is gone gets none. */
+/** Responds with the reason in one line; does nothing if the client is gone. */
 export const refuse = (response: ServerResponse, { status, message, retryAfterSeconds }: ExportRefusal): void => {
   if (response.destroyed || response.headersSent) return
   if (retryAfterSeconds !== undefined) response.setHeader("Retry-After", String(retryAfterSeconds))
   text(response, status, `${message}\n`)
 }
 
-/** Aborted when the client closes the connection before it has its answer. */
+/** Aborted when the client closes the connection before the response is complete. */
 export const goneSignal = (response: ServerResponse): AbortSignal => {
   const controller = new AbortController()
   const close = (): void => {
@@ -34,7 +34,7 @@ export const goneSignal = (response: ServerResponse): AbortSignal => {
   return controller.signal
 }
 
-/** What a question comes to, as JSON, or why it is refused. A client that goes interrupts it. */
+/** Responds with the result of an Effect as JSON, or with its refusal. Interrupted if the client disconnects. */
 export const respondJson = <A>(
   response: ServerResponse,
   question: Effect.Effect<A, ExportRefusal>,

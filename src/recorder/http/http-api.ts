@@ -1,8 +1,8 @@
 /**
  * The recorder's HTTP interface: `/healthz`, `/readyz`, `/metrics`, `GET /v1/coverage`, `POST /export`.
  *
- * The health probes answer everybody; who may have the rest is decided before anything of the request but its head is read.
- * Every answer carries the name of its request. Whatever a client sends or fails to read costs it its own answer and nothing else.
+ * Health probes are open to anyone; every other request is authorised before its body is read. Every response carries the ID of its
+ * request. Nothing that a client sends or fails to read affects any other request.
  */
 import { randomUUID } from "node:crypto"
 import {
@@ -28,20 +28,20 @@ import { bracketed, ListenError } from "./listen-error.ts"
 
 export { ListenError } from "./listen-error.ts"
 
-/** What the interface shows; the recorder provides it. */
+/** What the interface needs from the recorder. */
 export interface HttpApiSources extends ExportSources {
   readonly isReady: () => boolean
   readonly verboseReadiness: () => string
   readonly metrics: Effect.Effect<string>
   readonly coverage: (window: TimeRange) => Effect.Effect<Coverage, ExportRefusal>
   readonly access: Access
-  /** A request was rejected. */
-  readonly turnedAway: (facts: TurnedAway) => void
+  /** Called for each rejected request. */
+  readonly rejected: (facts: RejectedRequest) => void
 }
 
-interface TurnedAway {
+interface RejectedRequest {
   readonly request: string
-  /** Address of the client, or of the proxy it came by. */
+  /** Address of the client, or of the proxy in front of it. */
   readonly from: string
   /** Method and path. */
   readonly wanted: string
@@ -49,7 +49,7 @@ interface TurnedAway {
   readonly reason: string
 }
 
-/** An address that is ours. Until {@link serveHttpApi} whoever comes is told that the recorder is starting. */
+/** A bound address. Until {@link serveHttpApi}, requests are told that the recorder is starting. */
 interface BoundAddress {
   readonly port: number
   readonly url: string
@@ -58,17 +58,17 @@ interface BoundAddress {
 }
 
 interface Answering {
-  /** Who answers; set once. */
+  /** Set once, by {@link serveHttpApi}. */
   sources: HttpApiSources | undefined
-  /** Requests that are not over, uploads that are being removed from their stores included. */
+  /** Requests in progress, including uploads that are being removed from their stores. */
   readonly requests: FiberSet.FiberSet<void>
   readonly clock: Clock
 }
 
-/** ms that a recorder which ends waits for uploads to be removed from their stores. */
+/** ms that a stopping recorder waits for uploads to be removed from their stores. */
 const uploadsRemovedMs = 10_000
 
-/** Takes the address, before anything is recorded that would have to be undone if it cannot be had. It is given back with the scope. */
+/** Binds the address, before anything is recorded that would have to be undone if binding failed. Released with the scope. */
 export const bindHttpApi = (
   host: string,
   port: number,
@@ -102,17 +102,20 @@ export const bindHttpApi = (
     return { port: actual, url: `http://${bracketed(host)}:${actual}`, server, answering }
   })
 
-/** Answers everything from now on. The end of the scope ends it, open exports included: so before that of what it asks. */
+/**
+ * Serves all paths from now on. The end of the scope closes all connections, including open exports, so it must come before the end of the
+ * recording.
+ */
 export const serveHttpApi = ({ server, answering }: BoundAddress, sources: HttpApiSources) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       answering.sources = sources
     }),
-    () => Effect.andThen(close(server), allOver(answering)),
+    () => Effect.andThen(close(server), uploadsEnded(answering)),
   )
 
-/** Connections are closed by now, so nobody waits for an answer; what has begun in a store is to be ended there. */
-const allOver = ({ requests, clock }: Answering): Effect.Effect<void> =>
+/** All connections are closed by now, but uploads that have started must still be ended in their stores. */
+const uploadsEnded = ({ requests, clock }: Answering): Effect.Effect<void> =>
   Effect.raceFirst(FiberSet.awaitEmpty(requests), elapsed(clock, uploadsRemovedMs))
 
 const close = (server: Server): Effect.Effect<void> =>
@@ -121,10 +124,10 @@ const close = (server: Server): Effect.Effect<void> =>
     server.closeAllConnections()
   })
 
-/** The name of a request: in its answer, in the log, and in what a person is told. */
+/** The header with a request's ID, which its log lines and error messages contain too. */
 const requestIdHeader = "Kubereel-Request-Id"
 
-/** That of the client, if it is one that may stand in a log line; else a new one. */
+/** The client's own ID if it is safe for a log line; else a new one. */
 const requestIdOf = (headers: IncomingHttpHeaders): string => {
   const given = headers[requestIdHeader.toLowerCase()]
   return typeof given === "string" && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID()
@@ -139,7 +142,7 @@ const answer = (
   Effect.gen(function* () {
     const requestId = requestIdOf(request.headers)
     response.setHeader(requestIdHeader, requestId)
-    // Relative to a base nearly everything is a URL; what is left (`http://[`) is nothing we serve.
+    // With a base, nearly everything is a valid URL; the rest (`http://[`) is nothing we serve.
     const url = URL.parse(request.url ?? "/", "http://localhost")
     const path = url?.pathname ?? ""
     const reads = request.method === "GET" || request.method === "HEAD"
@@ -161,7 +164,7 @@ const answer = (
       return wrongMethod(response, "GET, HEAD")
     }
     const decision = yield* Effect.promise(() => sources.access.decide(request.headers, action))
-    if (decision.tag === "refused") return turnAway(request, response, { requestId, path, decision, sources })
+    if (decision.tag === "refused") return rejectRequest(request, response, { requestId, path, decision, sources })
     if (action === "export") {
       if (request.method !== "POST") return wrongMethod(response, "POST")
       return yield* handleExportRequest(request, response, { who: decision.who, requestId }, sources, clock)
@@ -171,7 +174,7 @@ const answer = (
     return yield* answerCoverage(response, url?.searchParams ?? new URLSearchParams(), sources)
   })
 
-/** What there is for those who may. */
+/** The paths that require a permission. */
 const actions: ReadonlyMap<string, Action> = new Map([
   ["/export", "export"],
   ["/v1/coverage", "coverage"],
@@ -187,20 +190,20 @@ const wrongMethod = (response: ServerResponse, allowed: string): void => {
   )
 }
 
-interface Turned {
+interface Rejection {
   readonly requestId: string
   readonly path: string
   readonly decision: Refusal
   readonly sources: HttpApiSources
 }
 
-const turnAway = (
+const rejectRequest = (
   request: IncomingMessage,
   response: ServerResponse,
-  { requestId, path, decision: { status, message }, sources }: Turned,
+  { requestId, path, decision: { status, message }, sources }: Rejection,
 ): void => {
   const from = request.socket.remoteAddress ?? ""
-  sources.turnedAway({ request: requestId, from, wanted: `${request.method} ${path}`, status, reason: message })
+  sources.rejected({ request: requestId, from, wanted: `${request.method} ${path}`, status, reason: message })
   if (status === 401) response.setHeader("WWW-Authenticate", "Bearer")
   refuse(response, { status, message, ...(status === 503 && { retryAfterSeconds: 1 }) })
 }
@@ -222,7 +225,7 @@ const answerCoverage = (
   return respondJson(response, sources.coverage({ start, end }))
 }
 
-/** `undefined` if it is none. */
+/** `undefined` if the parameter is not a time. */
 const timeIn = (parameters: URLSearchParams, name: string, byDefault: number): number | undefined => {
   const given = parameters.get(name)
   if (given === null) return byDefault

@@ -1,7 +1,7 @@
-/** Why an address cannot be listened on, and what to do about it. */
+/** Why the recorder cannot listen on an address, and what to do about it. */
 import * as Schema from "effect/Schema"
 
-/** The address is taken, or may not be listened on. */
+/** The address is in use, or listening on it is not permitted. */
 export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
   host: Schema.String,
   port: Schema.Number,
@@ -26,5 +26,5 @@ export class ListenError extends Schema.TaggedError<ListenError>()("ListenError"
   }
 }
 
-/** An IPv6 address as URLs have it. */
+/** An IPv6 address as in URLs. */
 export const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host)

@@ -1,17 +1,17 @@
-/** Reads the body of a request, no more of it than an export request can have. */
+/** Reads the body of a request, up to the largest size of an export request. */
 import { isUtf8 } from "node:buffer"
 import type { IncomingMessage } from "node:http"
 
-/** Largest body in bytes, SimKube's limit. */
+/** Largest body in bytes, as in SimKube. */
 const exportRequestBytes = 1024 * 1024
 
 /**
- * Bytes of a body that are read, though forgotten, before it is refused. A client that is still writing when the connection is
- * closed sees a broken pipe instead of the refusal; beyond this, one that will not listen has to bear that.
+ * Bytes of an oversized body that are read and discarded before it is rejected. A client that is still writing when the connection is
+ * closed sees a broken pipe instead of the response; beyond this size we accept that.
  */
-const patienceBytes = 16 * exportRequestBytes
+const mostDiscardedBytes = 16 * exportRequestBytes
 
-/** `gone`: the client has given up, there is nobody to answer. */
+/** `gone`: the client has disconnected, so there is no one to respond to. */
 type RequestBody =
   | { readonly tag: "whole"; readonly text: string }
   | { readonly tag: "too-large"; readonly status: 413; readonly message: string }
@@ -24,21 +24,21 @@ const tooLarge: RequestBody = {
   message: `an export request may have at most ${exportRequestBytes} bytes`,
 }
 
-/** Read all the same, a name would have other characters than were sent, and match nothing. */
+/** Decoded anyway, a name would contain other characters than were sent, and match nothing. */
 const notText: RequestBody = { tag: "not-text", status: 400, message: "the body is not UTF-8" }
 
-/** Never rejects. What is beyond the limit is taken from the socket and forgotten, so that the client comes to read the answer. */
+/** Never rejects. Bytes beyond the limit are read and discarded, so that the client gets to read the response. */
 export const readBody = (request: IncomingMessage): Promise<RequestBody> =>
   new Promise((resolve) => {
     const pieces: Array<Buffer> = []
     let length = 0
-    if (Number(request.headers["content-length"] ?? 0) > patienceBytes) resolve(tooLarge)
+    if (Number(request.headers["content-length"] ?? 0) > mostDiscardedBytes) resolve(tooLarge)
     request.on("data", (piece: Buffer) => {
       length += piece.length
       if (length <= exportRequestBytes) pieces.push(piece)
       else {
         pieces.length = 0
-        if (length > patienceBytes) resolve(tooLarge)
+        if (length > mostDiscardedBytes) resolve(tooLarge)
       }
     })
     request.on("end", () => {

@@ -1,28 +1,28 @@
 /**
- * How much of what was received may wait for the store, in all. Each watcher's mailbox has bounds of its own, and all of them fill
- * together: a disk that is full is full for every kind. Fixed bounds per kind are none for a recorder of many (10 kinds
- * took 271 MB with 24 MiB each).
+ * Limits how much received data may wait for the store in total. Each watcher's mailbox has its own bounds, and all of them fill at the
+ * same time, because a full disk is full for every kind. With fixed bounds per kind, the total is unbounded in the number of kinds (10
+ * kinds took 271 MB with 24 MiB each).
  */
 
 const mebibyte = 1024 * 1024
 
-/** Bytes that the windows of all watchers may have together, and once more their buffers. */
+/** Bytes shared by the windows of all watchers, and again by their buffers. */
 const sharedBytes = 64 * mebibyte
 
-/** The runtime's own bounds, and so much at least that the store can gather a block from one kind. */
+/** The runtime's own bounds; the smallest still lets the store gather a block from one kind. */
 const largestWindow = 8 * mebibyte
 const largestBuffer = 16 * mebibyte
 const smallest = mebibyte
 
-/** Bounds of one watcher's mailbox to the store; what they mean is said with the outbox. */
+/** Bounds of one watcher's mailbox to the store; see the outbox for their meaning. */
 export interface MailboxLimits {
   readonly windowBytes: number
   readonly bufferBytes: number
 }
 
 /**
- * For each of so many watchers: 64 MiB are divided among the windows and 64 MiB among the buffers, with 8 and 16 MiB at most and
- * 1 MiB at least. Together at most 128 MiB up to 64 kinds, then 2 MiB a kind.
+ * Bounds for each of so many watchers: 64 MiB are divided among the windows and 64 MiB among the buffers, each at least 1 MiB and at most 8
+ * and 16 MiB. The total is at most 128 MiB up to 64 kinds, and 2 MiB a kind beyond.
  */
 export const mailboxLimits = (watchers: number): MailboxLimits => {
   const share = Math.max(smallest, Math.floor(sharedBytes / Math.max(1, watchers)))
@@ -30,14 +30,13 @@ export const mailboxLimits = (watchers: number): MailboxLimits => {
 }
 
 /**
- * Who holds how much, while watchers come and go. A mailbox keeps its bounds for as long as its watcher lives: one that starts gets an
- * even share at most, and of what the others leave. So all together stay within the bounds of {@link mailboxLimits}, but for
- * 1 MiB that each has at least.
+ * Tracks the bounds in use while watchers come and go. A mailbox keeps its bounds for the life of its watcher: a new one gets at most an
+ * even share, and at most what the others leave. So the total stays within {@link mailboxLimits}, apart from the minimum of 1 MiB each.
  */
 export class MailboxShares {
   readonly #held = new Map<string, MailboxLimits>()
 
-  /** The bounds of one life; what the last life of that name held is free. `watchers`: how many there are to be. */
+  /** Takes the bounds for one life and releases those of the previous life of that name. `watchers`: how many there will be. */
   take(name: string, watchers: number): MailboxLimits {
     this.#held.delete(name)
     const even = mailboxLimits(watchers)
@@ -64,7 +63,7 @@ export class MailboxShares {
     return limits
   }
 
-  /** That watcher is no more. */
+  /** Call when the watcher has ended. */
   release(name: string): void {
     this.#held.delete(name)
   }

@@ -1,57 +1,57 @@
 /**
- * What a recorder needs, in MB of 10^6 bytes, as measured (bench/results/memory.md, kinds.md and export.md; Node 26 on a machine of
- * two cores). The manifests ask for it, and the limits of the threads are derived from it.
+ * The measured memory needs of a recorder, in MB of 10^6 bytes (bench/results/memory.md, kinds.md and export.md; Node 26 on a machine of
+ * two cores). The manifests request it, and the limits of the threads are derived from it.
  */
 
 export const measuredMemory = {
-  /** Largest along 3 million changes, with three kinds of 1,000 objects. */
+  /** Peak over 3 million changes, with three kinds of 1,000 objects. */
   threeKinds: 271,
   /** Each further kind. */
   furtherKind: 14,
-  /** 100,000 Pods in the first list (331) beyond three small kinds after theirs (214), per 1,000 objects. */
+  /** Per 1,000 objects: 100,000 Pods in the first list (331) compared with three small kinds after their first lists (214). */
   thousandObjects: 1.2,
-  /** An export under way: 73 for 70,000 events of 3 kB. */
+  /** A running export: 73 for 70,000 events of 3 kB. */
   export: 80,
-  /** Beyond that, what the exporter knows of each object while it writes a whole state: 117 of heap for 100,000 of them. */
+  /** In addition, the exporter's record of each object while it writes a whole state: 117 of heap for 100,000 of them. */
   exportThousandObjects: 0.9,
-  /** Questions under way: the reader's thread and its heap, at the limit of a recorder without memory to spare; see memory-shares.ts. */
+  /** Running queries: the reader's thread and its heap, at the limit of a recorder without memory to spare; see memory-shares.ts. */
   reader: 20,
-  /** JavaScript heap of a watcher of few objects, garbage aside. */
+  /** JavaScript heap of a watcher of few objects, excluding garbage. */
   watcherHeap: 8.5,
   /** JavaScript heap of the main thread. */
   mainHeap: 24,
-  /** Of the three kinds, what is neither the program's files, which the kernel can drop, nor one of those heaps. */
+  /** The part of `threeKinds` that is neither program files, which the kernel can drop, nor one of those heaps. */
   threeKindsBeside: 102,
-  /** Of each further kind, what is not heap. */
+  /** The part of each further kind outside of the heap. */
   furtherKindBeside: 5.5,
-  /** Of an export, what is not the exporter's heap. */
+  /** The part of an export outside of the exporter's heap. */
   exportBeside: 16,
-  /** Of the reader, what is not its heap. */
+  /** The part of the reader outside of its heap. */
   readerBeside: 6,
 } as const
 
-/** Objects and kinds of `threeKinds`, which need not be counted again. */
+/** Objects and kinds already included in `threeKinds`. */
 export const includedInThreeKinds = { kinds: 3, objects: 3000 } as const
 
-/** What mailboxes hold when the disk is full: 64 MiB in windows and 64 MiB in buffers, or 2 MiB a kind (mailbox-limits.ts). */
+/** Content of all mailboxes when the disk is full: 64 MiB in windows and 64 MiB in buffers, or 2 MiB a kind (mailbox-limits.ts). */
 export const mailboxMegabytes = (kinds: number): number => Math.max(134, 2.1 * kinds)
 
 const furtherKinds = (kinds: number): number => Math.max(0, kinds - includedInThreeKinds.kinds)
 
-/** Without an export and with a disk that keeps up. `kinds`: those that are watched. */
+/** Without an export and with a disk that keeps up. `kinds`: the number of watched kinds. */
 export const usualMegabytes = (kinds: number, objects: number): number =>
   measuredMemory.threeKinds +
   measuredMemory.furtherKind * furtherKinds(kinds) +
   measuredMemory.thousandObjects * thousandsBeyond(objects)
 
-/** With an export of everything and questions about the recording, while the disk is full. */
+/** During an export of everything and queries about the recording, while the disk is full. */
 export const worstMegabytes = (kinds: number, objects: number): number =>
   usualMegabytes(kinds, objects) + mailboxMegabytes(kinds) + exportMegabytes(objects) + measuredMemory.reader
 
 export const exportMegabytes = (objects: number): number =>
   measuredMemory.export + measuredMemory.exportThousandObjects * thousandsBeyond(objects)
 
-/** What of the worst case no thread's limit bounds. */
+/** The part of the worst case that no thread's limit bounds. */
 export const unlimitedMegabytes = (kinds: number): number =>
   measuredMemory.threeKindsBeside +
   measuredMemory.mainHeap +

@@ -1,10 +1,9 @@
 /**
  * The memory limits of the recorder's threads, derived from what the container, or the machine, allows.
  *
- * Beyond what a recorder of so many kinds needs as measured, memory is there to be grown into: by objects, by exports. It is divided
- * among the roles:
+ * Memory beyond the measured needs of so many kinds is left for growth, by objects and by exports. It is divided among the roles:
  *
- * | role | begins with, MiB | share of what is left | at most, MiB |
+ * | role | minimum, MiB | share of the rest | maximum, MiB |
  * | --- | --- | --- | --- |
  * | watchers | 60 each | 45 %, which any one of them may take | 512 each |
  * | exporter | 64 | 40 % | 1024 |
@@ -12,14 +11,14 @@
  * | store | 24 | 5 % | 512 |
  * | owner-resolver | 32 | 5 % | 256 |
  *
- * So all of them at their limits stay inside the bound, with full mailboxes and an export under way, as long as no more than one
- * watcher grows beyond what is measured for few objects. Which one will is not known: most clusters have most of their objects in one
- * kind, and limits that are shared out evenly would end its watcher while there is memory.
+ * So all threads at their limits stay within the bound, with full mailboxes and a running export, as long as at most one watcher grows
+ * beyond the size measured for few objects. Which one is not known: most clusters have most of their objects in one kind, and even shares
+ * would end its watcher while there is memory left.
  *
- * Where there is less than needed every role has what it begins with, because with less none can work; {@link describeShortage} says
- * so. Then the kernel may end the process, and nothing that was acknowledged is lost.
+ * If there is less than needed, every role gets its minimum, because it cannot work with less, and {@link describeShortage} returns a
+ * warning. The kernel may then kill the process, but nothing that was acknowledged is lost.
  *
- * A thread at its limit is ended by V8 and started again; a container at its own is ended whole.
+ * V8 ends a thread that reaches its limit, and it is restarted; a container that reaches its limit is killed as a whole.
  */
 import type { MemoryLimits } from "../../runtime/actor.ts"
 import type { MemoryBound } from "../../runtime/thread/container-memory.ts"
@@ -29,23 +28,23 @@ import { worstMegabytes } from "./measured-memory.ts"
 interface Share {
   /** MiB. */
   readonly least: number
-  /** Of what is left, 0 to 1. */
+  /** Share of the rest, 0 to 1. */
   readonly part: number
 }
 
 const shares: Readonly<Record<WorkerRole, Share>> = {
-  // 8.5 MB without objects, 0.3 MB per 1,000 of them, and 0.67 where lives of pods are followed: 60 MiB are 80,000 pods.
+  // 8.5 MB without objects, 0.3 MB per 1,000 of them, and 0.67 MB with pod lifecycles: 60 MiB are 80,000 pods.
   watcher: { least: 60, part: 0.45 },
   exporter: { least: 64, part: 0.4 },
-  // 6 MB: what it counts is in typed arrays outside of the heap, 41 bytes per object, and nothing is kept between questions.
+  // 6 MB: its counts are in typed arrays outside of the heap, 41 bytes per object, and it keeps nothing between queries.
   reader: { least: 16, part: 0.05 },
-  // 10 MB, whatever is recorded: what it knows of objects is in the database.
+  // 10 MB in any case: its knowledge of objects is in the database.
   store: { least: 24, part: 0.05 },
-  // 24 MB with as many questions as it ever has at once.
+  // 24 MB with its maximum number of concurrent look-ups.
   "owner-resolver": { least: 32, part: 0.05 },
 }
 
-/** Limits of each role's next thread, in a recorder that watches so many kinds. */
+/** Limits of each role's next thread, in a recorder of so many kinds. */
 export const memoryLimitsOf = ({ bytes }: MemoryBound, kinds: number): Readonly<Record<WorkerRole, MemoryLimits>> => {
   const left = Math.max(0, bytes - neededBytes(kinds)) / mebibyte
   const limits = (role: WorkerRole): MemoryLimits => {
@@ -75,7 +74,7 @@ export const describeShortage = ({ bytes, file }: MemoryBound, kinds: number): s
   )
 }
 
-/** With few objects: how many there will be nobody knows. */
+/** For few objects, because their number is not known in advance. */
 const neededBytes = (kinds: number): number => worstMegabytes(kinds, 0) * 1e6
 
 const mebibyte = 1024 * 1024

@@ -31,7 +31,7 @@ export interface Disk {
 }
 
 /** ms after which metrics that the file system has not delivered are omitted. */
-const patienceMs = 1000
+const timeoutMs = 1000
 
 /**
  * The metrics of one directory, read on demand. A file system that hangs is not queried again until the query returns: each query
@@ -42,7 +42,7 @@ export class DiskMetrics {
   readonly #allowed: number
   readonly #clock: Clock
   readonly #disk: Disk
-  #looking: Promise<readonly [Room | undefined, number | undefined]> | undefined
+  #query: Promise<readonly [Room | undefined, number | undefined]> | undefined
 
   /** `volumeBytes`: from {@link readVolumeBytes}. */
   constructor(directory: string, volumeBytes: number | undefined, clock: Clock, disk: Disk = systemDisk) {
@@ -54,7 +54,7 @@ export class DiskMetrics {
 
   /** Makes one query to the file system and one for each of about four files. Metrics that cannot be read are omitted; never rejects. */
   async now(): Promise<ReadonlyArray<Metric>> {
-    const [room, used] = await this.#inTime()
+    const [room, used] = await this.#queryWithTimeout()
     const metrics: Metric[] = []
     const add = (name: string, help: string, value: number): void =>
       void metrics.push({ name, help, type: "gauge", samples: [{ value }] })
@@ -71,17 +71,17 @@ export class DiskMetrics {
     return metrics
   }
 
-  #inTime(): Promise<readonly [Room | undefined, number | undefined]> {
-    this.#looking ??= Promise.all([
+  #queryWithTimeout(): Promise<readonly [Room | undefined, number | undefined]> {
+    this.#query ??= Promise.all([
       orUndefined(this.#disk.room(this.#directory)),
       orUndefined(this.#disk.used(this.#directory)),
     ]).finally(() => {
-      this.#looking = undefined
+      this.#query = undefined
     })
-    const looking = this.#looking
+    const query = this.#query
     return new Promise((resolve) => {
-      const timer = this.#clock.after(patienceMs, () => resolve([undefined, undefined]))
-      void looking.then((found) => {
+      const timer = this.#clock.after(timeoutMs, () => resolve([undefined, undefined]))
+      void query.then((found) => {
         timer.cancel()
         resolve(found)
       })

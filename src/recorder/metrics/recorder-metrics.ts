@@ -1,5 +1,5 @@
 /**
- * The recorder's metrics, gathered on demand: nothing is counted twice, nothing is kept between scrapes.
+ * The recorder's metrics, gathered on demand: nothing is counted twice or kept between scrapes.
  *
  * An actor's counters start at 0 when the actor is restarted; Prometheus' `rate` handles such resets.
  */
@@ -67,6 +67,18 @@ const metricsOf = (
         .flatMap(({ gvk, state }) =>
           kindStates.map((each) => ({ labels: { kind: gvk, state: each }, value: each === state ? 1 : 0 })),
         ),
+    ),
+    gauge(
+      "kubereel_kind_namespace_state",
+      "As kubereel_kind_state, for each namespace of a kind that is recorded namespace by namespace.",
+      actors.statuses.all().flatMap(({ gvk, namespaces }) =>
+        namespaces.flatMap(({ namespace, state }) =>
+          kindStates.map((each) => ({
+            labels: { kind: gvk, namespace, state: each },
+            value: each === state ? 1 : 0,
+          })),
+        ),
+      ),
     ),
     gauge(
       "kubereel_kind_state_seconds",
@@ -260,7 +272,7 @@ const actorMetrics = (actors: ReadonlyArray<ActorStatus>): ReadonlyArray<Metric>
   ]
 }
 
-/** `undefined` for what could not be learnt. */
+/** `undefined` if the value could not be obtained. */
 const known = <A>(question: Effect.Effect<A, unknown>): Effect.Effect<A | undefined> =>
   Effect.orElseSucceed(question, () => undefined)
 

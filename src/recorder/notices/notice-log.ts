@@ -36,9 +36,9 @@ export class NoticeLog {
   readonly #log: RecorderLog
   readonly #clock: Clock
   /** The last logged state of each kind, with its reason. */
-  readonly #said = new Map<string, { readonly state: KindState; readonly reason: string }>()
+  readonly #logged = new Map<string, { readonly state: KindState; readonly reason: string }>()
   /** Lists that leave gaps and began while their kind was failing: logged when it recovers, which may take less than {@link settleMs}. */
-  readonly #unsaidGaps = new Map<string, string>()
+  readonly #unloggedGaps = new Map<string, string>()
   /** Recoveries that are not logged yet. */
   readonly #settling = new Map<string, Timer>()
   /** Kinds that received a 401 and have not recovered. */
@@ -61,7 +61,7 @@ export class NoticeLog {
       case "actor":
         if (notice.state === "backing-off") {
           // Whatever it reports after the restart is news again.
-          if (notice.gvk !== undefined) this.#said.delete(notice.gvk)
+          if (notice.gvk !== undefined) this.#logged.delete(notice.gvk)
           return log.warn(`${notice.name} stopped and is being restarted`, { reason: notice.reason })
         }
         return log.debug(`${notice.name} ${notice.state}`, notice.state === "gave-up" ? { reason: notice.reason } : {})
@@ -108,8 +108,8 @@ export class NoticeLog {
         return
       case "cluster":
         if (this.#cluster !== report.uid) {
-          const say = this.#cluster === undefined ? log.debug : log.warn
-          say(`namespace kube-system has UID ${report.uid}`, { before: this.#cluster })
+          const write = this.#cluster === undefined ? log.debug : log.warn
+          write(`namespace kube-system has UID ${report.uid}`, { before: this.#cluster })
         }
         this.#cluster = report.uid
         return
@@ -124,31 +124,31 @@ export class NoticeLog {
   #state(gvk: string, state: KindState, detail: string): void {
     this.#settling.get(gvk)?.cancel()
     this.#settling.delete(gvk)
-    const said = this.#said.get(gvk)
+    const logged = this.#logged.get(gvk)
     // Durations and sizes differ each time.
     const reason = isTrouble(state) ? detail.replace(/\d+/g, "#") : ""
     const relist = state === "listing" ? relistMeanings.get(detail) : undefined
     const line = `${gvk} ${state}: ${relist ?? detail}`
-    if (state === "stopped") this.#sayGap(gvk)
-    if (state === "stopped" || (said?.state === state && said.reason === reason)) return this.#log.debug(line)
-    if (relist !== undefined) this.#unsaidGaps.set(gvk, line)
-    const say = (): void => {
+    if (state === "stopped") this.#logGap(gvk)
+    if (state === "stopped" || (logged?.state === state && logged.reason === reason)) return this.#log.debug(line)
+    if (relist !== undefined) this.#unloggedGaps.set(gvk, line)
+    const write = (): void => {
       this.#settling.delete(gvk)
-      if (relist !== undefined) this.#unsaidGaps.delete(gvk)
-      if (!isTrouble(state)) this.#sayGap(gvk)
-      this.#said.set(gvk, { state, reason })
+      if (relist !== undefined) this.#unloggedGaps.delete(gvk)
+      if (!isTrouble(state)) this.#logGap(gvk)
+      this.#logged.set(gvk, { state, reason })
       if (!isTrouble(state)) this.#unauthorized.delete(gvk)
       if (isTrouble(state) || relist !== undefined) this.#log.warn(line)
       else this.#log.info(line)
     }
-    if (said === undefined || !isTrouble(said.state) || isTrouble(state)) return say()
+    if (logged === undefined || !isTrouble(logged.state) || isTrouble(state)) return write()
     this.#log.debug(line)
-    this.#settling.set(gvk, this.#clock.after(settleMs, say))
+    this.#settling.set(gvk, this.#clock.after(settleMs, write))
   }
 
-  #sayGap(gvk: string): void {
-    const line = this.#unsaidGaps.get(gvk)
-    this.#unsaidGaps.delete(gvk)
+  #logGap(gvk: string): void {
+    const line = this.#unloggedGaps.get(gvk)
+    this.#unloggedGaps.delete(gvk)
     if (line !== undefined) this.#log.warn(line)
   }
 

@@ -1,11 +1,11 @@
-/** What the actors of a recorder tell about themselves, for logs. */
+/** What the actors of a recorder report about themselves, for the log. */
 import type { WatcherReport } from "../../actors/watcher/definition.ts"
 import type { ActorGaveUp } from "../../runtime/errors.ts"
 
 /** All are rare, except reports of `event`. */
 export type RecorderNotice =
   | { readonly type: "kind"; readonly gvk: string; readonly report: WatcherReport }
-  /** `gvk`: the kind that it watches. */
+  /** `gvk`: the kind that the actor watches. */
   | {
       readonly type: "actor"
       readonly name: string
@@ -13,13 +13,13 @@ export type RecorderNotice =
       readonly state: string
       readonly reason: string
     }
-  /** `trouble`: why the recording cannot be written, or fresh credentials not be had, now; `undefined` when they can. */
+  /** `trouble`: why the recording cannot be written, or the credentials not be refreshed, now; `undefined` when they can. */
   | { readonly type: "store"; readonly trouble: string | undefined }
   | { readonly type: "credentials"; readonly trouble: string | undefined }
-  /** Owners of a kind cannot be asked for; told once per kind and reason. */
+  /** Owners of a kind cannot be looked up; reported once per kind and reason. */
   | { readonly type: "owners"; readonly trouble: string }
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }
-  /** The store could not understand what an actor sent; the actor is ended and goes on from what is recorded. */
+  /** The store could not decode a message; its sender is ended and resumes from the recorded state. */
   | { readonly type: "refused"; readonly name: string; readonly reason: string }
-  /** The recording was closed before the store took this, in words. */
+  /** The recording was closed before the store took this write, which `what` describes. */
   | { readonly type: "unwritten"; readonly what: string }

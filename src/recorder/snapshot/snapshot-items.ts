@@ -1,4 +1,4 @@
-/** The items of a snapshot's trace, from what was listed: which objects are part of it, and the pods that run below them. */
+/** Selects the items of a snapshot's trace from the listed objects: which objects are part of it, and the pods that run below them. */
 
 import { encodeTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import { namespacedName } from "../../trace/formats/simkube/simkube-trace.ts"
@@ -10,7 +10,7 @@ import type { TrackedKind } from "../configuration/tracked-kind.ts"
 import type { SnapshotLives } from "./snapshot-lives.ts"
 import type { SnapshotOwners } from "./snapshot-owners.ts"
 
-/** What a snapshot is to hold. */
+/** What to include in a snapshot. */
 export interface SnapshotOrder {
   readonly kinds: ReadonlyArray<TrackedKind>
   readonly filters: CompiledFilters
@@ -19,7 +19,7 @@ export interface SnapshotOrder {
   readonly excludeDaemonSetOwned: boolean
 }
 
-/** A kind that is not in the snapshot, and why. `isRefused`: the credentials do not suffice. */
+/** A kind that is not in the snapshot, and why. `isRefused`: the credentials lack a permission. */
 export interface MissingKind {
   readonly gvk: string
   readonly state: "forbidden" | "waiting" | "failing"
@@ -38,7 +38,7 @@ export interface HeldObject {
   readonly isExcluded: boolean
 }
 
-/** What was listed. */
+/** The listed objects. */
 interface ListedObjects {
   readonly order: SnapshotOrder
   readonly held: ReadonlyArray<HeldObject>
@@ -49,7 +49,7 @@ interface ListedObjects {
   readonly spool: Spool
 }
 
-/** The trace: one batch with every object that is part of it, then the lives of pods. */
+/** The trace: one batch with every object that is part of it, then the pod lifecycles. */
 export async function* itemsOf({
   order,
   held,
@@ -88,7 +88,7 @@ export async function* itemsOf({
     yield { type: "lifecycles", ...owned }
 }
 
-/** Objects that are in the trace. */
+/** The objects that are part of the trace. */
 const chosen = async (
   { excludeOwned, excludeDaemonSetOwned }: SnapshotOrder,
   held: ReadonlyArray<HeldObject>,
@@ -99,7 +99,7 @@ const chosen = async (
       !isExcluded && !(excludeDaemonSetOwned && direct.some(({ kind }) => kind === "DaemonSet")),
   )
   if (!excludeOwned) return new Set(candidates)
-  // Whoever is owned by an object that is itself left out as owned is below the outermost owner as well.
+  // An object owned by one that is itself left out as owned is below the outermost owner as well.
   const uids = new Set(candidates.map(({ uid }) => uid))
   const kept = new Set<HeldObject>()
   for (const entry of candidates)
@@ -107,7 +107,7 @@ const chosen = async (
   return kept
 }
 
-/** As SimKube's configuration names them. */
+/** In the form of SimKube's configuration. */
 const trackedObjects = (kinds: ReadonlyArray<TrackedKind>): Record<string, unknown> => {
   const tracked = new Map(
     kinds.map(({ gvkText, podSpecTemplatePaths, trackLifecycle, skipOwned }) => [
@@ -119,7 +119,7 @@ const trackedObjects = (kinds: ReadonlyArray<TrackedKind>): Record<string, unkno
   return Object.fromEntries([...entries].map(([gvk, entry]) => [gvk, Object.fromEntries(entry)]))
 }
 
-/** Cuts what a spool holds into pieces of these lengths; a piece has memory of its own. */
+/** Cuts the content of a spool into pieces of these lengths, each copied into memory of its own. */
 function* slices(spool: Spool, lengths: ReadonlyArray<number>): Generator<Uint8Array> {
   const pieces = spool.read()[Symbol.iterator]()
   let rest: Uint8Array = new Uint8Array(0)

@@ -1,8 +1,11 @@
 /**
- * Lists everything of one kind, once: pages, each taken apart and let go before the next is asked for. Memory is one page.
+ * Lists all objects of one kind once, in pages; each page is processed and released before the next is requested, so memory is bounded by
+ * one page.
  *
  * A continue token that expires half-way (410) leads to one answer with everything; objects that were handed on before are not
  * handed on again. Refusals for a moment (429, 503 and the like) are asked again, as often as {@link attempts} says.
+ *
+ * The requests are those of ApiClient; the pages are not parsed as it parses them, because the trace has the server's own bytes.
  */
 import type { ApiResource } from "../../kube/discovery.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
@@ -12,7 +15,7 @@ import { ListScanner, ListSyntaxError } from "../../kube/scanner/list-scanner.ts
 import { type ApiStatus, statusOfResponse } from "../../kube/status.ts"
 import { pagePath, type Selection, wholeListPath } from "../../kube/watch/streams/request.ts"
 
-/** What of a kind is listed; one namespace, or all where none is given. */
+/** What to list of a kind: one namespace, or all if none is given. */
 interface ListOrder {
   readonly resource: ApiResource
   readonly namespace: string | undefined
@@ -26,7 +29,7 @@ type ListEnd =
   | { readonly tag: "refused"; readonly status: ApiStatus }
   | { readonly tag: "unreachable"; readonly detail: string }
 
-/** What lists need from outside. */
+/** Outside effects that lists need. */
 export interface ListSurroundings {
   readonly client: Pick<HttpClient, "get">
   readonly signal: AbortSignal
@@ -36,13 +39,13 @@ export interface ListSurroundings {
 
 /** Page size of Kubernetes' own clients. */
 const pageSize = 500
-/** A page of the largest objects that etcd takes would have 750 MB. */
+/** A page of the largest objects that etcd accepts would have 750 MB. */
 const longestPage = 1024 * 1024 * 1024
 const pageDeadlineMs = 60_000
 const attempts = 4
 const pauseMs = 1000
 
-/** Calls `item` with the bytes of each object, which are valid during the call. Never rejects but with what `item` throws. */
+/** Calls `item` with the bytes of each object, which are valid only during the call. Rejects only with what `item` throws. */
 export const listOnce = async (
   order: ListOrder,
   surroundings: ListSurroundings,

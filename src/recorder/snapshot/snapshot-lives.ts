@@ -1,7 +1,7 @@
 /**
- * The lives of the pods that run when a snapshot is taken, for SimKube's format: by the first owner in the trace that tracks
- * them (the pod itself if it has none), then by the hash of the pod's stable spec. They begin with the trace, as SimKube has it; pods that
- * have ended by then are not part of it.
+ * The lifecycles of the pods that run when a snapshot is taken, for SimKube's format: grouped by the first owner in the trace that tracks
+ * them (the pod itself if it has none), then by the hash of the pod's stable spec. They begin with the trace, as in SimKube; pods that have
+ * ended by then are omitted.
  */
 
 import { stablePodSpecHash } from "../../trace/formats/simkube/hash/stable-pod-spec.ts"
@@ -18,7 +18,7 @@ interface RunningPod {
   readonly hash: bigint
 }
 
-/** What of the trace matters to them. */
+/** The facts of the trace that decide about lifecycles. */
 interface LivesInTrace {
   readonly owners: SnapshotOwners
   /** Kinds with `trackLifecycle`. */
@@ -33,7 +33,7 @@ interface LivesInTrace {
 export class SnapshotLives {
   readonly #pods: RunningPod[] = []
 
-  /** Takes note of a pod, if it runs. */
+  /** Adds a pod, if it runs. */
   observe(pod: JsonObject, namespace: string, name: string, owners: ReadonlyArray<OwnerReference>): void {
     const { spec, status } = pod
     const containers = isJsonObject(spec) && Array.isArray(spec.containers) ? spec.containers.length : undefined
@@ -42,7 +42,7 @@ export class SnapshotLives {
     this.#pods.push({ namespace, name, owners, hash: stablePodSpecHash(spec) })
   }
 
-  /** The lives, grouped; owners that are not known are asked for. */
+  /** The lifecycles, grouped; unknown owners are looked up. */
   async *grouped(trace: LivesInTrace): AsyncGenerator<OwnedLifecycles, void> {
     const groups = new Map<string, { gvk: string; owner: string; pods: Map<bigint, PodLifecycle[]> }>()
     for (const pod of this.#pods) {
@@ -53,7 +53,7 @@ export class SnapshotLives {
       groups.set(key, group)
       const lives = group.pods.get(pod.hash) ?? []
       group.pods.set(pod.hash, lives)
-      // Whatever began before the trace began with it: SimKube's own exports say so too.
+      // Lifecycles that began before the trace begin with it, as in SimKube's own exports.
       lives.push({ state: "running", start: trace.startSeconds })
     }
     yield* groups.values()

@@ -1,6 +1,6 @@
 /**
- * Which objects of a snapshot are owned, over any number of steps, by another object of it. Owners that were not listed are
- * asked for, each once.
+ * Determines which objects of a snapshot are owned, directly or not, by another object of it. Owners that were not listed are looked up,
+ * each once.
  */
 import { discover } from "../../kube/discovery.ts"
 import { parseGvk } from "../../kube/gvk.ts"
@@ -9,13 +9,13 @@ import { requestOnce } from "../../kube/http/request-once.ts"
 import { objectPath } from "../../kube/kind.ts"
 import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
 
-/** Owners by what is known of them. */
+/** The known owners of each object. */
 export class SnapshotOwners {
   readonly #client: Pick<HttpClient, "get">
   readonly #signal: AbortSignal
   /** UID of an object → its owners. */
   readonly #owners = new Map<string, ReadonlyArray<OwnerReference>>()
-  /** Owners that nobody could tell of, by UID. */
+  /** Owners that could not be looked up, by UID. */
   readonly #unknown = new Map<string, string>()
 
   constructor(client: Pick<HttpClient, "get">, signal: AbortSignal) {
@@ -23,19 +23,19 @@ export class SnapshotOwners {
     this.#signal = signal
   }
 
-  /** An object that was listed. */
+  /** Adds a listed object. */
   learn(uid: string, owners: ReadonlyArray<OwnerReference>): void {
     if (uid !== "") this.#owners.set(uid, owners)
   }
 
-  /** Owners that could not be looked up, for people. What they own was taken for unowned. */
+  /** Owners that could not be looked up, for people. Their objects are treated as not owned. */
   get unknown(): ReadonlyArray<string> {
     return [...this.#unknown.values()]
   }
 
   /**
-   * Whether one of these owners, or one of theirs, is what is asked for, and is not itself owned by the object, whose UID is `own`: what
-   * is part of a circle nobody outside of it makes again.
+   * Whether a direct or indirect owner is wanted (`isWanted`) and is not itself owned by the object, whose UID is `own`: no owner outside
+   * of a circle would create its members again.
    */
   async isBelow(
     owners: ReadonlyArray<OwnerReference>,
@@ -54,7 +54,7 @@ export class SnapshotOwners {
     return false
   }
 
-  /** All owners, the nearest first, each once; so circles end. */
+  /** All owners, nearest first, each once, so that circles terminate. */
   async *chain(owners: ReadonlyArray<OwnerReference>, namespace: string): AsyncGenerator<OwnerReference, void> {
     const seen = new Set<string>()
     for (let level = owners; level.length > 0; ) {
@@ -79,7 +79,7 @@ export class SnapshotOwners {
     return found ?? []
   }
 
-  /** `undefined` if nobody can tell. An owner that is gone, or another of its name, owns nothing and has no owner. */
+  /** `undefined` if the owner cannot be looked up. An owner that is gone, or replaced by another object of its name, has no owners. */
   async #lookUp(owner: OwnerReference, namespace: string): Promise<ReadonlyArray<OwnerReference> | undefined> {
     const gvk = parseGvk(`${owner.apiVersion}.${owner.kind}`)
     if (gvk === undefined) return undefined

@@ -1,9 +1,9 @@
 /**
- * A trace of what a cluster holds now: lists every configured kind, then writes one batch with all objects, in the order in
- * which they can be created again. Objects wait in a spool until all lists are made, because an owner may be listed last; memory
- * holds names and owners only.
+ * A trace of a cluster's current content: lists every configured kind, then writes one batch with all objects, in an order in which they
+ * can be created again. Objects wait in a spool until all lists are complete, because an owner may be listed last; memory holds only names
+ * and owners.
  *
- * It is no cut through the cluster at one version: the lists are made one after the other.
+ * It is not a consistent cut at one version: the lists are made one after the other.
  */
 import { type Discovery, discover } from "../../kube/discovery.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
@@ -21,25 +21,25 @@ import { SnapshotOwners } from "./snapshot-owners.ts"
 
 interface SnapshotSurroundings extends Omit<ListSurroundings, "client"> {
   readonly client: Pick<HttpClient, "get">
-  /** Holds the objects. Stays the caller's. */
+  /** Holds the objects. Owned by the caller. */
   readonly spool: Spool
   /** µs since the Unix epoch. */
   readonly now: () => number
-  /** Called after each object, with all objects so far. */
+  /** Called after each object, with the number of objects so far. */
   readonly onProgress: (objects: number) => void
 }
 
-/** What a snapshot holds, before it is written. */
+/** The content of a snapshot, before it is written. */
 export interface Snapshot {
   readonly missing: ReadonlyArray<MissingKind>
-  /** The trace; taken once. `owners` of {@link unknownOwners} are complete when it ends. */
+  /** The trace, which can be read once. The owners in {@link unknownOwners} are complete when it ends. */
   readonly items: () => AsyncGenerator<TraceItem, void>
   readonly unknownOwners: () => ReadonlyArray<string>
 }
 
 /**
- * What must be there before other things: namespaces, definitions of kinds, then what workloads refer to, then workloads from the
- * outermost owner inwards. Kinds not named stand in the middle.
+ * What must exist first: namespaces, definitions of kinds, then what workloads refer to, then workloads from the outermost owner inwards.
+ * Other kinds come in the middle.
  */
 const firstKinds = ["Namespace", "CustomResourceDefinition", "PriorityClass", "StorageClass", "RuntimeClass"]
 const baseKinds = [
@@ -65,7 +65,7 @@ const rankOf = (kind: string): number => {
   return place < 0 ? places.indexOf("") : place
 }
 
-/** Lists everything. Kinds that cannot be listed are named; rejects only for defects, SpoolError, and what aborted it. */
+/** Lists everything. Kinds that cannot be listed are named; rejects only for defects, SpoolError, and an abort. */
 export const takeSnapshot = async (order: SnapshotOrder, surroundings: SnapshotSurroundings): Promise<Snapshot> => {
   const time = surroundings.now()
   const kinds = order.kinds.toSorted((left, right) => rankOf(left.gvk.kind) - rankOf(right.gvk.kind))
@@ -104,7 +104,7 @@ export const takeSnapshot = async (order: SnapshotOrder, surroundings: SnapshotS
 
 const podKind = "v1.Pod"
 
-/** The pods whose lives count, where pods themselves are not part of the trace. */
+/** The pods whose lifecycles count, if pods themselves are not part of the trace. */
 const podsBelow = (kinds: ReadonlyArray<TrackedKind>): TrackedKind => {
   const tracking = kinds.filter(({ trackLifecycle }) => trackLifecycle)
   const namespaces = tracking.flatMap((kind) => kind.namespaces ?? [])
@@ -122,7 +122,7 @@ const podsBelow = (kinds: ReadonlyArray<TrackedKind>): TrackedKind => {
   }
 }
 
-/** Calls `item` with every object of a kind; answers why there may be more. */
+/** Calls `item` with every object of a kind; returns why the list may be incomplete. */
 const listKind = async (
   kind: TrackedKind,
   surroundings: SnapshotSurroundings,
@@ -146,7 +146,7 @@ const listKind = async (
   return undefined
 }
 
-/** What is remembered of an object; `undefined` if it is none. */
+/** The facts kept about an object; `undefined` if the value is not an object. */
 const hold = (
   kind: TrackedKind,
   object: JsonObject,

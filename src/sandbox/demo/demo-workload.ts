@@ -1,7 +1,7 @@
 /**
- * A quarter of a minute in the life of a cluster: things are created, scaled, rolled out, broken, healed and deleted.
+ * Fifteen seconds in the life of a cluster: objects are created, scaled, rolled out, broken, healed and deleted.
  *
- * Steps are requests of a client like any other; what follows from them is the controllers' doing.
+ * Steps are ordinary client requests; the controllers do the rest.
  */
 
 import type { Clock } from "../../clock.ts"
@@ -11,9 +11,9 @@ import { agent, database, migration, namespace, rollout, settings, shopNamespace
 
 /** One moment of the demo. */
 export interface DemoStep {
-  /** ms after the beginning. */
+  /** ms after the start. */
   readonly at: number
-  /** What a person is told. */
+  /** The description shown to the user. */
   readonly title: string
   readonly run: (client: ApiClient) => Promise<unknown>
 }
@@ -67,7 +67,7 @@ export const demoSteps: ReadonlyArray<DemoStep> = [
   },
 ]
 
-/** ms from the first step to the moment at which the last one's consequences are through. */
+/** ms from the first step until the consequences of the last one are complete. */
 export const demoLengthMs = 15_000
 
 export interface DemoOptions {
@@ -75,11 +75,11 @@ export interface DemoOptions {
   readonly clock: Clock
   /** Called before each step. */
   readonly announce: (step: DemoStep) => void
-  /** Ends it before the next step. */
+  /** Stops the demo before the next step. */
   readonly signal?: AbortSignal
 }
 
-/** Plays the steps at their times; resolves {@link demoLengthMs} after the first. Rejects with what a step fails with. */
+/** Plays the steps at their times; resolves {@link demoLengthMs} after the first. Rejects with the error of a failing step. */
 export const playDemo = async ({ client, clock, announce, signal }: DemoOptions): Promise<void> => {
   const began = clock.monotonicMs()
   for (const step of demoSteps) {
@@ -91,7 +91,7 @@ export const playDemo = async ({ client, clock, announce, signal }: DemoOptions)
   await until(clock, began + demoLengthMs, signal)
 }
 
-/** Removes what the demo made; resolves when the request is accepted. */
+/** Removes what the demo created; resolves when the request is accepted. */
 export const cleanUpDemo = (client: ApiClient): Promise<unknown> =>
   client.delete(kinds.namespaces, { name: shopNamespace })
 

@@ -1,2 +1,2 @@
-/** The scripted minute of life that `reel sandbox --workload demo` and `npm start` show. */
+/** The scripted workload that `reel sandbox --workload demo` and `npm start` show. */
 export { cleanUpDemo, type DemoOptions, type DemoStep, demoLengthMs, demoSteps, playDemo } from "./demo-workload.ts"

@@ -1,7 +1,7 @@
-/** The objects of the demo: a small shop. Images are names only; how long a container lives stands in annotations. */
+/** The objects of the demo: a small shop. Images are names only; annotations set how long a container runs. */
 import type { ApiObject } from "../../kube/client/objects.ts"
 
-/** Where everything happens. */
+/** The namespace of all the demo's objects. */
 export const shopNamespace = "shop"
 
 const inShop = (
@@ -62,7 +62,7 @@ export const migration: ApiObject = inShop("batch/v1", "Job", "migrate", {
   },
 })
 
-/** A rollout to an image; `crashes` gives one that ends soon after its start, again and again. */
+/** A rollout to an image; with `crashes`, its container exits soon after every start. */
 export const rollout = (image: string, crashes = false) => ({
   spec: {
     template: {

@@ -1,8 +1,8 @@
 /**
- * What can go wrong between a client and an API server, on command.
+ * Faults between a client and an API server, on command.
  *
- * Every fault is scoped by the plural of a kind (`deployments`; `discovery` for everything that is no object or
- * collection) or, by default, everything ({@link everything}). Standing faults last until `resume` or `clear`; the others
+ * Every fault is scoped by the plural of a kind (`deployments`; `discovery` for everything that is not an object or
+ * collection) or, by default, everything ({@link everything}). Lasting faults end with `resume` or `clear`; the others
  * happen at once or a number of times, and are counted.
  */
 
@@ -16,7 +16,7 @@ import { GetGate } from "./get-gate.ts"
 import { anyCovers, covers, everything } from "./scope.ts"
 import { type RespondOptions, ScriptedAnswers } from "./scripted-answers.ts"
 
-/** What {@link Faults.count} counts. */
+/** The faults that {@link Faults.count} counts. */
 export type FaultKind = "expired" | "answered" | "hung-up" | "truncated" | "slow-reader"
 
 /** The server's connections, of all clients. */
@@ -26,7 +26,7 @@ export interface Connections {
   accept(): Promise<void>
 }
 
-/** What the faults act on. */
+/** The parts of a server that the faults act on. */
 interface FaultSurroundings {
   readonly connections: Connections
   readonly clock: Clock
@@ -62,8 +62,8 @@ export class Faults {
   }
 
   /**
-   * The next `times` watches that resume at a version are answered with 410. `initial` counts watches that ask for the
-   * state first as well, which no real server refuses so. `as` defaults to the server's own way.
+   * The next `times` watches that resume at a version are answered with 410. With `initial`, watches that ask for
+   * initial events get it too, which no real server does. `as` defaults to the server's `expiredAs`.
    */
   forceExpired(resource: string, times: number, options: { as?: ExpiredAs; initial?: boolean } = {}): void {
     const { as = this.#expiredAs, initial = false } = options
@@ -78,12 +78,12 @@ export class Faults {
     }
   }
 
-  /** Requests are answered with a status and the body that the real server sends with it. */
+  /** Requests get a status and the body that the real server sends with it. */
   respond(resource: string, status: number, options: RespondOptions = {}): void {
     this.#answers.add(resource, status, options)
   }
 
-  /** Cuts the connections of open watches, in the middle of whatever they are doing. */
+  /** Cuts the connections of open watches, whatever they are doing. */
   hangUp(resource = everything): void {
     for (const stream of this.#open(resource)) {
       this.#count("hung-up", stream.resource.plural)
@@ -96,19 +96,19 @@ export class Faults {
     for (const stream of this.#open(resource)) stream.end()
   }
 
-  /** Open and new watches are sent nothing (but their head); the events wait. Ended by {@link resume}. */
+  /** Open and new watches get nothing but the response head; the events wait. Ended by {@link resume}. */
   stall(resource = everything): void {
     this.#stalled.add(resource)
     this.#holdStreams()
   }
 
-  /** Requests are accepted and never answered, not even a head; open watches fall silent. Ended by {@link resume}. */
+  /** Requests are accepted and never answered, not even with a head; open watches fall silent. Ended by {@link resume}. */
   blackHole(resource = everything): void {
     this.#blackHoles.add(resource)
     this.#holdStreams()
   }
 
-  /** Ends {@link stall} and {@link blackHole} of that scope (of all, by default): what waited is sent. */
+  /** Ends {@link stall} and {@link blackHole} of that scope (default: of all): what has waited is sent. */
   resume(resource = everything): void {
     for (const scopes of [this.#stalled, this.#blackHoles]) {
       if (resource === everything) scopes.clear()
@@ -120,12 +120,12 @@ export class Faults {
     for (const entry of parked) if (!this.#isBlackHole(entry.exchange.scope) && entry.exchange.open) entry.proceed()
   }
 
-  /** The next watch line is cut after that many bytes, and the connection with it. */
+  /** The next watch line is cut after that many bytes, and so is the connection. */
   truncate(resource: string, bytes: number): void {
     this.#truncations.push({ scope: resource, bytes })
   }
 
-  /** Puts a line of text, which need not be JSON, into every open watch. */
+  /** Sends a line of text, which need not be JSON, on every open watch. */
   garbage(resource: string, text: string): void {
     for (const stream of this.#open(resource)) stream.send(Buffer.from(`${text}\n`))
   }
@@ -139,7 +139,7 @@ export class Faults {
     this.gets.release()
   }
 
-  /** Reads of single objects are answered this many ms late; 0 ends it. */
+  /** Reads of single objects are delayed by this many ms; 0 ends the delay. */
   delayGets(milliseconds: number): void {
     this.gets.delay(milliseconds)
   }
@@ -154,12 +154,12 @@ export class Faults {
     return this.#connections.refuse()
   }
 
-  /** Listens again on the same port; rejects if somebody else took it meanwhile. */
+  /** Listens again on the same port; rejects if another program took it meanwhile. */
   acceptConnections(): Promise<void> {
     return this.#connections.accept()
   }
 
-  /** How often a fault has happened, for one kind or in all. */
+  /** How often a fault has happened, for one kind or in total. */
   count(fault: FaultKind, resource = everything): number {
     if (resource !== everything) return this.#counts.get(`${fault}/${resource}`) ?? 0
     let sum = 0
@@ -167,7 +167,7 @@ export class Faults {
     return sum
   }
 
-  /** Ends everything that stands or is still to come; the counts stay. */
+  /** Ends all lasting and pending faults; the counts stay. */
   clear(): void {
     this.#answers.clear()
     this.#expiries = []
@@ -177,12 +177,12 @@ export class Faults {
     this.resume()
   }
 
-  /** Forgets what is pending: the server is about to close. */
+  /** Drops everything pending: the server is about to close. */
   close(): void {
     this.gets.close()
   }
 
-  /** For the server: where the faults get between a request and its answer. */
+  /** For the server: the hooks through which the faults intervene. */
   readonly hooks: RequestHooks = {
     receive: (exchange, proceed) => {
       if (this.#isBlackHole(exchange.scope)) this.#parked.push({ exchange, proceed })

@@ -1,4 +1,4 @@
-/** An API server of which everything can go wrong on command. */
+/** An API server with faults on command. */
 
 import { ApiServer } from "../../apiserver/api-server.ts"
 import type { ApiServerOptions, ApiServerParts } from "../../apiserver/api-server-options.ts"
@@ -7,11 +7,11 @@ import { systemClock } from "../../clock.ts"
 import { Faults } from "./faults.ts"
 
 export interface FaultyServerOptions extends ApiServerOptions {
-  /** The user that 403 answers say was refused. Default `system:serviceaccount:default:reader`. */
+  /** The user that 403 responses name as refused. Default `system:serviceaccount:default:reader`. */
   readonly user?: string
 }
 
-/** A server and what can go wrong with it. Closing the server does not end the faults: close them first. */
+/** A server and its faults. Closing the server does not end the faults: close them first. */
 export interface FaultyServer {
   readonly server: ApiServer
   readonly faults: Faults

@@ -1,4 +1,4 @@
-/** Holds back or delays the answers to reads of single objects: an API server under load, as owner look-ups meet it. */
+/** Holds back or delays the responses to reads of single objects: an API server under load, as owner look-ups experience it. */
 
 import type { Clock, Timer } from "../../clock.ts"
 
@@ -22,7 +22,7 @@ export class GetGate {
     this.#holding = true
   }
 
-  /** Answers what is held, in order of arrival, and holds no more. */
+  /** Answers the held reads, in order of arrival, and holds no more. */
   release(): void {
     this.#holding = false
     const waiting = this.#waiting
@@ -30,7 +30,7 @@ export class GetGate {
     for (const answer of waiting) answer()
   }
 
-  /** Every read arriving from now on is answered this many ms later; 0 ends it. */
+  /** Every read that arrives from now on is delayed by this many ms; 0 ends the delay. */
   delay(milliseconds: number): void {
     this.#delay = milliseconds
   }
@@ -49,7 +49,7 @@ export class GetGate {
     }
   }
 
-  /** Forgets what is pending: the clients are gone. */
+  /** Drops pending reads: the clients are gone. */
   close(): void {
     this.#waiting = []
     for (const timer of this.#timers) timer.cancel()

@@ -1,4 +1,4 @@
-/** What a fault applies to: the plural of a kind, `discovery` for all paths that are no resource, or everything. */
+/** The scope of a fault: the plural of a kind, `discovery` for all paths that are not a resource, or everything. */
 
 /** The scope that covers all kinds and discovery. */
 export const everything = "*"

@@ -1,4 +1,4 @@
-/** Answers that a test wants instead of the server's own: 403, 429, 500 and the like, with the bodies they really have. */
+/** Responses that a test sets instead of the server's own: 403, 429, 500 and the like, with the real server's bodies. */
 
 import {
   badRequest,
@@ -16,7 +16,7 @@ import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { covers } from "./scope.ts"
 
 export interface RespondOptions {
-  /** How many requests are answered so. Default: until the faults are cleared. */
+  /** Number of requests that get this response. Default: all until the faults are cleared. */
   readonly times?: number
   /** `Retry-After` in whole seconds. Default: none, except 1 for a 429. */
   readonly retryAfterSeconds?: number
@@ -34,7 +34,7 @@ export class ScriptedAnswers {
   readonly #user: string
   #rules: Rule[] = []
 
-  /** `user` is who a 403 says was refused. */
+  /** `user` is the user that a 403 names as refused. */
   constructor(user: string) {
     this.#user = user
   }
@@ -47,7 +47,7 @@ export class ScriptedAnswers {
     this.#rules = []
   }
 
-  /** The first rule that covers the request and is not used up. `resource` is absent where nothing is served. */
+  /** The first rule that covers the request and is not used up. `resource` is absent if the path names no served kind. */
   take(exchange: Exchange, resource: Resource | undefined): Failure | undefined {
     const rule = this.#rules.find(
       ({ scope, verb, left }) => left > 0 && covers(scope, exchange.scope) && (verb ?? exchange.verb) === exchange.verb,

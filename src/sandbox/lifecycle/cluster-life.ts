@@ -10,7 +10,7 @@ import { putSystemPriorities } from "./system-priorities.ts"
 
 const namespaceKind = "v1.Namespace"
 
-/** Those that a real cluster has from its start, besides the two that every sandbox has. */
+/** The namespaces that a real cluster has from its start, besides the two that every sandbox has. */
 const systemNamespaces = ["kube-node-lease", "kube-public"]
 
 const namespace = (name: string): KubernetesObject => ({
@@ -25,7 +25,7 @@ export class ClusterLife {
   readonly #events: EventExpiry
   readonly #taints: NodeTaints
 
-  /** `certificate` is the PEM that every namespace is told in `kube-root-ca.crt`. */
+  /** `certificate` is the PEM in every namespace's `kube-root-ca.crt`. */
   constructor(around: WriteSurroundings, certificate: string) {
     for (const name of systemNamespaces)
       if (around.store.get(namespaceKind, "", name) === undefined) around.store.put(namespaceKind, namespace(name))
@@ -36,7 +36,7 @@ export class ClusterLife {
     this.#taints = new NodeTaints(around)
   }
 
-  /** The store has another past. */
+  /** Call it after the store's history has been replaced. */
   rebuild(): void {
     this.#garbage.rebuild()
     this.#taints.rebuild()

@@ -1,4 +1,4 @@
-/** Writes of the controllers: past validation, but owned by the manager that owns them in a real cluster. */
+/** Writes of the built-in controllers: without validation, but with the field manager that a real cluster has. */
 
 import type { Change } from "../../apiserver/watch/change.ts"
 import type { MutableObject, Subresource } from "../rules/kind-rules.ts"
@@ -6,7 +6,7 @@ import type { Collection, LiveObject } from "../store/collection.ts"
 import { trackReplacement } from "../writes/field-owners.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 
-/** Of the garbage collector, the namespace controller and whoever publishes the root certificate. */
+/** The manager of the garbage collector, the namespace controller and the root certificate publisher. */
 export const controllerManager = "kube-controller-manager"
 
 interface ControllerWrite {
@@ -14,14 +14,14 @@ interface ControllerWrite {
   readonly live: LiveObject
   /** The stored state, parsed; not changed. */
   readonly before: MutableObject
-  /** The next state, with metadata of its own; belongs to the store from then on. */
+  /** The next state, with its own metadata; the store owns it from then on. */
   readonly after: MutableObject
   /** Default {@link controllerManager}. */
   readonly manager?: string
   readonly subresource?: Subresource | "finalize"
 }
 
-/** Stores the next state; an unchanged one takes no version. */
+/** Stores the next state; an unchanged one gets no new version. */
 export const writeAsController = (around: WriteSurroundings, write: ControllerWrite): Change => {
   const { collection, live, before, after, manager = controllerManager, subresource = "" } = write
   const kind = around.kindOf(collection.resource)

@@ -1,7 +1,7 @@
 /**
- * Work that the sandbox's own controllers put off: done one key after the other, a moment later on the server's clock. So a
- * controller never acts in the middle of the write that woke it, and a test with a clock of its own decides when it acts. A key
- * that cannot be worked on is reported and given up; the others are worked on.
+ * Deferred work of the sandbox's built-in controllers: processed one key after the other, in a timer of the server's clock. So
+ * a controller never acts in the middle of the write that triggered it, and a test with its own clock decides when it acts. A
+ * key whose processing fails is reported and dropped; the others are processed.
  */
 
 import { troubleOf } from "../../apiserver/http/trouble.ts"

@@ -1,8 +1,8 @@
-/** Who depends on whom, by the UID of the owner: the ownerReferences of all live objects, turned around. */
+/** The dependents of each owner, by the owner's UID: the ownerReferences of all live objects, inverted. */
 
 import type { Change } from "../../apiserver/watch/change.ts"
 
-/** Where an object is found. */
+/** The kind, namespace and name of an object. */
 export interface Reference {
   /** `apps/v1.Deployment` */
   readonly gvk: string
@@ -13,10 +13,10 @@ export interface Reference {
 export class Dependents {
   /** By owner, then by dependent. */
   readonly #byOwner = new Map<string, Map<string, Reference>>()
-  /** By dependent: the owners it is entered under. */
+  /** By dependent: the owners it is listed under. */
   readonly #owners = new Map<string, ReadonlyArray<string>>()
 
-  /** Enters the owners of a state in place of those of the state before; says whether there are any. */
+  /** Replaces the owners of an object by those of its new state; returns whether there are any. */
   set(gvk: string, change: Change): boolean {
     const { uid, namespace, name, owners = [] } = change
     const known = this.#owners.get(uid)
@@ -35,14 +35,14 @@ export class Dependents {
     return true
   }
 
-  /** Says whether it had owners. */
+  /** Returns whether the object had owners. */
   remove({ uid }: Change): boolean {
     const known = this.#owners.get(uid)
     if (known !== undefined) this.#forget(uid, known)
     return known !== undefined
   }
 
-  /** A copy: what is done with them may change who depends on whom. */
+  /** A copy, since the caller's writes may change the dependents. */
   of(owner: string): ReadonlyArray<Reference> {
     return [...(this.#byOwner.get(owner)?.values() ?? [])]
   }

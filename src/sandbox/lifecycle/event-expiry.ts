@@ -1,4 +1,4 @@
-/** Events last one hour after their last change, as the real server keeps them by default. */
+/** Events expire one hour after their last change, the real server's default. */
 
 import { type Change, type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
 import type { Timer } from "../../clock.ts"
@@ -12,7 +12,7 @@ const eventKind = "v1.Event"
 
 export class EventExpiry {
   readonly #around: WriteSurroundings
-  /** In the order in which they expire, as they all live equally long. */
+  /** In the order in which they expire, since all have the same lifetime. */
   #waiting: Array<{ readonly due: number; readonly change: Change }> = []
   #timer: Timer | undefined
 
@@ -40,7 +40,7 @@ export class EventExpiry {
     const expired = this.#waiting.splice(0, alive < 0 ? this.#waiting.length : alive)
     for (const { change } of expired) {
       const live = collection.live.get(keyOf(change.namespace, change.name))
-      // One that was changed meanwhile has a later entry.
+      // An Event that was changed meanwhile has a later entry.
       if (live?.change === change) store.remove(collection, live)
     }
     const next = this.#waiting[0]

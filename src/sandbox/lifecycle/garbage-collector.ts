@@ -1,10 +1,10 @@
 /**
- * Garbage collection by ownerReferences, after the real controller: an object whose owners are all gone goes too; one that
- * is deleted in the foreground waits for the dependents that block it; one that is deleted as an orphanage lets its
- * dependents go first. References to kinds that nobody serves are left alone.
+ * Garbage collection by ownerReferences, after the real controller: an object whose owners are all gone is deleted; an
+ * object deleted in the foreground waits for the dependents that block it; one deleted with orphaning first releases its
+ * dependents. References to kinds that are not served are ignored.
  *
- * Under load: one look at an object costs one parse of it, and happens only for objects with owners, or with dependents
- * when they go.
+ * Under load: each check of an object parses it once, and only objects with owners are checked, or objects with
+ * dependents when they are deleted.
  */
 
 import { type Change, type ChangeRecord, keyOf, type Owner } from "../../apiserver/watch/change.ts"
@@ -41,7 +41,7 @@ export class GarbageCollector {
     void this.#queue.close()
   }
 
-  /** The store has another past: who owns whom is found out anew, and everything with owners is looked at. */
+  /** After the store's history has been replaced: indexes the owners again and checks every object that has any. */
   rebuild(): void {
     this.#dependents.clear()
     for (const collection of this.#around.store.collections())
@@ -54,7 +54,7 @@ export class GarbageCollector {
     const gone = change.type === "DELETED"
     const owned = gone ? this.#dependents.remove(previous ?? change) : this.#dependents.set(collection.name, change)
     if (gone) for (const dependent of this.#dependents.of(change.uid)) this.#queue.add(keyOfReference(dependent))
-    // An owner that waits for its dependents looks again when one of them goes.
+    // An owner that waits for its dependents is checked again when one of them is deleted.
     if (gone) for (const owner of change.owners ?? []) this.#enqueueOwner(owner, change.namespace)
     if (!gone && (owned || change.terminating === true)) this.#enqueue(collection.name, change)
   }
@@ -81,7 +81,7 @@ export class GarbageCollector {
     else if ((live.change.owners?.length ?? 0) > 0) this.#collect(collection, live)
   }
 
-  /** A deletion that waits for what shall become of the dependents. */
+  /** Continues a deletion that waits for its dependents to be deleted or orphaned. */
   #finish(collection: Collection, live: LiveObject): void {
     const before = stateOf(live.change)
     const finalizers = texts(before.metadata, "finalizers")
@@ -101,7 +101,7 @@ export class GarbageCollector {
     }
   }
 
-  /** Deletes what nobody owns any more, and drops references to owners that are gone. */
+  /** Deletes the object if no owner is left, and drops references to owners that are gone. */
   #collect(collection: Collection, live: LiveObject): void {
     const { change } = live
     const lost = new Set<string>()
@@ -128,7 +128,7 @@ export class GarbageCollector {
     deleteObject(this.#around, this.#around.kindOf(collection.resource), live, { ...noDeleteOptions, propagation })
   }
 
-  /** Takes the owners out of an object's references. */
+  /** Removes the owners from an object's references. */
   #disown(reference: Reference, owners: ReadonlySet<string>): void {
     const found = this.#liveOf(reference)
     if (found === undefined) return
@@ -158,7 +158,7 @@ export class GarbageCollector {
     return live === undefined ? undefined : { collection, live }
   }
 
-  /** `unknown`: of a kind that is not served, or out of reach; nothing is concluded from it. */
+  /** `unknown`: the owner's kind is not served or its namespace out of reach; nothing is concluded from it. */
   #find(owner: Owner, namespace: string): { collection: Collection; live: LiveObject } | "absent" | "unknown" {
     const { registry, store } = this.#around
     const gvk = gvkOf(owner)
@@ -171,7 +171,7 @@ export class GarbageCollector {
   }
 }
 
-/** A list that has become empty goes, and nobody owns it any longer. */
+/** A list that has become empty is removed, and so is its ownership. */
 const withMetadataList = (object: MutableObject, key: string, list: ReadonlyArray<unknown>): MutableObject => {
   const { [key]: _before, ...metadata } = object.metadata
   return { ...object, metadata: list.length === 0 ? metadata : { ...metadata, [key]: list } }

@@ -1,7 +1,7 @@
 /**
- * The life of Namespaces: each gets its default ServiceAccount and the ConfigMap with the cluster's certificate the moment
- * it is there; one that is being deleted is emptied kind by kind, and goes when nothing is left in it. Objects with
- * finalizers keep it, and it says so in its conditions.
+ * The lifecycle of Namespaces: each gets its default ServiceAccount and the ConfigMap with the cluster's certificate as
+ * soon as it exists; one that is being deleted is emptied kind by kind, and removed when it is empty. Objects with
+ * finalizers block that, and its conditions report them.
  */
 
 import type { Resource } from "../../apiserver/kinds/resources.ts"
@@ -34,7 +34,7 @@ export class NamespaceController {
   readonly #certificate: string
   readonly #queue: WorkQueue
 
-  /** `certificate` is the PEM that every namespace is told. */
+  /** `certificate` is the PEM that is published in every namespace. */
   constructor(around: WriteSurroundings, certificate: string) {
     this.#around = around
     this.#certificate = certificate
@@ -86,7 +86,7 @@ export class NamespaceController {
     if (left.size === 0) this.#finalize(collection, name)
   }
 
-  /** Says in the conditions what is left, be it nothing: a client's finalizer may keep the namespace yet. */
+  /** Reports in the conditions what is left, even if nothing is: a client's finalizer may still block the namespace. */
   #report(collection: Collection, live: LiveObject, left: Left): void {
     const before = stateOf(live.change)
     const conditions = remaining(child(before, "status"), left, timestamp(this.#around.clock))
@@ -107,7 +107,7 @@ export class NamespaceController {
     writeAsController(this.#around, { collection, live, before, after, subresource: "finalize" })
   }
 
-  /** How many objects are left of which kind, with their finalizers. */
+  /** Returns how many objects of each kind are left, with their finalizers. */
   #deleteContents(
     namespace: string,
   ): ReadonlyMap<string, { readonly count: number; readonly finalizers: Set<string> }> {
@@ -132,7 +132,7 @@ export class NamespaceController {
   }
 }
 
-/** Plural and group with a dot between them, even when the group is the empty one. */
+/** Plural and group with a dot between them, even if the group is empty. */
 const groupedName = ({ plural, gvk }: Resource): string => `${plural}.${gvk.group}`
 
 const isFurniture = (kind: string, name: string): boolean =>
@@ -142,7 +142,7 @@ const inBackground: DeleteOptions = { ...noDeleteOptions, propagation: "Backgrou
 
 type Left = ReadonlyMap<string, { readonly count: number; readonly finalizers: ReadonlySet<string> }>
 
-/** The conditions of a namespace that cannot go yet, in the words of the real controller. */
+/** The conditions of a namespace that cannot be removed yet, in the real controller's words. */
 const remaining = (status: Fields | undefined, left: Left, time: string): ReadonlyArray<Fields> => {
   const content = Array.from(left, ([resource, { count }]) => `${resource} has ${count} resource instances`).sort()
   const isEmpty = left.size === 0

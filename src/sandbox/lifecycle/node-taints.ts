@@ -1,9 +1,9 @@
 /**
- * Taints of Nodes follow their conditions: the API server taints every new Node as not ready, and what has reported that it
- * is ready must lose that taint before anything is scheduled there. Likewise pressure, an unavailable network and cordons.
+ * Taints of Nodes follow their conditions: the API server taints every new Node as not ready, and a Node that reports it is
+ * ready must lose that taint before anything is scheduled there. Likewise pressure, an unavailable network and cordons.
  *
  * Done as Kubernetes 1.34.4 does it for the effect NoSchedule, so a Node without any condition has no taint either. Pods
- * are not evicted: there is no NoExecute, and nobody notices that a Node has stopped reporting.
+ * are not evicted: there is no NoExecute, and Nodes that stop reporting are not detected.
  */
 
 import type { ChangeRecord } from "../../apiserver/watch/change.ts"
@@ -20,7 +20,7 @@ import { deferredWork } from "./deferred-work.ts"
 const nodeKind = "v1.Node"
 const manager = "kube-controller-manager"
 
-/** `condition=status` to the taint it means. */
+/** `condition=status` to the taint it implies. */
 const taintOf: ReadonlyMap<string, string> = new Map([
   ["Ready=False", "node.kubernetes.io/not-ready"],
   ["Ready=Unknown", "node.kubernetes.io/unreachable"],
@@ -44,7 +44,7 @@ export class NodeTaints {
     around.store.observe((collection, record) => this.#observe(collection, record))
   }
 
-  /** The store has another past. */
+  /** Call it after the store's history has been replaced. */
   rebuild(): void {
     for (const name of this.#around.store.collection(nodeKind).live.keys()) this.#queue.add(name)
   }

@@ -1,4 +1,4 @@
-/** The two PriorityClasses that every API server makes at its start and makes anew if they are missing then. */
+/** The two PriorityClasses that every API server creates at its start if they are missing. */
 
 import { timestamp } from "../timestamp.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
@@ -18,7 +18,7 @@ const classes: ReadonlyArray<readonly [name: string, value: number, description:
   ],
 ]
 
-/** Puts those that are missing, as the API server's own. Without the kind it does nothing. */
+/** Creates the missing ones, as the API server does. Does nothing if the kind is not served. */
 export const putSystemPriorities = ({ store, registry, clock, random }: WriteSurroundings): void => {
   if (!registry.has(priorityClass)) return
   const collection = store.collection(priorityClass)

@@ -1,19 +1,20 @@
 /**
- * Why a patch was refused, with the code and the reason of Kubernetes 1.34.4 (compared with a running server's answers), so that the REST layer only has to wrap it in a `Status`.
+ * Why a patch was refused, with the code and the reason of Kubernetes 1.34.4 (compared with a running server), so that the
+ * REST layer only has to wrap it in a `Status`.
  *
- * The real server answers some mistakes of clients with a 500 that has no reason (a missing merge key, a field that is
- * not in the schema, a duplicate in a set): an error in its own code that no one classified. So does this.
+ * For some mistakes of clients (a missing merge key, a field that is not in the schema, a duplicate in a set) the real
+ * server sends a 500 without a reason: its code does not classify the error. So does this one.
  */
 
 import * as Schema from "effect/Schema"
 
 const reasons = { 400: "BadRequest", 413: "RequestEntityTooLarge", 422: "Invalid", 500: undefined } as const
 
-/** A patch that is refused, whoever else writes the object. */
+/** A patch that is refused regardless of other writers. */
 export class PatchError extends Schema.TaggedError<PatchError>()("PatchError", {
   /**
-   * 400: not a patch of its kind at all. 413: more operations than the server takes. 422: it does not fit the object. 500: what the
-   * real server's patch code did not classify.
+   * 400: not a patch of its kind at all. 413: more operations than the server takes. 422: it does not fit the object. 500: an error
+   * that the real server's patch code does not classify.
    */
   code: Schema.Literals([400, 413, 422, 500]),
   problem: Schema.String,
@@ -21,7 +22,7 @@ export class PatchError extends Schema.TaggedError<PatchError>()("PatchError", {
   get reason(): (typeof reasons)[keyof typeof reasons] {
     return reasons[this.code]
   }
-  /** Of a 422 the server never tells what was wrong; `problem` does, for logs. */
+  /** For a 422 the server never reports what was wrong; `problem` does, for logs. */
   override get message(): string {
     return this.code === 422 ? "the server rejected our request due to an error in our request" : this.problem
   }
@@ -34,7 +35,7 @@ const ConflictCause = Schema.Struct({
   field: Schema.String,
 })
 
-/** 409: other managers own fields that the applied configuration gives another value. */
+/** 409: other managers own fields for which the applied configuration has another value. */
 export class ApplyConflict extends Schema.TaggedError<ApplyConflict>()("ApplyConflict", {
   conflictCauses: Schema.Array(ConflictCause),
   text: Schema.String,

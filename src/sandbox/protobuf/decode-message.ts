@@ -1,7 +1,7 @@
 /**
- * A protobuf message of Kubernetes as the value that Go's encoding/json makes of the same struct: names, order and
- * absence of fields included. Go writes all fields that are no pointers, zero or not, so what is on the wire does not tell
- * what a client has said; the descriptors do.
+ * A protobuf message of Kubernetes as the value that Go's encoding/json makes of the same struct: names, order and absence
+ * of fields included. Go writes all fields that are not pointers, zero or not, so the bytes do not show which fields a
+ * client has set; the descriptors do.
  *
  * Unknown fields are skipped. Throws ProtobufError, and RangeError or Error from the reader for damaged bytes.
  */
@@ -21,7 +21,7 @@ import {
 
 type JsonObject = Record<string, unknown>
 
-/** Schemas of custom kinds nest; nothing else does for more than a dozen levels. The server's JSON takes more. */
+/** Schemas of custom kinds nest; nothing else exceeds a dozen levels. The server's JSON allows more. */
 const maximumDepth = 500
 
 const schemaMessage = "apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaProps"
@@ -93,7 +93,7 @@ const readEntry = (
   entries.set(key, value ?? zeroOf(descriptors, type, depth))
 }
 
-/** A reader on damaged bytes may take any type for any other; what Go refuses is refused here. */
+/** With damaged bytes a reader may take any type for any other; what Go refuses is refused here. */
 const wireTypes: Readonly<Record<string, number>> = { bool: 0, double: 1, int: 0 }
 
 const readValue = (
@@ -155,7 +155,7 @@ const schemaChoice = (descriptors: Descriptors, type: string, bytes: Uint8Array,
   return list.length > 0 ? list : (schema ?? null)
 }
 
-/** What encoding/json makes of a field; `undefined` to leave it out. */
+/** The value of a field as encoding/json writes it; `undefined` to omit it. */
 const jsonValue = (descriptors: Descriptors, field: FieldDescriptor, found: unknown, depth: number): unknown => {
   const { type, shape, isPointer, omitEmpty, omitZero } = field
   if (shape === "map" && found !== undefined) {

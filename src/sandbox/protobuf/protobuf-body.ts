@@ -1,7 +1,7 @@
 /**
  * Bodies in `application/vnd.kubernetes.protobuf`, which typed Go clients and `kubectl create configmap` send: four bytes
- * of magic and a runtime.Unknown that names the kind and holds the object. They become the JSON that the same object
- * would have come as, so that everything behind knows JSON only. Answers stay JSON: whoever sends protobuf takes both.
+ * of magic and a runtime.Unknown that names the kind and holds the object. They are converted to the object's JSON, so
+ * that all other code handles JSON only. Responses stay JSON: clients that send protobuf accept both.
  */
 
 import { fail } from "../../apiserver/answers/failure.ts"
@@ -19,19 +19,22 @@ export const protobufType = "application/vnd.kubernetes.protobuf"
 /** `k8s` and a zero byte. */
 const magic = Buffer.from([0x6b, 0x38, 0x73, 0x00])
 
-/** The request with a JSON body; requests with another body as they are. Throws Refusal: 415 for custom kinds, 400, 500. */
+/**
+ * The request with a JSON body; requests with another body are returned as they are. Throws Refusal: 415 for custom
+ * kinds, 400, 500.
+ */
 export const withJsonBody = (request: WriteRequest): WriteRequest => {
   const { contentType, verb, resource, body } = request
   if (contentType !== protobufType || verb === "patch") return request
   const isDeletion = verb === "delete" || verb === "deletecollection"
-  // Options of a deletion are of no kind of their own.
+  // The options of a deletion have no kind of their own.
   if (resource.custom === true && request.subresource !== "scale" && !isDeletion) {
     return refuse(unsupportedMediaType(["application/json", "application/yaml"]))
   }
   if (isDeletion && body.length === 0) return { ...request, contentType: jsonType }
   const expected = expectedKind(request, isDeletion)
   const unreadable = (problem: string): never =>
-    // Options are not what a request is about, so nobody has classified what may be wrong with them.
+    // Options are not the subject of a request, and the real server does not classify errors in them.
     refuse(isDeletion ? fail(500, problem) : notOfKind(expected, problem))
   const reading = <A>(read: () => A): A => {
     try {
@@ -46,7 +49,7 @@ export const withJsonBody = (request: WriteRequest): WriteRequest => {
   const given = { apiVersion: apiVersion || apiVersionOf(expected), kind: kind || expected.kind }
   const descriptors = protobufDescriptors()
   const message = isDeletion ? descriptors.deleteOptions : descriptors.kinds.get(`${given.apiVersion}.${given.kind}`)
-  // A kind that nobody knows: its name is all that the answer needs.
+  // An unknown kind: the response needs only its name.
   const fields = message === undefined ? {} : reading(() => decodeMessage(message, raw))
   const json = JSON.stringify({ kind: given.kind, apiVersion: given.apiVersion, ...fields })
   return { ...request, contentType: jsonType, body: Buffer.from(json) }
@@ -67,7 +70,7 @@ const ofSubresources: Readonly<Record<string, GroupVersionKind>> = {
 }
 
 interface Envelope {
-  /** Empty if the client names none. */
+  /** Empty if the client sends none. */
   readonly apiVersion: string
   readonly kind: string
   readonly raw: Uint8Array
@@ -92,6 +95,6 @@ const unwrap = (unknown: Buffer): Envelope => {
   return { apiVersion, kind, raw }
 }
 
-/** The reader's own errors all mean that the bytes end where they should not. */
+/** The reader's own errors all mean that the bytes end too early. */
 const problemOf = (error: unknown): string =>
   error instanceof ProtobufError ? error.message : "the bytes end too early"

@@ -1,17 +1,20 @@
-/** The messages of Kubernetes whose JSON is not an object of their fields. Each is given its bytes; empty ones mean zero. */
+/**
+ * The messages of Kubernetes whose JSON is not an object of their fields. Each function gets the message's bytes; empty
+ * ones mean zero.
+ */
 
 import * as Schema from "effect/Schema"
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
 
-/** Bytes that are no message of the kind they claim to be; says why. */
+/** Bytes that are not a message of the kind they claim to be, with the reason. */
 export class ProtobufError extends Schema.TaggedError<ProtobufError>()("ProtobufError", { problem: Schema.String }) {
   override get message(): string {
     return this.problem
   }
 }
 
-/** Calls back for every field; what it does not read is skipped. Throws ProtobufError, or RangeError for damage. */
+/** Calls back for every field; what the callback does not read is skipped. Throws ProtobufError, or RangeError for damage. */
 export const eachField = (
   bytes: Uint8Array,
   read: (reader: protobuf.Reader, number: number, wireType: number) => boolean,
@@ -24,12 +27,12 @@ export const eachField = (
   }
 }
 
-/** Beyond 2^53 rounded, as JSON.parse rounds. */
+/** Rounded beyond 2^53, as by JSON.parse. */
 export const readInteger = (reader: protobuf.Reader): number => Number(reader.int64())
 
-/** RFC 3339 in whole seconds, or with six digits after them; null for the zero time. */
+/** RFC 3339 in whole seconds, or with six decimal digits; null for the zero time. */
 export const timeValue = (bytes: Uint8Array, digits: 0 | 6): string | null => {
-  // An empty message is Go's zero time, which is not the epoch.
+  // An empty message is Go's zero time, not the epoch.
   if (bytes.length === 0) return null
   let seconds = 0
   let nanos = 0
@@ -61,7 +64,7 @@ export const intOrStringValue = (bytes: Uint8Array): number | string => {
   return isText ? text : integer
 }
 
-/** JSON inside the message; null for none. Throws ProtobufError when it is none. */
+/** The JSON inside the message; null if it is empty. Throws ProtobufError for invalid JSON. */
 export const rawValue = (bytes: Uint8Array): unknown => {
   const text = stringsValue(bytes).at(-1) ?? ""
   if (text === "") return null
@@ -72,7 +75,7 @@ export const rawValue = (bytes: Uint8Array): unknown => {
   }
 }
 
-/** A list that is a type of its own, for maps cannot hold plain lists; a single text is given as its last item. */
+/** A list with its own message type, since protobuf maps cannot contain lists; a single text is its last item. */
 export const stringsValue = (bytes: Uint8Array): ReadonlyArray<string> => {
   const texts: string[] = []
   eachField(bytes, (reader, number) => {

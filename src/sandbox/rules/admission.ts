@@ -9,7 +9,7 @@ import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts
 import { child, ensured, isAbsent, items, list, number, text, texts } from "./fields.ts"
 import type { Fields, MutableObject, Subresource } from "./kind-rules.ts"
 
-/** What admission asks of the rest of the server. */
+/** The parts of the server that admission needs. */
 export interface AdmissionSurroundings {
   /** Five random characters of the alphabet of generated names. */
   readonly suffix: () => string
@@ -23,7 +23,7 @@ export interface AdmissionSurroundings {
 
 /**
  * Changes a new object as admission does, after its defaults and before `prepareForCreate`. The object's namespace must be
- * set. Answers why it may not be created, if so.
+ * set. Returns why it may not be created, or `undefined`.
  */
 export const admitCreate = (
   resource: Resource,
@@ -46,13 +46,13 @@ export const admitCreate = (
   }
 }
 
-/** Changes what shall replace an object, after its defaults and before `prepareForUpdate`. */
+/** Changes the object that is to replace another one, after its defaults and before `prepareForUpdate`. */
 export const admitUpdate = ({ gvk }: Resource, object: MutableObject, subresource: Subresource): void => {
   if (gvk.group !== "" || gvk.kind !== "Pod" || subresource !== "") return
   tolerate(ensured(object, "spec"))
 }
 
-/** Built-in PriorityClasses; the real server makes them at its start. */
+/** Built-in PriorityClasses; the real server creates them at its start. */
 const systemPriorities: ReadonlyMap<string, number> = new Map([
   ["system-node-critical", 2_000_001_000],
   ["system-cluster-critical", 2_000_000_000],
@@ -82,7 +82,7 @@ const useServiceAccount = (
   spec: Fields,
   surroundings: AdmissionSurroundings,
 ): string | undefined => {
-  // A mirror pod stands for one that a kubelet runs by itself; the kubelet deletes it when it finds it changed.
+  // A mirror pod represents one that a kubelet runs by itself; the kubelet deletes it if it has changed.
   if (child(pod.metadata, "annotations")?.["kubernetes.io/config.mirror"] !== undefined) return undefined
   const name = text(spec, "serviceAccountName") || "default"
   const namespace = text(pod.metadata, "namespace")
@@ -101,7 +101,7 @@ const useServiceAccount = (
 const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 const tokenVolume = "kube-api-access-"
 
-/** 3607 rather than 3600 seconds: the server warns about old clients by this very number. */
+/** 3607 rather than 3600 seconds: the server warns about old clients by exactly this number. */
 const tokenSources = (): Fields => ({
   defaultMode: 0o644,
   sources: [
@@ -154,7 +154,7 @@ const resolvePriority = (spec: Fields, { priorityClass }: AdmissionSurroundings)
   return undefined
 }
 
-/** s: how long a pod stays on a node that has gone. */
+/** s: how long a pod stays on a lost node. */
 const tolerationSeconds = 300
 
 const tolerate = (spec: Fields): void => {

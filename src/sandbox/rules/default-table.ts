@@ -1,32 +1,32 @@
 /**
- * Defaults as data: a tree of the fields a kind fills in, run over an object. Fields that are there are left alone, so
- * running a table twice changes nothing. A table costs one look at each field it names and allocates only what it fills
- * in.
+ * Defaults as data: a tree of fields with defaults, applied to an object. Present fields are left alone, so applying a
+ * table twice changes nothing. A table costs one look-up for each of its fields and allocates only the values that it
+ * fills in.
  */
 
 import { ensured, isFields } from "./fields.ts"
 import type { Fields } from "./kind-rules.ts"
 
-/** Defaults of one type of object. The members run in the order in which they stand here. */
+/** Defaults of one type of object. The members are applied in this order. */
 export interface DefaultTable {
-  /** Values of fields that are absent, null or an empty string; an object stands for a fresh, empty one. */
+  /** Values of fields that are absent, null or an empty string; an object means a new, empty one. */
   readonly set?: Readonly<Record<string, string | number | boolean | Readonly<Record<string, never>>>>
-  /** Tables of objects that are made if absent. */
+  /** Tables of objects that are created if absent. */
   readonly make?: Readonly<Record<string, DefaultTable>>
   /** Tables of objects that may be absent. */
   readonly within?: Readonly<Record<string, DefaultTable>>
   /** Tables of the items of lists. */
   readonly each?: Readonly<Record<string, DefaultTable>>
-  /** What depends on other fields. */
+  /** Sets fields that depend on others. */
   readonly derive?: (object: Fields) => void
 }
 
-/** Fills in what the table says. */
+/** Fills in the defaults of a table. */
 export type Defaulting = (object: Fields) => void
 
 const nothing: Defaulting = () => undefined
 
-/** Turns a table into a function, once; the function is what runs per object. */
+/** Turns a table into a function, once; that function runs for every object. */
 export const compiled = (table: DefaultTable): Defaulting => {
   const values = Object.entries(table.set ?? {})
   const made = tablesOf(table.make)

@@ -1,4 +1,4 @@
-/** Reading JSON whose shape is only hoped for: every function answers `undefined` or nothing where the type is wrong. */
+/** Reads JSON of uncertain shape: every function returns `undefined` or an empty value where the type is wrong. */
 
 import { isRecord } from "../../is-record.ts"
 import { canonicalQuantity } from "../../kube/quantity.ts"
@@ -11,7 +11,7 @@ export const fieldsOf = (value: unknown): Fields | undefined => (isFields(value)
 /** The object under a key, or `undefined`. */
 export const child = (parent: Fields | undefined, key: string): Fields | undefined => fieldsOf(parent?.[key])
 
-/** The object under a key, made if it is not there. */
+/** The object under a key, created if absent. */
 export const ensured = (parent: Fields, key: string): Fields => {
   const present = fieldsOf(parent[key])
   if (present !== undefined) return present
@@ -31,7 +31,7 @@ export const list = (parent: Fields | undefined, key: string): ReadonlyArray<unk
   return Array.isArray(value) ? value : none
 }
 
-/** The objects of a list; an item of another type stands as an empty object, so that indices stay right. */
+/** The objects of a list; an item of another type counts as an empty object, so that indices stay right. */
 export const items = (parent: Fields | undefined, key: string): ReadonlyArray<Fields> => {
   const value = parent?.[key]
   return Array.isArray(value) ? value.map((item) => (isFields(item) ? item : {})) : none
@@ -59,13 +59,13 @@ export const own = (map: Fields | undefined, key: string): unknown =>
 /** Absent, or null: Go's nil. */
 export const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null
 
-/** What Go's `omitempty` leaves out, and what a Go struct holds when a client left the field out. */
+/** Whether Go's `omitempty` omits the value, which is also a Go struct's value for an omitted field. */
 export const isZero = (value: unknown): boolean =>
   isAbsent(value) || value === "" || value === 0 || value === false || (Array.isArray(value) && value.length === 0)
 
 export const isEmptyMap = (value: unknown): boolean => !isFields(value) || Object.keys(value).length === 0
 
-/** Go's `equality.Semantic.DeepEqual` as far as JSON goes: nothing, null, an empty list and an empty map are the same. */
+/** Go's `equality.Semantic.DeepEqual` for JSON: an absent value, null, an empty list and an empty map are equal. */
 export const isSame = (left: unknown, right: unknown): boolean => {
   if (left === right) return true
   if (Array.isArray(left) || Array.isArray(right)) return sameLists(left, right)
@@ -92,7 +92,7 @@ const sameFields = (left: unknown, right: unknown): boolean => {
   return true
 }
 
-/** Respells the amounts of a list of resources, as every one that the server reads comes out again. */
+/** Rewrites the quantities of a resource list in canonical form, as the server does with all that it reads. */
 export const spellAmounts = (amounts: Fields | undefined): void => {
   for (const name in amounts) amounts[name] = canonicalQuantity(amounts[name])
 }

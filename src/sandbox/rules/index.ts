@@ -16,7 +16,7 @@ export type {
 } from "./kind-rules.ts"
 export { allocateService, type Pool, releaseService, type ServicePools } from "./services/service-allocation.ts"
 
-/** Of a kind that a CustomResourceDefinition makes. Whatever is not metadata or, if it has that endpoint, status, counts. */
+/** The description of a custom kind. A change of anything but metadata and, if it has that endpoint, status is a new generation. */
 const customKind = (resource: Resource): Kind =>
   resource.subresources?.includes("status") === true
     ? {
@@ -38,7 +38,7 @@ const kindOf = (resource: Resource): Kind => {
 
 const made = new WeakMap<Resource, KindRules>()
 
-/** Kinds without rules of their own get what holds for all. The same resource gives the same rules. */
+/** Kinds without their own rules get the generic ones. The same resource always gives the same rules. */
 export const rulesOf = (resource: Resource): KindRules => {
   const known = made.get(resource)
   if (known !== undefined) return known
@@ -51,7 +51,7 @@ export const rulesOf = (resource: Resource): KindRules => {
 }
 
 /**
- * Whether an update may leave `metadata.resourceVersion` out and overwrite whatever is there. Where it may not, the
- * answer is a 422: `metadata.resourceVersion: Invalid value: 0: must be specified for an update`.
+ * Whether an update may omit `metadata.resourceVersion` and overwrite any state. If it may not, the response is a
+ * 422: `metadata.resourceVersion: Invalid value: 0: must be specified for an update`.
  */
 export const allowsUnconditionalUpdate = (resource: Resource): boolean => kindOf(resource).unconditionalUpdate !== false

@@ -1,12 +1,12 @@
 /**
- * What the API server does with an object of one kind between decoding it and storing it: fill in defaults, take away
- * what a client may not set, and say what is wrong. Modelled on the strategies of Kubernetes 1.34.4.
+ * The rules of one kind between decoding and storing an object: fill in defaults, remove what a client may not set,
+ * and validate. Modelled on the strategies of Kubernetes 1.34.4.
  *
- * Order of a create: `setDefaults`, admission (admission.ts), metadata filled in by the server (uid, creationTimestamp,
- * a generated name), `prepareForCreate`, `validate`, allocation (service-allocation.ts). Order of an update: `setDefaults`,
+ * Order of a create: `setDefaults`, admission (admission.ts), metadata filled in by the server (uid, creationTimestamp, a
+ * generated name), `prepareForCreate`, `validate`, allocation (service-allocation.ts). Order of an update: `setDefaults`,
  * `prepareForUpdate`, `validateUpdate`. Rules change the object they are given in place, and may take over subtrees of
- * `old`; they keep nothing between calls, so one value serves any number of requests. No rule throws for whatever JSON
- * it is given: what has the wrong type was refused by the decoder, and is passed over here.
+ * `old`; they keep nothing between calls, so one value serves any number of requests. No rule throws, whatever the JSON:
+ * values of the wrong type were refused by the decoder and are ignored here.
  */
 
 import type { FieldError } from "../../apiserver/answers/field-error.ts"
@@ -14,7 +14,7 @@ import type { FieldError } from "../../apiserver/answers/field-error.ts"
 /** A JSON object that rules may change. */
 export type Fields = Record<string, unknown>
 
-/** A whole Kubernetes object; `metadata` is always there, as the decoder makes it. */
+/** A whole Kubernetes object; `metadata` is always present: the decoder adds it. */
 export interface MutableObject extends Fields {
   metadata: Fields
 }
@@ -24,21 +24,20 @@ export type Subresource = "" | "status" | "scale"
 
 /** The rules of one kind. */
 export interface KindRules {
-  /** Fills in what the client left out. Idempotent. Runs for objects read from a client, before anything else. */
+  /** Fills in omitted fields. Idempotent. Runs for objects read from a client, before anything else. */
   setDefaults(object: MutableObject): void
-  /** `metadata.uid` must be set: a Job's selector is made of it. */
+  /** `metadata.uid` must be set: a Job's selector is made from it. */
   prepareForCreate(object: MutableObject): void
   /**
-   * Takes over from `old` what this endpoint does not change, and counts the generation. The server's own metadata
-   * (uid, creationTimestamp, deletionTimestamp) is taken over where the client left it out, so that only a contradiction
-   * is an error.
+   * Copies from `old` what this endpoint does not change, and increments the generation. The server's own metadata (uid,
+   * creationTimestamp, deletionTimestamp) is copied where the client omits it, so that only a contradiction is an error.
    */
   prepareForUpdate(object: MutableObject, old: MutableObject, subresource: Subresource): void
-  /** Between {@link prepareForUpdate} and the validation: what the server changes once the owners of fields are noted. */
+  /** Between {@link prepareForUpdate} and the validation: what the server changes after field ownership has been recorded. */
   settleUpdate(object: MutableObject, old: MutableObject, subresource: Subresource): void
   /**
-   * Fills in what the server stores without and gives to whoever reads the object, as its defaults run again then. Answers
-   * whether there was anything: the next write then stores the object, even if it changes nothing.
+   * Fills in defaults that the server does not store but adds on every read. Returns whether there were any: the next
+   * write then stores the object, even if it changes nothing.
    */
   readBack(object: MutableObject): boolean
   /** In the server's order; empty when the object may be stored. */

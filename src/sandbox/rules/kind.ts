@@ -1,6 +1,6 @@
 /**
  * How one kind differs from the others, as data and small functions; generic-rules.ts turns it into {@link KindRules}.
- * All members are optional: a kind without any gets what every object gets.
+ * All members are optional: a kind without any gets only the rules of every object.
  */
 
 import type { Errors } from "../../apiserver/answers/field-error.ts"
@@ -8,19 +8,19 @@ import type { DefaultTable } from "./default-table.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
 import type { NameFormat } from "./values/object-metadata.ts"
 
-/** Adds what is wrong with an object. */
+/** Adds the errors of an object. */
 export type Check = (object: MutableObject, errors: Errors) => void
 
-/** Adds what is wrong with a change. */
+/** Adds the errors of a change. */
 export type CheckChange = (object: MutableObject, old: MutableObject, errors: Errors) => void
 
 export interface Kind {
-  /** What names must be. Default: a DNS-1123 subdomain. */
+  /** The format of names. Default: a DNS-1123 subdomain. */
   readonly name?: NameFormat
   readonly defaults?: DefaultTable
   /**
    * The status that a created object starts with; the client's is dropped, and plain updates keep the old one. Absent:
-   * the kind has no status, or takes it as any other member.
+   * the kind has no status, or accepts it like any other member.
    */
   readonly newStatus?: (object: MutableObject) => Fields
   /** A plain update keeps the old status although a create takes the client's (Nodes). */
@@ -33,18 +33,18 @@ export interface Kind {
   readonly statusKeeps?: ReadonlyArray<string>
   readonly prepareCreate?: (object: MutableObject) => void
   readonly prepareUpdate?: (object: MutableObject, old: MutableObject) => void
-  /** What an update changes after it has been noted who owns which field. */
+  /** Changes an update after field ownership has been recorded. */
   readonly settleUpdate?: (object: MutableObject, old: MutableObject) => void
   /** The same for a write to the status. */
   readonly settleStatus?: (object: MutableObject, old: MutableObject) => void
   /** See `readBack` of kind-rules.ts. */
   readonly readBack?: (object: MutableObject) => boolean
   readonly prepareStatus?: (object: MutableObject, old: MutableObject) => void
-  /** Of creates and plain updates. */
+  /** For creates and plain updates. */
   readonly check?: Check
   readonly checkNew?: Check
   readonly checkChange?: CheckChange
   readonly checkStatus?: CheckChange
-  /** Whether an update may leave the resourceVersion out. Default true. */
+  /** Whether an update may omit the resourceVersion. Default true. */
   readonly unconditionalUpdate?: boolean
 }

@@ -1,4 +1,4 @@
-/** Which rules belong to which kind. */
+/** The rules of each kind. */
 
 import { immutable, invalid } from "../../apiserver/answers/field-error.ts"
 import { labelComplaints } from "../../kube/names.ts"
@@ -67,7 +67,7 @@ const deploymentKind: Kind = {
   checkStatus: status.checkDeploymentStatus,
 }
 
-/** Of ReplicaSets and ReplicationControllers; `replicas` itself is always there. */
+/** Of ReplicaSets and ReplicationControllers; `replicas` itself is always present. */
 const replicaCounters = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"]
 
 const replicaSetKind: Kind = {
@@ -94,7 +94,7 @@ const statefulSetKind: Kind = {
 
 const templateGeneration = "deprecated.daemonset.template.generation"
 
-/** The generation of the template, which old controllers read from an annotation. The old annotations stay as they are. */
+/** The generation of the template, which old controllers read from an annotation. Old annotations stay unchanged. */
 const countTemplates = ({ metadata }: MutableObject, count: number): void => {
   metadata.annotations = { ...child(metadata, "annotations"), [templateGeneration]: String(count) }
 }
@@ -103,8 +103,8 @@ const templatesOf = ({ metadata }: MutableObject): number =>
   Number(child(metadata, "annotations")?.[templateGeneration] ?? 0)
 
 /**
- * The server keeps the generation in a field and shows it as an annotation, as 0 where a client left it out. So whoever
- * creates a DaemonSet, or leaves the annotation out of a replacement, owns it, and whoever changes the template does not.
+ * The server keeps the generation in a field and shows it as an annotation, as 0 if a client omitted it. So a client that
+ * creates a DaemonSet, or omits the annotation in a replacement, owns it, and one that changes the template does not.
  */
 const showTemplates = (object: Fields): void => {
   const { metadata } = object as MutableObject
@@ -157,7 +157,7 @@ const controllerRevisionKind: Kind = {
   },
 }
 
-/** By `group/Kind`, with the version where versions differ; the core group is the empty string. */
+/** By `group/Kind`, with the version if versions differ; the core group is the empty string. */
 export const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ["/Pod", podKind],
   ["/Service", serviceKind],

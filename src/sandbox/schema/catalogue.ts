@@ -1,9 +1,8 @@
 /**
- * The types of all kinds a sandbox serves.
+ * The types of all kinds that a sandbox serves.
  *
- * The built-in ones are read from the documents of Kubernetes 1.34.4 when the first kind of their group and version is
- * asked for, and kept once per process however many sandboxes run in it. What of a document is not a type (paths,
- * descriptions) is forgotten at once.
+ * The built-in ones are read from the documents of Kubernetes 1.34.4 with the first use of their group and version,
+ * and kept once per process, for all its sandboxes. The rest of a document (paths, descriptions) is dropped at once.
  */
 
 import { builtinDocuments, documentPath, readBuiltinDocument } from "../../apiserver/openapi/document-files.ts"
@@ -12,7 +11,7 @@ import type { KubernetesType } from "./kubernetes-type.ts"
 import { type OpenApiSchema, type OpenApiSchemas, OpenApiTypes } from "./openapi-types.ts"
 
 const openApiTypes = new OpenApiTypes()
-/** Kinds by document path; absent until someone asks. */
+/** Kinds by document path; absent until first used. */
 const loaded = new Map<string, ReadonlyMap<string, KubernetesType>>()
 const noKinds: ReadonlyMap<string, KubernetesType> = new Map()
 
@@ -36,7 +35,7 @@ const kindsOf = (path: string): ReadonlyMap<string, KubernetesType> => {
   return kinds
 }
 
-/** DeleteOptions and WatchEvent say that they belong to every group; only the document's own kinds count. */
+/** DeleteOptions and WatchEvent are marked as belonging to every group; only the document's own kinds count. */
 const kindNames = (schema: OpenApiSchema, path: string): string[] =>
   (schema["x-kubernetes-group-version-kind"] ?? []).filter((gvk) => documentPath(gvk) === path).map(({ kind }) => kind)
 
@@ -46,7 +45,7 @@ export const objectMetaType = (): KubernetesType => {
   return openApiTypes.named(objectMetaSchema, {})
 }
 
-/** The kinds of one sandbox: the built-in ones and those that were added. */
+/** The kinds of one sandbox: built-in and added ones. */
 export class SchemaCatalogue {
   readonly #added = new Map<string, KubernetesType>()
 
@@ -58,12 +57,12 @@ export class SchemaCatalogue {
     return this.#added.get(formatGvk(gvk)) ?? kindsOf(documentPath(gvk)).get(gvk.kind)
   }
 
-  /** Adds a custom kind, or replaces what was added for it. */
+  /** Adds a custom kind, or replaces its type. */
   add(gvk: GroupVersionKind, type: KubernetesType): void {
     this.#added.set(formatGvk(gvk), type)
   }
 
-  /** Forgets a custom kind. Built-in kinds stay. */
+  /** Removes a custom kind. Built-in kinds stay. */
   remove(gvk: GroupVersionKind): void {
     this.#added.delete(formatGvk(gvk))
   }

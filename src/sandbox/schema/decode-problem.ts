@@ -1,9 +1,9 @@
 /**
- * Values of the wrong JSON type: the server decodes built-in kinds into structs and refuses what does not fit. The first
- * misfit in the order of the object counts, and null fits everywhere.
+ * Values of the wrong JSON type: the server decodes built-in kinds into structs and refuses values that do not fit. The
+ * first misfit in the order of the object is reported, and null fits everywhere.
  *
- * Not the same: a whole number written as `1e3` or `2.0` is refused by the server and taken here (the parsed object does not
- * show it), and integers beyond 2^53 are compared after rounding.
+ * Differences: a whole number written as `1e3` or `2.0` is refused by the server and accepted here (the parsed object does
+ * not show it), and integers beyond 2^53 are compared after rounding.
  */
 
 import { isRecord } from "../../is-record.ts"
@@ -20,10 +20,10 @@ import { membersOf, type TypedValue } from "./typed-value.ts"
 export const decodeProblem = (type: KubernetesType, value: unknown, place?: string): string | undefined =>
   fits(type, value, 0) ? undefined : firstMisfit(type, value, place)
 
-/** Beyond this depth the quick look gives up, for the sake of the stack. No object of a user is nearly as deep. */
+/** The quick pass stops at this depth to protect the stack. No real object is nearly as deep. */
 const quickDepth = 200
 
-/** Nearly every object fits, so this pass comes first: it looks at all values and makes nothing. */
+/** Nearly every object fits, so this pass comes first: it checks all values and allocates nothing. */
 const fits = (type: KubernetesType, value: unknown, depth: number): boolean => {
   if (depth > quickDepth) return false
   if (!fitsAlone(type, value)) return false
@@ -52,7 +52,7 @@ const firstMisfit = (type: KubernetesType, value: unknown, step: string | undefi
   return undefined
 }
 
-/** Whether the value itself has the right JSON type, whatever is in it. */
+/** Whether the value itself has the right JSON type, whatever it contains. */
 const fitsAlone = (type: KubernetesType, value: unknown): boolean => {
   const name = schemaNameOf(type)
   if (value === null || value === undefined || name === undefined) return true

@@ -1,8 +1,8 @@
 /**
- * Fields that occur twice in the text of a request, which `fieldValidation=Strict` objects to. Only the text shows them.
+ * Fields that occur twice in the text of a request, which `fieldValidation=Strict` refuses. Only the text shows them.
  *
- * One pass without recursion: linear in the text, whatever its depth. The text must be JSON (JSON.parse took it); for
- * anything else the result holds what was found before it stopped making sense. Nothing throws.
+ * One pass without recursion: linear in the text, whatever its depth. The text must be JSON that JSON.parse accepts;
+ * for anything else the result contains what was found before the first error. Nothing throws.
  */
 
 import { type FieldPath, formatFieldPath } from "./field-path.ts"
@@ -11,13 +11,13 @@ import type { KubernetesType } from "./kubernetes-type.ts"
 /** The server stops collecting here (sigs.k8s.io/json, saveStrictError). */
 export const maximumProblems = 100
 
-/** The server's JSON decoder takes no more levels. */
+/** The maximum depth of the server's JSON decoder. */
 export const maximumDepth = 10_000
 
 interface Frame {
   readonly isList: boolean
   readonly path: FieldPath | undefined
-  /** `undefined` where nobody reads the members. */
+  /** `undefined` if the members are not read. */
   readonly seen: Set<string> | undefined
   readonly type: KubernetesType | undefined
   key: string
@@ -34,8 +34,8 @@ const colon = 0x3a
 const comma = 0x2c
 
 /**
- * `duplicate field "spec.replicas"`, in the order of the text. At most {@link maximumProblems}, each once. With a type, what
- * the server does not read (unknown fields, bytes that it keeps as they are) is not looked at.
+ * `duplicate field "spec.replicas"`, in the order of the text. At most {@link maximumProblems}, each once. With a type, the
+ * parts that the server does not read (unknown fields, raw JSON) are skipped.
  */
 export const duplicateFields = (text: string, type?: KubernetesType): string[] => {
   const problems = new Set<string>()
@@ -89,11 +89,11 @@ const isRead = (type: KubernetesType | undefined, isList: boolean): boolean =>
   (isList ? type.kind === "list" : type.kind === "object" || type.kind === "map")
 
 /**
- * Whether lists and objects are nested deeper than {@link maximumDepth}. Ask before parsing: what recurses over the parsed
- * value (JSON.stringify) is safe only below that.
+ * Whether lists and objects are nested deeper than {@link maximumDepth}. Call it before parsing: recursion over the parsed
+ * value (JSON.stringify) is safe only below that depth.
  */
 export const isTooDeep = (text: string): boolean => {
-  // Every level takes two characters at least.
+  // Every level needs two characters at least.
   if (text.length <= 2 * maximumDepth) return false
   let depth = 0
   for (let at = 0; at < text.length; at++) {

@@ -1,7 +1,7 @@
 /**
- * Objects against their type: fields that do not exist, found or removed, and what strict field validation objects to.
+ * Checks objects against their type: finds or removes unknown fields, and reports the errors of strict field validation.
  *
- * No recursion beyond a fixed depth; linear in the size of the object. Whatever JSON comes in, nothing throws.
+ * No recursion beyond a fixed depth; linear in the size of the object. Nothing throws, whatever the JSON.
  */
 
 import { isRecord } from "../../is-record.ts"
@@ -18,8 +18,8 @@ export const unknownFields = (type: KubernetesType, value: unknown): string[] =>
   visitUnknown(type, value, (path, key) => formatFieldPath(path, key))
 
 /**
- * Removes the fields that `type` does not have, in place, and tells their paths like {@link unknownFields}. What the
- * server does to every object it stores, `fieldValidation=Ignore` or not.
+ * Removes the fields that `type` does not have, in place, and returns their paths like {@link unknownFields}. The
+ * server does this to every object it stores, with any `fieldValidation`.
  */
 export const pruneUnknownFields = (type: KubernetesType, value: unknown): string[] =>
   visitUnknown(type, value, (path, key, holder) => {
@@ -44,10 +44,10 @@ const visitUnknown = (
   return unknown
 }
 
-/** Beyond this depth the quick look gives up, for the sake of the stack. No object of a user is nearly as deep. */
+/** The quick pass stops at this depth to protect the stack. No real object is nearly as deep. */
 const quickDepth = 200
 
-/** Nearly every object has no unknown fields, so this pass comes first: it looks at all of it and makes nothing. */
+/** Nearly every object has no unknown fields, so this pass comes first: it checks everything and allocates nothing. */
 const isKnown = (type: KubernetesType, value: unknown, depth: number): boolean => {
   if (typeof value !== "object" || value === null || !mayHoldFields(type)) return true
   if (depth > quickDepth) return false
@@ -82,8 +82,8 @@ export const strictFieldProblems = (type: KubernetesType, text: string, value: u
 }
 
 /**
- * Why an object of a built-in kind cannot be decoded, or `undefined` when it can. Of custom kinds only the metadata is
- * decoded; the rest is refused by their schema, if at all.
+ * Why an object of a built-in kind cannot be decoded, or `undefined` when it can. For custom kinds only the metadata
+ * is decoded; the rest is left to their schema.
  */
 export const undecodable = (type: KubernetesType, value: unknown): string | undefined => {
   const metadata = schemaNameOf(type) === undefined && isRecord(value) ? type.fields.get("metadata") : undefined

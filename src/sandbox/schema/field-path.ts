@@ -1,5 +1,5 @@
 /**
- * Where in an object something is: a chain from the leaf to the root, so that going down costs nothing and only a
+ * The position of a value in an object: a chain from the leaf to the root, so that descending costs little and only a
  * problem pays for the text. Texts are the server's: `spec.containers[0].name`.
  */
 
@@ -9,7 +9,7 @@ export interface FieldPath {
   readonly step: string | number
 }
 
-/** `step` below `path`, or alone when there is none. */
+/** `step` below `path`, or alone if there is no path. */
 export const formatFieldPath = (path: FieldPath | undefined, step?: string | number): string => {
   const steps: Array<string | number> = step === undefined ? [] : [step]
   for (let at = path; at !== undefined; at = at.parent) steps.push(at.step)

@@ -1,10 +1,10 @@
 /**
- * What a decoded object of a built-in kind looks like once Go has written it again: empty lists and maps are gone
- * (`omitempty`), a null is the zero value of its type, and times that are no pointers stand there as null. The real server
- * sees every object through its Go structs before it compares, stores or tracks it; so must this one.
+ * A decoded object of a built-in kind as Go writes it again: empty lists and maps are gone (`omitempty`), a null is the
+ * zero value of its type, and times that are not pointers are written as null. The real server sees every object through
+ * its Go structs before it compares, stores or tracks it; so must this one.
  *
- * One walk, linear; nothing that is given is changed, what is already so is shared. Values of the wrong type stay as they are:
- * refuse them first. Custom kinds are no Go structs and come back untouched.
+ * One linear walk; arguments are not changed, and parts that need no change are shared. Values of the wrong type stay as they
+ * are: refuse them first. Custom kinds are not Go structs and are returned unchanged.
  */
 
 import { isRecord } from "../../is-record.ts"
@@ -12,7 +12,7 @@ import { memberOf, setMember } from "../../own-member.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
 import { schemaNameOf } from "./make-type.ts"
 
-/** Times without `omitempty` in effect: a struct is never left out. Not told by OpenAPI; from the API's Go types. */
+/** Times without `omitempty` in effect: a struct is never omitted. OpenAPI does not state this; it is from the API's Go types. */
 const timesAlwaysThere: Readonly<Record<string, ReadonlyArray<string>>> = {
   "v1.PodCondition": ["lastProbeTime", "lastTransitionTime"],
   "v1.JobCondition": ["lastProbeTime", "lastTransitionTime"],
@@ -31,8 +31,8 @@ const timesAlwaysThere: Readonly<Record<string, ReadonlyArray<string>>> = {
 }
 
 /**
- * Optional and yet always written: `+optional` without `omitempty`. Others that are always written are required. An empty list
- * of managedFields is no such thing, but a client's wish to forget them all.
+ * Optional and yet always written: `+optional` without `omitempty`. Other lists that are always written are required.
+ * managedFields is not among these: an empty list of them is a client's request to reset them.
  */
 const listsAlwaysThere: Readonly<Record<string, ReadonlyArray<string>>> = {
   "v1.ObjectMeta": ["managedFields"],
@@ -46,7 +46,7 @@ const listsAlwaysThere: Readonly<Record<string, ReadonlyArray<string>>> = {
 
 const none: ReadonlyArray<string> = []
 
-/** The value as Go writes it. Parts that `before` (an earlier outcome of this function) holds too are not looked at. */
+/** The value as Go writes it. Parts shared with `before` (an earlier result of this function) are not walked again. */
 export const asGoWrites = (type: KubernetesType, value: unknown, before?: unknown): unknown => {
   if (typeof value !== "object" || value === null || value === before) return value
   const { items } = type
@@ -97,7 +97,7 @@ const fieldsAs = (type: KubernetesType, value: Fields, before: unknown): Fields 
   return written ?? value
 }
 
-/** Whether `omitempty` leaves it out. An empty object does not count: behind it stands a pointer or a struct. */
+/** Whether `omitempty` omits it. It does not omit an empty object, which is a pointer or a struct in Go. */
 const isNothing = (type: KubernetesType, value: object | null): boolean => {
   if (value === null) return true
   if (type.kind === "list") return Array.isArray(value) && value.length === 0

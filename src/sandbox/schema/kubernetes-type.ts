@@ -1,5 +1,5 @@
 /**
- * What is known of the type of a Kubernetes field: enough to check, default, merge, apply and prune values.
+ * The type of a Kubernetes field, with enough facts to check, default, merge, apply and prune values.
  *
  * The same shape for built-in kinds (from the API server's OpenAPI v3 document) and for custom ones (from the
  * structural schema of their CustomResourceDefinition). Types may be recursive (JSONSchemaProps), so they are graphs.
@@ -8,7 +8,7 @@
 import type { ListType } from "../../apiserver/openapi/structural-schema.ts"
 
 export interface KubernetesType {
-  /** `object` has named fields, `map` any string keys with values of one type, `any` takes every JSON value as it is. */
+  /** `object` has named fields, `map` any string keys with values of one type, `any` accepts every JSON value as it is. */
   readonly kind: "object" | "map" | "list" | "string" | "integer" | "number" | "boolean" | "int-or-string" | "any"
   /** Fields of an `object`, by name. Empty for all others. */
   readonly fields: ReadonlyMap<string, KubernetesType>
@@ -16,11 +16,11 @@ export interface KubernetesType {
   readonly required: ReadonlyArray<string>
   /** The type of list items or map values. */
   readonly items: KubernetesType | undefined
-  /** `x-kubernetes-list-type`; `atomic` where nothing is said. */
+  /** `x-kubernetes-list-type`; `atomic` by default. */
   readonly listType: ListType
   /** `x-kubernetes-list-map-keys`, in order; empty unless `listType` is `map`. */
   readonly listMapKeys: ReadonlyArray<string>
-  /** Defaults of the list map keys' fields, for items that leave one out (`protocol: TCP` of a container's port). */
+  /** Defaults of the list map keys' fields, for items that omit one (`protocol: TCP` of a container's port). */
   readonly keyDefaults: ReadonlyMap<string, unknown>
   /** An object or map that server-side apply owns as a whole (`x-kubernetes-map-type: atomic`). */
   readonly isAtomic: boolean
@@ -31,6 +31,6 @@ export interface KubernetesType {
   /** Unknown fields of an `object` are kept (RawExtension, `x-kubernetes-preserve-unknown-fields`). */
   readonly keepsUnknown: boolean
   readonly isNullable: boolean
-  /** What the server fills in when the field is absent; `undefined` for nothing. Not to be changed by who reads it. */
+  /** The value that the server fills in if the field is absent; `undefined` for none. Readers must not change it. */
   readonly default: unknown
 }

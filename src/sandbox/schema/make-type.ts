@@ -1,4 +1,4 @@
-/** Building {@link KubernetesType} values: what is not said about a type is what the server assumes. */
+/** Builds {@link KubernetesType} values, with the server's assumptions for what is not specified. */
 
 import type { KubernetesType } from "./kubernetes-type.ts"
 
@@ -18,7 +18,7 @@ const noFields: KubernetesType["fields"] = new Map()
 const noNames: ReadonlyArray<string> = []
 const noStrategies: KubernetesType["patchStrategies"] = new Set()
 
-/** A type of which only `rest` is known. */
+/** A type with the members in `rest`, and defaults for all others. */
 export const makeType = (kind: KubernetesType["kind"], rest: Partial<KubernetesType> = {}): KubernetesType => ({
   kind,
   fields: noFields,
@@ -36,7 +36,7 @@ export const makeType = (kind: KubernetesType["kind"], rest: Partial<KubernetesT
   ...rest,
 })
 
-/** {@link makeType} for a built-in kind. Null is the zero value of its type everywhere, hence nullable. */
+/** {@link makeType} for a built-in kind. Null is the zero value of every type, so all are nullable. */
 export const makeDecodedType = (
   kind: KubernetesType["kind"],
   schemaName: string,

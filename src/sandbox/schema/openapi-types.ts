@@ -2,8 +2,8 @@
  * Types from the schemas of OpenAPI v3 documents.
  *
  * A schema name means the same in all documents (scripts/openapi.ts checks it), so each becomes one type shared by all
- * kinds that use it, also recursive ones; what a field says beside its reference (defaults, patch strategy) makes a copy
- * of the node that shares its fields.
+ * kinds that use it, recursive ones included; attributes beside a field's reference (defaults, patch strategy) make a
+ * copy of the node that shares its fields.
  */
 
 import type { ListType } from "../../apiserver/openapi/structural-schema.ts"
@@ -33,8 +33,8 @@ export interface OpenApiSchema {
 export type OpenApiSchemas = Readonly<Record<string, OpenApiSchema>>
 
 /**
- * Objects whose fields the server does not look at. Server-side apply owns a RawExtension (ControllerRevision's `data`) as a
- * whole besides, which the documents do not say.
+ * Objects whose fields the server does not check. Server-side apply also owns a RawExtension (ControllerRevision's `data`)
+ * as a whole, which the documents do not state.
  */
 const opaque = new Set(["FieldsV1", "RawExtension", "Patch"])
 
@@ -43,7 +43,7 @@ const emptyObject: Readonly<Record<string, unknown>> = Object.freeze({})
 
 export class OpenApiTypes {
   readonly #named = new Map<string, DecodedType>()
-  /** Types without fields of their own, by what makes them different: most fields are plain strings and integers. */
+  /** Types without fields, by their distinguishing attributes: most fields are plain strings and integers. */
   readonly #leaves = new Map<string, DecodedType>()
 
   /** The type of one schema of a document; converts it and all it refers to if it is new. */
@@ -121,7 +121,7 @@ const kindOf = (schema: OpenApiSchema): KubernetesType["kind"] => {
   }
 }
 
-/** What a field says of itself beyond its type. */
+/** The attributes of a field beyond its type. */
 const fieldRules = (schema: OpenApiSchema, of: Pick<KubernetesType, "kind">): Partial<KubernetesType> => {
   const rules: { -readonly [Key in keyof KubernetesType]?: KubernetesType[Key] } = {}
   const value = defaultOf(schema, of.kind)
@@ -135,7 +135,7 @@ const fieldRules = (schema: OpenApiSchema, of: Pick<KubernetesType, "kind">): Pa
   return rules
 }
 
-/** The generator writes `{}` for every Go struct that is not a pointer, also for those that JSON shows as a string. */
+/** The generator writes `{}` for every Go struct that is not a pointer, including those that are strings in JSON. */
 const defaultOf = (schema: OpenApiSchema, kind: KubernetesType["kind"]): unknown => {
   const { default: value } = schema
   if (JSON.stringify(value) !== "{}") return value

@@ -1,6 +1,6 @@
 /**
  * The regular expressions of schemas, as the server's engine (RE2) reads and matches them: in time proportional to the text.
- * JavaScript's own engine takes another syntax and, for `(a+)+$` and thirty characters, longer than anyone waits.
+ * JavaScript's own engine has another syntax and practically never ends on `(a+)+$` with thirty characters.
  */
 
 import * as Schema from "effect/Schema"
@@ -14,8 +14,8 @@ export class PatternError extends Schema.TaggedError<PatternError>()("PatternErr
 }
 
 /**
- * Characters of a pattern, and steps of what it is compiled to. The server takes more; `a{1000}` alone is a thousand steps of
- * some 200 bytes each, so that a megabyte of pattern would take all memory.
+ * Limit of a pattern's characters, and of the steps that it is compiled to. The server allows more; `a{1000}` alone is a
+ * thousand steps of some 200 bytes each, so a megabyte of pattern would use up all memory.
  */
 const longestPattern = 10_000
 const maximumSteps = 100_000
@@ -35,10 +35,13 @@ export const compilePattern = (pattern: string): RE2JS => {
 
 /** Compiled patterns by text; `undefined` for those that cannot be used. */
 const known = new Map<string, RE2JS | undefined>()
-/** Patterns come from schemas, of which there are few; this bounds what a client that keeps changing its schema can cost. */
+/**
+ * Patterns come from schemas, of which there are few; this bounds the memory that a client can use by changing its
+ * schema over and over.
+ */
 const maximumKnown = 1000
 
-/** Whether a pattern matches anywhere in a text. One that cannot be used matches everything: definitions with one are refused. */
+/** Whether a pattern matches anywhere in a text. An unusable pattern matches everything: definitions with one are refused. */
 export const matchesPattern = (pattern: string, text: string): boolean => {
   if (!known.has(pattern)) {
     if (known.size >= maximumKnown) known.clear()

@@ -1,4 +1,4 @@
-/** Values beside their types, one level at a time: for walks that must not recurse, because clients choose the depth. */
+/** Values with their types, one level at a time: for walks that must not recurse, because clients choose the depth. */
 
 import { isRecord } from "../../is-record.ts"
 import type { FieldPath } from "./field-path.ts"
@@ -11,7 +11,7 @@ export interface TypedValue {
   readonly path: FieldPath | undefined
 }
 
-/** What is one level below, in the order of the value; fields that the type does not have are left out. */
+/** The values one level below, in the order of the value, without fields that the type does not have. */
 export const membersOf = ({ type, value, path }: TypedValue): TypedValue[] => {
   const { items } = type
   if (Array.isArray(value)) {

@@ -1,6 +1,6 @@
 /**
- * Everything the server knows of one kind: live objects, bounded history, and who is told of changes. Listeners are
- * called synchronously, in the order of the changes.
+ * The server's state of one kind: live objects, bounded history, and listeners. Listeners are called synchronously,
+ * in the order of the changes.
  */
 
 import type { Resource } from "../../apiserver/kinds/resources.ts"
@@ -9,25 +9,25 @@ import { type Change, type ChangeRecord, keyOf } from "../../apiserver/watch/cha
 import { formatGvk } from "../../kube/gvk.ts"
 import { History } from "./history.ts"
 
-/** What a put takes over from the state before. */
+/** The values that a put copies from the previous state. */
 export interface Stamps {
   readonly creationTimestamp: string
   /** 0 for objects without a spec. */
   readonly generation: number
-  /** Digest of the spec's JSON; tells whether the next change bumps the generation. */
+  /** Digest of the spec's JSON; shows whether the next change increments the generation. */
   readonly specDigest: string
 }
 
 /** A live object: its newest state and what the next put of it needs. */
 export interface LiveObject {
   readonly change: Change
-  /** Absent for states that clients wrote: a put wins them back from the object. */
+  /** Absent for states that clients wrote: a put then derives them from the object. */
   readonly stamps?: Stamps
-  /** The real server would have stored it without what its defaults fill in at every read. Absent: it has not. */
+  /** The real server would have stored it without the defaults that it fills in at every read. Absent: false. */
   readonly readBack?: boolean
 }
 
-/** How many states are kept sorted for lists that are being paged; an older page is rebuilt from the history. */
+/** The number of states that are kept sorted for paged lists; an older one is rebuilt from the history. */
 const keptSnapshots = 4
 
 export class Collection {
@@ -46,7 +46,7 @@ export class Collection {
     this.history = new History(historyLimit, floor)
   }
 
-  /** The function returned ends the subscription. */
+  /** The returned function ends the subscription. */
   listen(listener: (record: ChangeRecord) => unknown): () => unknown {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -61,7 +61,7 @@ export class Collection {
     for (const listener of this.#listeners) listener(record)
   }
 
-  /** The state at a version from the history's floor on. */
+  /** The state at a version, which must not be below the history's floor. */
   snapshotAt(version: bigint): Snapshot {
     const state = this.history.stateOf(version)
     const known = this.#snapshots.get(state)
@@ -87,7 +87,7 @@ export class Collection {
     return states
   }
 
-  /** Starts over with other objects and no history. Nobody is told: those who listen have been disconnected. */
+  /** Starts over with other objects and no history. Listeners are not called: they have been disconnected. */
   reset(objects: ReadonlyMap<string, LiveObject>, floor: bigint): void {
     this.live.clear()
     for (const [key, object] of objects) this.live.set(key, object)

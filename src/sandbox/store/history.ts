@@ -1,7 +1,7 @@
 /**
  * The changes of one kind that the server still has, oldest first, at most `limit` of them and at most 256 MiB of states
- * that have been replaced or deleted: beyond that the oldest are forgotten, and who asks for them is told 410. What is still
- * the newest state of its object is there anyway and does not count.
+ * that have been replaced or deleted: beyond that the oldest are dropped, and requests for them get a 410. The newest state
+ * of each object is kept anyway and does not count.
  */
 
 import type { ChangeRecord } from "../../apiserver/watch/change.ts"
@@ -13,12 +13,12 @@ export class History {
   readonly #limit: number
   readonly #keptBytes: number
   #bytes = 0
-  /** A queue whose first `#start` slots are spent; compacted when they are the larger half. */
+  /** A queue whose first `#start` slots are empty; compacted when they are the larger half. */
   #records: Array<ChangeRecord | undefined> = []
   #start = 0
   #floor: bigint
 
-  /** `floor` is the version from which on this history is complete; `limit` counts changes, `bytes` outdated states. */
+  /** `floor` is the version from which this history is complete; `limit` counts changes, `bytes` outdated states. */
   constructor(limit: number, floor: bigint, bytes = keptBytes) {
     this.#limit = limit
     this.#keptBytes = bytes
@@ -49,13 +49,13 @@ export class History {
     return this.#records.slice(this.#indexAfter(version)) as ReadonlyArray<ChangeRecord>
   }
 
-  /** The newest change at or below the version, as a version; two versions with the same answer name the same state. */
+  /** The newest change at or below the version, as a version; two versions with the same result have the same state. */
   stateOf(version: bigint): bigint {
     const index = this.#indexAfter(version)
     return index === this.#start ? this.#floor : (this.#records[index - 1]?.change.revision ?? this.#floor)
   }
 
-  /** Forgets everything; complete from `floor` on. */
+  /** Drops everything; the history is complete from `floor`. */
   reset(floor: bigint): void {
     this.#records = []
     this.#start = 0
@@ -87,6 +87,6 @@ export class History {
   }
 }
 
-/** What nobody but the history keeps for the sake of this change. */
+/** The bytes that only the history keeps because of this change. */
 const outdatedBytes = ({ change, previous }: ChangeRecord): number =>
   (previous === undefined ? 0 : previous.line.length) + (change.type === "DELETED" ? change.line.length : 0)

@@ -1,9 +1,9 @@
 /**
- * What the server has done, for tests to compare a recording with: every version of every object, in the order of the
- * resource versions. Complete from the server's start, whatever the history has forgotten.
+ * All changes of the server, for tests to compare a recording with: every version of every object, in the order of
+ * the resource versions. Complete from the server's start, whatever the history has dropped.
  *
- * Memory: with `objects` an entry keeps the bytes of its watch line (3 kB an event for a usual Deployment); `versions`
- * keeps the identifiers only, `none` nothing.
+ * Memory: with `objects` an entry keeps the bytes of its watch line (3 kB per event for a typical Deployment);
+ * `versions` keeps only the identifiers, `none` nothing.
  */
 
 import type { StoredObject } from "../../apiserver/kinds/kubernetes-object.ts"
@@ -14,7 +14,7 @@ export type LedgerMode = "objects" | "versions" | "none"
 
 /** One version of one object. */
 export class LedgerEntry {
-  /** Counts the restarts that gave the server another past; versions compare only within one epoch. */
+  /** Counts the restarts that replaced the server's history; versions are comparable only within one epoch. */
   readonly epoch: number
   /** `apps/v1.Deployment`. */
   readonly gvk: string
@@ -24,7 +24,7 @@ export class LedgerEntry {
   readonly name: string
   readonly resourceVersion: string
   readonly action: "applied" | "deleted"
-  /** The state came into being by a restart, not by a change: it was never sent as an event. */
+  /** The state is the result of a restart, not of a change: it was never sent as an event. */
   readonly restored: boolean
   readonly #change: Change | undefined
 
@@ -93,7 +93,7 @@ export class Ledger {
     else ofKind.push(entry)
   }
 
-  /** From here on the server has another past. */
+  /** Call it when the server's history has been replaced. */
   beginEpoch(): void {
     this.#epoch++
   }

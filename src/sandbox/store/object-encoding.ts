@@ -1,8 +1,8 @@
 /**
- * The JSON of an object that a client wrote, with its keys where the real server puts them: built-in kinds begin like
+ * The JSON of an object that a client wrote, with its keys in the real server's order: built-in kinds begin like
  * their Go structs (kind, apiVersion, metadata in the order of ObjectMeta), custom kinds have all keys sorted.
  *
- * The resourceVersion is left open, so that one encoding tells whether anything changed and then gets its version.
+ * The resourceVersion is left open, so that one encoding shows whether anything changed and then gets its version.
  */
 
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
@@ -23,18 +23,18 @@ const versionPlace = metadataOrder.indexOf("resourceVersion")
 const beforeVersion = metadataOrder.slice(0, versionPlace)
 const afterVersion = metadataOrder.slice(versionPlace + 1)
 
-/** Throws nothing; members that are undefined are left out, as are the empty members of `metadata` (Go's omitempty). */
+/** Never throws; undefined members are omitted, as are the empty members of `metadata` (Go's omitempty). */
 export const encodeObject = (resource: Resource, object: MutableObject): Encoding =>
   resource.custom === true ? encodeCustom(resource, object) : encodeBuiltin(resource, object)
 
 export const withVersion = ({ head, tail }: Encoding, revision: bigint): string => `${head}${revision}${tail}`
 
-/** A state that was never stored (the answer to a dry run): without a version. */
+/** A state that was never stored (the response to a dry run): without a version. */
 export const withoutVersion = ({ head, tail }: Encoding): string =>
   head.slice(0, -versionKey.length).replace(/,$/, "") +
   tail.slice(1).replace(/^,/, head.endsWith(`{${versionKey}`) ? "" : ",")
 
-/** Whether the encoding says what the state says, apart from the version. `before` is the state, parsed. */
+/** Whether the encoding equals the state, apart from the version. `before` is the state, parsed. */
 export const isUnchanged = (
   state: Change,
   before: MutableObject,
@@ -52,7 +52,7 @@ export const isUnchanged = (
   return line.compare(scratch, 0, length, objectStart, objectEnd) === 0 || isSame(before, after)
 }
 
-/** Reused for every comparison: a buffer of its own for each was a twentieth of what a patch costs. */
+/** Reused for every comparison: a new buffer for each was a twentieth of a patch's cost. */
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 
 const versionKey = '"resourceVersion":"'
@@ -100,7 +100,7 @@ const encodeCustom = (resource: Resource, object: MutableObject): Encoding => {
   return { head: `${before},"metadata":{${head.slice(1)}${separator}${versionKey}`, tail: `${tail}}${after}}` }
 }
 
-/** Go's omitempty, as far as `metadata` uses it: nothing, the empty text, the empty list and the empty map. */
+/** Go's omitempty, as far as `metadata` uses it: an absent value, the empty text, the empty list and the empty map. */
 export const isOmitted = (value: unknown): boolean => {
   if (value === undefined || value === null || value === "") return true
   return typeof value === "object" && isEmptyObject(value)

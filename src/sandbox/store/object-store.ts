@@ -1,8 +1,9 @@
 /**
  * The sandbox's etcd: all objects of all kinds under one revision counter. Every put and every deletion takes the next
- * revision, also when nothing changed; a {@link ObjectStore.write}, which clients cause, that changes nothing takes none.
+ * revision, even if nothing changed; a {@link ObjectStore.write}, the write of a client, takes none if it changes
+ * nothing.
  *
- * A put stringifies the object once and keeps no reference to it: the caller may go on changing it.
+ * A put stringifies the object once and keeps no reference to it: the caller may keep changing it.
  */
 
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
@@ -42,7 +43,7 @@ interface ObjectStoreOptions {
   readonly revision: bigint
 }
 
-/** Told of a change once everybody who watches has been; may write in turn. */
+/** Called for a change after all watchers; may itself write. */
 type StoreObserver = (collection: Collection, record: ChangeRecord) => void
 
 export class ObjectStore {
@@ -53,7 +54,7 @@ export class ObjectStore {
   readonly #observers: StoreObserver[] = []
   readonly #parsed = new ParsedStates()
   #revision: bigint
-  /** Where this past begins: a kind opened later is complete from here on too, having had no objects. */
+  /** The start of the history: a kind that is opened later is complete from here as well, since it had no objects. */
   #base: bigint
 
   constructor(options: ObjectStoreOptions) {
@@ -75,17 +76,17 @@ export class ObjectStore {
     return this.#options.format
   }
 
-  /** For what belongs to the server itself, for as long as it lives. */
+  /** For parts of the server itself; the subscription cannot be ended. */
   observe(observer: StoreObserver): void {
     this.#observers.push(observer)
   }
 
-  /** The next change gets the revision after this one; nothing else moves. */
+  /** The next change gets the revision after this one; nothing else changes. */
   advanceTo(revision: bigint): void {
     this.#revision = revision
   }
 
-  /** Another past: each kind holds the objects given (none if it is not mentioned) and no history. */
+  /** Replaces the history: each kind gets the given objects (none if it is not mentioned) and an empty history. */
   replace(revision: bigint, objects: ReadonlyMap<Collection, ReadonlyMap<string, LiveObject>>): void {
     this.#revision = revision
     this.#base = revision
@@ -93,7 +94,7 @@ export class ObjectStore {
       collection.reset(objects.get(collection) ?? new Map(), revision)
   }
 
-  /** A kind that is stored as another one gets the collection of that one, which must be open. */
+  /** A kind that is stored as another one gets that one's collection, which must be open. */
   open(resource: Resource): Collection {
     if (resource.storedAs !== undefined) {
       const collection = this.collection(resource.storedAs.gvk)
@@ -105,13 +106,13 @@ export class ObjectStore {
     return collection
   }
 
-  /** The kind of an open collection is described in another way from now on; its objects stay. */
+  /** Replaces the description of an open collection's kind; its objects stay. */
   reopen(resource: Resource): void {
     if (resource.storedAs === undefined) this.collection(resource.gvk).resource = resource
     else this.open(resource)
   }
 
-  /** Closing a view leaves the objects where they are. */
+  /** Closing a view leaves the objects in place. */
   close(resource: Resource): void {
     if (!this.#views.delete(gvkName(resource.gvk))) this.#collections.delete(gvkName(resource.gvk))
   }
@@ -161,7 +162,7 @@ export class ObjectStore {
     return view === undefined ? stored : (view.fromStored(stored) as StoredObject)
   }
 
-  /** Deletes every object of a kind, each with its event and its revision; none of a kind that is only a view. */
+  /** Deletes every object of a kind, each with its event and its revision; none if the kind is only a view. */
   deleteAll(resource: Resource): void {
     if (resource.storedAs !== undefined) return
     const collection = this.collection(resource.gvk)
@@ -169,9 +170,9 @@ export class ObjectStore {
   }
 
   /**
-   * Makes a whole object, metadata included, the state of its name. Takes no version and tells nobody when nothing
-   * differs from `before`, the existing state parsed. `object.metadata.resourceVersion` is not looked at. The object belongs
-   * to the store from then on. `readBack`: see {@link LiveObject}.
+   * Stores a whole object, including metadata, as the state of its name. Takes no version and calls no listener if nothing
+   * differs from `before`, the existing state parsed. `object.metadata.resourceVersion` is ignored. The store owns the
+   * object from then on. `readBack`: see {@link LiveObject}.
    */
   write(
     collection: Collection,
@@ -192,19 +193,19 @@ export class ObjectStore {
     return change
   }
 
-  /** The object of a state, for whoever is about to write another one: as if parsed anew, but often without parsing. */
+  /** The object of a state, for a caller about to write the next one: as if newly parsed, but often without parsing. */
   takeParsed(change: Change): MutableObject {
     return this.#parsed.take(change)
   }
 
-  /** Removes an object whose last state, which only the DELETED event shows, is another than the one stored. */
+  /** Removes an object. `last`, if given, is the last state of its DELETED event, if it is not the stored one. */
   remove(collection: Collection, existing: LiveObject, last?: MutableObject): Change {
     if (last === undefined) return this.#delete(collection, existing)
     const change = this.#change(collection, "DELETED", last, encodeObject(collection.resource, last))
     return this.#forget(collection, existing, change)
   }
 
-  /** Encodes an object as it stands at a revision, without storing it. */
+  /** Encodes an object with a revision, without storing it. */
   stamp(
     resource: Resource,
     object: KubernetesObject,
@@ -249,7 +250,7 @@ export class ObjectStore {
       uid: String(uid),
       namespace: collection.resource.namespaced ? String(namespace) : "",
       name: String(name),
-      // Copied, because the next write may change the object; label values have been checked to be text.
+      // Copied, because the next write may change the object; label values are known to be text.
       labels: labels === undefined || labels === null ? undefined : { ...(labels as Readonly<Record<string, string>>) },
       revision,
       terminating: typeof deletionTimestamp === "string",
@@ -276,7 +277,7 @@ export class ObjectStore {
   }
 }
 
-/** Copied, so that nothing else of the object is kept for their sake. */
+/** Copied, so that they keep nothing else of the object in memory. */
 const ownersOf = ({ ownerReferences }: Readonly<Record<string, unknown>>): ReadonlyArray<Owner> | undefined =>
   Array.isArray(ownerReferences) && ownerReferences.length > 0
     ? ownerReferences.map(({ apiVersion, kind, name, uid, blockOwnerDeletion }) => ({

@@ -1,11 +1,11 @@
 /**
- * The objects of the states that clients wrote last, still decoded: whoever writes an object again need not have it parsed
- * again, which was a fifth of what a patch costs.
+ * The decoded objects of the states that clients wrote last: the next write to such an object need not parse it again,
+ * which was a fifth of a patch's cost.
  *
- * An object is handed out once, so it is as good as parsed anew: whoever gets it may change it, and when nothing comes of
- * the write, the next one has the state parsed.
+ * An object is handed out only once, so it is as good as newly parsed: the caller may change it, and if that write fails,
+ * the next one parses the state.
  *
- * Bounded by the JSON of what is kept, the oldest going first. Decoded JSON takes some five times its text.
+ * Bounded by the JSON size of the kept objects; the oldest are dropped first. Decoded JSON takes some five times its text.
  */
 
 import type { Resource } from "../../apiserver/kinds/resources.ts"
@@ -21,7 +21,7 @@ export class ParsedStates {
   readonly #objects = new Map<Change, MutableObject>()
   #bytes = 0
 
-  /** The object of a state, held by nobody else. */
+  /** The object of a state, without any other reference to it. */
   take(change: Change): MutableObject {
     const object = this.#objects.get(change)
     if (object === undefined) return parseObject(change) as unknown as MutableObject
@@ -45,7 +45,7 @@ export class ParsedStates {
   }
 }
 
-/** What decoding would yield: no member without a value, and the version that the state got. */
+/** The object as decoding would yield it: without undefined members, and with the state's version. */
 const asEncoded = ({ gvk }: Resource, { revision }: Change, object: MutableObject): MutableObject => {
   const metadata: Record<string, unknown> = {}
   for (const key of Object.keys(object.metadata)) {

@@ -1,6 +1,6 @@
 /**
- * What a restart can do to the past: etcd restored from a backup, or another cluster behind the same address. Clients
- * are told nothing; they meet a server whose versions are lower than theirs, and whose silence they must interpret.
+ * Restarts that replace the history: etcd restored from a backup, or another cluster behind the same address. Clients
+ * are not notified; they find a server whose versions are lower than theirs, and must interpret its silence.
  */
 
 import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.ts"
@@ -11,19 +11,19 @@ import { RevisionNotHeldError } from "../errors.ts"
 import type { Collection, LiveObject } from "./collection.ts"
 import type { ObjectStore } from "./object-store.ts"
 
-/** An object and the kind it belongs to. */
+/** An object and its kind. */
 export interface KindedObject {
   readonly gvk: GvkName
   readonly object: KubernetesObject
 }
 
 /**
- * Which objects survive a restore. `backup`: exactly those of the revision restored, in the state they had then.
+ * Which objects survive a restore. `backup`: exactly those of the restored revision, in their state at that time.
  * `keep`: all live ones; those with a newer version get one that is not above the revision. `none`: the namespaces only.
  */
 export type Survivors = "backup" | "keep" | "none"
 
-/** Half way between the oldest state the history still holds and now. */
+/** Half way between the oldest state that the history still holds and now. */
 export const lowerRevision = (store: ObjectStore, survivors: Survivors): bigint => {
   if (survivors !== "backup") return store.revision / 2n
   let oldest = 0n
@@ -32,8 +32,8 @@ export const lowerRevision = (store: ObjectStore, survivors: Survivors): bigint 
 }
 
 /**
- * Goes back to a revision. `revert` lists objects that come out of the backup in the state given. Throws
- * {@link RevisionNotHeldError} when a kind's history does not reach back so far; nothing has changed then.
+ * Goes back to a revision. `revert` lists objects that the backup holds in the given state. Throws {@link
+ * RevisionNotHeldError} if a kind's history does not reach back that far; nothing has changed then.
  */
 export const restoreBackup = (
   store: ObjectStore,
@@ -63,7 +63,7 @@ export const restoreBackup = (
       }
 }
 
-/** Another cluster: nothing is left but, if wanted, objects of the same names, all of them created anew. */
+/** Another cluster: starts empty or, if requested, with newly created objects of the same names. */
 export const replaceCluster = (store: ObjectStore, revision: bigint, keepObjects: boolean): void => {
   const kept: KindedObject[] = []
   for (const { resource, live } of store.collections())
@@ -92,7 +92,7 @@ const survivorsOf = (
   }
   const objects = new Map<string, LiveObject>()
   const { kind } = collection.resource.gvk
-  // Newest first, like the revisions handed out: what was changed later keeps the higher version.
+  // Newest first, like the revisions handed out: an object changed later keeps the higher version.
   const live = [...collection.live].sort(([, left], [, right]) =>
     left.change.revision > right.change.revision ? -1 : 1,
   )
@@ -108,7 +108,7 @@ const survivorsOf = (
 const sameOr = (live: LiveObject | undefined, change: Change): LiveObject =>
   live?.change === change ? live : { change }
 
-/** Revisions that no live object has, from the one given downwards; 1 over and over when they run out. */
+/** Revisions that no live object has, from the given one downwards; always 1 when they run out. */
 const freeRevisions = (store: ObjectStore, from: bigint): (() => bigint) => {
   const used = new Set<bigint>()
   for (const { live } of store.collections()) for (const { change } of live.values()) used.add(change.revision)

@@ -1,4 +1,4 @@
-/** Kinds that come and go while the server runs: by registration in the process, and by CustomResourceDefinitions. */
+/** Kinds that are added and removed while the server runs: by registration in the process, and by CustomResourceDefinitions. */
 
 import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
 import type { WatchStream } from "../../apiserver/watch/watch-stream.ts"
@@ -9,7 +9,7 @@ export class ServedKinds {
   readonly #store: ObjectStore
   readonly #streams: () => Iterable<WatchStream>
 
-  /** `streams` are the watches open at the moment it is called. */
+  /** `streams` returns the watches that are open when it is called. */
   constructor(registry: ResourceRegistry, store: ObjectStore, streams: () => Iterable<WatchStream>) {
     this.registry = registry
     this.#store = store
@@ -22,7 +22,7 @@ export class ServedKinds {
     this.#store.open(resource)
   }
 
-  /** Describes a served kind in another way: its objects stay, its watches end properly, as in the real server. */
+  /** Replaces the description of a served kind: its objects stay, its watches end properly, as in the real server. */
   replace(old: Resource, resource: Resource): void {
     this.registry.remove(old)
     this.registry.add(resource)
@@ -30,7 +30,7 @@ export class ServedKinds {
     this.#endWatches(old)
   }
 
-  /** Its objects are deleted one by one, its watches end properly, its path and its group disappear. */
+  /** The kind's objects are deleted one by one, its watches end properly, its path and its group disappear. */
   remove(resource: Resource): void {
     this.#store.deleteAll(resource)
     this.registry.remove(resource)

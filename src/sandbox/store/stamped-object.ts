@@ -1,6 +1,6 @@
 /**
- * The object that a put through the control interface makes: what the caller gave, stamped with identity, version and
- * generation. Nothing is defaulted or checked; writes over HTTP have a way of their own (writes/).
+ * The object stored by a put through the control interface: the caller's, stamped with identity, version and
+ * generation. Nothing is defaulted or checked; writes over HTTP are separate (writes/).
  */
 
 import { hash } from "node:crypto"
@@ -10,7 +10,7 @@ import { type Change, parseObject, typeMembers } from "../../apiserver/watch/cha
 import { apiVersionOf } from "../../kube/gvk.ts"
 import type { Stamps } from "./collection.ts"
 
-/** What an object is stamped with; an existing object keeps everything but the revision. */
+/** The stamps of an object; an existing object keeps all but the revision. */
 export interface Identity extends Stamps {
   readonly uid: string
 }
@@ -18,10 +18,10 @@ export interface Identity extends Stamps {
 export const specTextOf = (object: KubernetesObject): string =>
   object.spec === undefined ? "" : JSON.stringify(object.spec)
 
-/** SHA-1: 1.5 µs for a usual spec, and nobody here needs to resist forgery. */
+/** SHA-1: 1.5 µs for a typical spec, and resistance to forgery is not needed here. */
 export const digestOf = (spec: string): string => (spec === "" ? "" : hash("sha1", spec, "base64"))
 
-/** The stamps of a state, won back from the object. */
+/** The stamps of a state, derived from the object. */
 export const stampsOf = (change: Change): Stamps => {
   const object = parseObject(change)
   const { creationTimestamp, generation = 0 } = object.metadata
@@ -39,7 +39,7 @@ export const assemble = (
 ): { stored: StoredObject; json: string } => {
   const { name, namespace: _namespace, generation: _generation, ...given } = object.metadata
   const { uid, creationTimestamp, generation } = identity
-  // Names first, then the server's own fields, then what was given: the order of ObjectMeta as Go encodes it, nearly.
+  // Names first, then the server's own fields, then the caller's: almost the order of ObjectMeta as Go encodes it.
   let metadata: StoredObject["metadata"] = {
     name,
     ...(namespace === "" ? {} : { namespace }),
@@ -61,7 +61,7 @@ export const assemble = (
   return { stored: { kind, apiVersion: apiVersionOf(resource.gvk), ...members, metadata }, json: `${json}}` }
 }
 
-/** What only the server may set; a client that sends back what it has read must not overwrite it. */
+/** Removes what only the server may set; a client that sends back what it has read must not overwrite it. */
 const withoutStamps = (metadata: Readonly<Record<string, unknown>>): Record<string, unknown> => {
   const { uid: _uid, resourceVersion: _version, creationTimestamp: _created, ...given } = metadata
   return given

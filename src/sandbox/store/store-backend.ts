@@ -1,4 +1,4 @@
-/** Lists and watches over the object store: which state or which changes a request gets, and which 410 or 504. */
+/** Lists and watches over the object store: the state or the changes for a request, or its 410 or 504. */
 
 import {
   expiredContinue,
@@ -88,7 +88,7 @@ export class StoreBackend implements Backend {
       return (stream) => this.#feedState(stream, collection, start.endBookmark)
     }
     const version = start.version ?? current
-    // Not refused when ahead of the server: the real one accepts such a watch and stays silent.
+    // Not refused when ahead of the server: the real server accepts such a watch and stays silent.
     if (version < collection.history.floor) return expiredWatch(version, collection.history.floor)
     return (stream) => {
       stream.startAfter(version)
@@ -98,8 +98,8 @@ export class StoreBackend implements Backend {
   }
 
   /**
-   * Newest first. The real server promises no order and sends key order, which for objects made in the order of their
-   * names looks like version order; this order shows at once who takes a version from a synthetic event.
+   * Newest first. The real server guarantees no order and sends key order, which for objects created in the order of
+   * their names looks like version order; this order exposes clients that take a version from a synthetic event.
    */
   #feedState(stream: WatchStream, collection: Collection, endBookmark: boolean): () => unknown {
     const version = this.#store.revision

@@ -1,4 +1,4 @@
-/** Adoption and release, carried out (ControllerRefManager). */
+/** Executes adoption and release (ControllerRefManager). */
 
 import type { Cluster } from "../../host/cluster.ts"
 import { NotFoundError } from "../../kube/client/api-errors.ts"
@@ -8,7 +8,7 @@ import type { Kind } from "../../kube/kind.ts"
 import { selectorMatches } from "../../kube/label-selector.ts"
 
 /**
- * The objects in the owner's namespace that are its own after adopting and releasing. `mayAdopt` narrows what can be
+ * The objects in the owner's namespace that belong to it after adopting and releasing. `mayAdopt` narrows what can be
  * adopted (a ReplicaSet adopts no finished Pods). Before the first adoption the owner is read from the server: one that
  * is being deleted adopts nothing, and the cache may be behind.
  */

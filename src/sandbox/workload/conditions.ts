@@ -1,4 +1,4 @@
-/** Conditions of a status, changed with the rules of the controller that owns them. */
+/** Conditions of a status, changed by the rules of the controller that owns them. */
 
 import type { Condition } from "../../kube/client/objects.ts"
 import { conditionOf } from "./pod-facts.ts"
@@ -10,7 +10,7 @@ export const withoutCondition = (conditions: Conditions, type: string): Conditio
 
 /**
  * Sets a condition unless it already has this status and reason (the message then stays as well); keeps
- * `lastTransitionTime` where the status stays. The new one goes last: SetDeploymentCondition's order.
+ * `lastTransitionTime` if the status stays. The new one is last: SetDeploymentCondition's order.
  */
 export const withCondition = (conditions: Conditions, next: Condition): Conditions => {
   const known = conditionOf(conditions, next.type)

@@ -12,7 +12,7 @@ import { controllerReference } from "../../kube/client/owner-references.ts"
 import { createdMs } from "./pod-facts.ts"
 import { fnv32, safeEncode } from "./template-hash.ts"
 
-/** `data` of a revision: a strategic merge patch that puts the template back. */
+/** `data` of a revision: a strategic merge patch that restores the template. */
 export const revisionData = (template: PodTemplate): unknown => ({
   spec: { template: { $patch: "replace", ...template } },
 })
@@ -57,7 +57,7 @@ const sortedRevisions = (revisions: ReadonlyArray<ControllerRevision>): Readonly
       (left.metadata.name < right.metadata.name ? -1 : 1),
   )
 
-/** How the owner names its snapshots. */
+/** How an owner names its revisions. */
 interface RevisionNaming {
   readonly labels: Readonly<Record<string, string>>
   /** For a collision count. */
@@ -72,8 +72,8 @@ interface LatestRevision {
 }
 
 /**
- * The revision of the owner's present template: the one it has already, moved to the end when it is an older one (a
- * rollback), or a new one. A name that is taken by other data raises the collision count.
+ * The revision of the owner's current template: an existing one, moved to the end if it is older (a rollback), or a
+ * new one. A name that other data has taken increments the collision count.
  */
 export const latestRevision = async (
   cluster: Cluster,
@@ -118,7 +118,7 @@ export const latestRevision = async (
   }
 }
 
-/** Deletes the oldest revisions that nothing uses, beyond `limit` of them. */
+/** Deletes the oldest unused revisions beyond `limit`. */
 export const truncateHistory = async (
   cluster: Cluster,
   own: ReadonlyArray<ControllerRevision>,

@@ -2,7 +2,7 @@
 
 export type IntOrPercent = number | string
 
-/** What is not a number and not a percentage counts as 0; the server refuses it anyway. */
+/** Anything but a number or a percentage counts as 0; the server refuses it anyway. */
 export const scaledValue = (value: IntOrPercent | undefined, total: number, roundUp: boolean): number => {
   if (typeof value === "number") return value
   const percent = Number(/^(-?\d+)%$/.exec(value ?? "")?.[1] ?? 0)

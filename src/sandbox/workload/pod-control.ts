@@ -1,4 +1,4 @@
-/** Creating and deleting Pods of a controller, with the Events that the real ones record (RealPodControl). */
+/** Creates and deletes Pods of a controller, with the Events of the real ones (RealPodControl). */
 
 import type { Cluster } from "../../host/cluster.ts"
 import type { Record } from "../../host/controller.ts"
@@ -7,12 +7,12 @@ import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject, Pod, PodTemplate } from "../../kube/client/objects.ts"
 import { controllerReference } from "../../kube/client/owner-references.ts"
 
-/** A Pod of the template that `owner` controls. `changes` go over what the template says. */
+/** A Pod from the template, controlled by `owner`. `changes` override the template. */
 export const podOfTemplate = (template: PodTemplate, owner: ApiObject, changes: PodChanges = {}): Pod => ({
   apiVersion: "v1",
   kind: "Pod",
   metadata: {
-    // The server makes the name; an empty one says so.
+    // An empty name: the server generates it.
     name: changes.name ?? "",
     generateName: changes.generateName ?? `${owner.metadata.name.slice(0, 247)}-`,
     namespace: owner.metadata.namespace,
@@ -46,7 +46,7 @@ export const createPod = async (cluster: Cluster, record: Record, owner: ApiObje
   }
 }
 
-/** One that is gone already counts as deleted. */
+/** A Pod that is gone already counts as deleted. */
 export const deletePod = async (cluster: Cluster, record: Record, owner: ApiObject, pod: Pod): Promise<void> => {
   try {
     await cluster.delete(kinds.pods, pod)
@@ -60,7 +60,8 @@ export const deletePod = async (cluster: Cluster, record: Record, owner: ApiObje
 
 /**
  * Runs `create` `count` times in batches of 1, 2, 4, …, so that a quota or an admission check that refuses the first
- * does not get hundreds of tries (slowStartBatch). Resolves with the first error, `undefined` if all succeeded.
+ * Pod does not get hundreds of attempts (slowStartBatch). Resolves with the first error, `undefined` if all
+ * succeeded.
  */
 export const inSlowStartBatches = async (
   count: number,

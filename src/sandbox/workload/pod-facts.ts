@@ -1,4 +1,4 @@
-/** What controllers ask of a Pod (k8s.io/kubernetes pkg/api/v1/pod and pkg/controller/controller_utils.go). */
+/** Facts about a Pod that controllers need (k8s.io/kubernetes pkg/api/v1/pod and pkg/controller/controller_utils.go). */
 
 import type { Condition, Pod } from "../../kube/client/objects.ts"
 
@@ -22,12 +22,12 @@ export const readySinceMs = (pod: Pod): number => {
   return condition?.status === "True" ? Date.parse(condition.lastTransitionTime ?? "") || 0 : 0
 }
 
-/** Ready for `minReadySeconds` at least. */
+/** Whether it has been ready for at least `minReadySeconds`. */
 export const isAvailable = (pod: Pod, minReadySeconds: number, nowMs: number): boolean =>
   isReady(pod) &&
   (minReadySeconds === 0 || (readySinceMs(pod) > 0 && readySinceMs(pod) + minReadySeconds * 1000 <= nowMs))
 
-/** ms until a ready Pod becomes available, the least of several; `undefined` if none is about to. */
+/** ms until the first of the ready Pods becomes available; `undefined` if none will. */
 export const untilAvailable = (
   pods: ReadonlyArray<Pod>,
   minReadySeconds: number,
@@ -39,13 +39,13 @@ export const untilAvailable = (
   return waits.length === 0 ? undefined : Math.max(1, Math.min(...waits))
 }
 
-/** ms since the epoch; 0 if the server has not said. */
+/** ms since the epoch; 0 if the server has not set it. */
 export const createdMs = ({
   metadata,
 }: {
   readonly metadata: { readonly creationTimestamp?: string | undefined }
 }): number => Date.parse(metadata.creationTimestamp ?? "") || 0
 
-/** Restarts of the container that restarted most. */
+/** Restarts of the container with the most restarts. */
 export const maximumRestarts = (pod: Pod): number =>
   Math.max(0, ...(pod.status?.containerStatuses ?? []).map(({ restartCount }) => restartCount))

@@ -1,9 +1,9 @@
 /**
- * Removes Pods bound to nodes that do not exist (any more): nobody else would, as only a node's kubelet ends its Pods. After
- * the real controller's way with orphans (pkg/controller/podgc): a node must be missing for 40 s and be unknown to the
- * server itself; a Pod that has not ended is marked as failed, and then all go at once.
+ * Removes Pods bound to nodes that do not exist (any more), since only a node's kubelet terminates its Pods. Treats orphans
+ * like the real controller (pkg/controller/podgc): a node must be missing for 40 s and be unknown to the server itself; a
+ * Pod that has not ended is marked as failed, and then all are deleted at once.
  *
- * Not done: removing ended Pods beyond a threshold, and Pods that were deleted before they were placed.
+ * Not done: removing ended Pods beyond a threshold, and Pods that were deleted before they were scheduled.
  */
 
 import { type Controller, KeyedController, type Surroundings } from "../../host/controller.ts"
@@ -14,14 +14,14 @@ import type { Condition, Node, Pod } from "../../kube/client/objects.ts"
 import { withCondition } from "./conditions.ts"
 import { isFinished } from "./pod-facts.ts"
 
-/** ms that a node must be missing: its object may be on its way to us, or be made anew. */
+/** ms that a node must be missing: its object may not have arrived yet, or may be recreated. */
 const quarantineMs = 40_000
 
 export const podGarbageCollector = (surroundings: Surroundings): Controller => {
   const { cluster } = surroundings
   const pods = cluster.cache<Pod>(kinds.pods)
   const nodes = cluster.cache<Node>(kinds.nodes)
-  /** Since when a node is missing, in ms since the epoch. */
+  /** When each node was first missing, in ms since the epoch. */
   const missing = new Map<string, number>()
 
   const isOrphan = ({ spec: { nodeName = "" } }: Pod): boolean =>

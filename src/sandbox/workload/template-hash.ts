@@ -1,9 +1,10 @@
 /**
- * The hash in `pod-template-hash` and `controller-revision-hash`: FNV-1a of 32 bits over the template, written with the
- * letters of generated names.
+ * The hash in `pod-template-hash` and `controller-revision-hash`: 32-bit FNV-1a over the template, written in the
+ * alphabet of generated names.
  *
- * Same form as the real one and as stable: equal templates have equal hashes in every process. The digits differ, as the
- * real controllers hash Go's print of the template, which depends on fields of Go types that no API shows.
+ * Same form as the real hash and equally stable: equal templates have equal hashes in every process. The values differ,
+ * since the real controllers hash Go's print of the template, which depends on fields of Go types that are not in the
+ * API.
  */
 
 import { stableText } from "../../host/same-json.ts"
@@ -11,7 +12,7 @@ import { stableText } from "../../host/same-json.ts"
 const offset = 0x811c9dc5
 const prime = 0x01000193
 
-/** FNV-1a of 32 bits, as an unsigned number. */
+/** 32-bit FNV-1a, as an unsigned number. */
 export const fnv32a = (bytes: Uint8Array): number => {
   let hash = offset
   for (const byte of bytes) hash = Math.imul(hash ^ byte, prime)
@@ -24,7 +25,7 @@ const letters = "bcdfghjklmnpqrstvwxz2456789"
 export const safeEncode = (text: string): string =>
   [...text].map((letter) => letters[letter.charCodeAt(0) % letters.length] ?? "").join("")
 
-/** `collisionCount` is mixed in once two different templates had one hash. */
+/** `collisionCount` is included once two different templates have had the same hash. */
 export const hashTemplate = (template: unknown, collisionCount?: number): string => {
   const text = stableText(template)
   const suffix = Buffer.alloc(collisionCount === undefined ? 0 : 8)
@@ -32,7 +33,7 @@ export const hashTemplate = (template: unknown, collisionCount?: number): string
   return safeEncode(String(fnv32a(Buffer.concat([Buffer.from(text), suffix]))))
 }
 
-/** FNV-1 of 32 bits, as an unsigned number: what ControllerRevisions are named with. */
+/** 32-bit FNV-1, as an unsigned number: used in names of ControllerRevisions. */
 export const fnv32 = (bytes: Uint8Array): number => {
   let hash = offset
   for (const byte of bytes) hash = Math.imul(hash, prime) ^ byte

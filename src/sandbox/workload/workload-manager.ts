@@ -1,10 +1,10 @@
 /**
- * Everything that makes a cluster live besides its API server: controllers of the workload kinds, a scheduler and
+ * The active parts of a cluster besides its API server: controllers of the workload kinds, a scheduler and
  * virtual nodes. It talks to the server like any client, so it runs beside a sandbox in its process or against a real
  * API server without a controller manager.
  *
  * Guaranteed: `start` resolves when all kinds are listed and the nodes exist; after `close` nothing more is written.
- * Under overload work comes later: objects to look at wait in queues, each once.
+ * Under overload work is delayed: objects wait in queues, each once.
  */
 
 import { type Clock, systemClock } from "../../clock.ts"
@@ -43,19 +43,19 @@ export type ControllerName = keyof typeof makers
 export const controllerNames = Object.keys(makers) as ReadonlyArray<ControllerName>
 
 export interface WorkloadOptions {
-  /** An endpoint, where endpoints come from, or a transport, such as a sandbox in the same process is. */
+  /** An endpoint, a source of endpoints, or a transport such as that of a sandbox in the same process. */
   readonly server: ConnectionOptions["server"]
   /** Default: the machine's. */
   readonly clock?: Clock
   /** In [0, 1). Default `Math.random`. */
   readonly random?: () => number
-  /** How many virtual nodes, or which. Default 0: whatever nodes there are, somebody else runs their Pods. */
+  /** The number of virtual nodes, or their options. Default 0: the Pods of existing nodes are run elsewhere. */
   readonly nodes?: number | VirtualNodesOptions
   /** Default: all. */
   readonly controllers?: ReadonlyArray<ControllerName>
-  /** How long things take on the virtual nodes; what is left out is as in `defaultDelays`. */
+  /** The delays of the virtual nodes; omitted ones are as in `defaultDelays`. */
   readonly delays?: Partial<Delays>
-  /** Told what an operator should see: refused requests, failing watches. Default: nobody. */
+  /** Gets what an operator should see: refused requests, failing watches. Default: dropped. */
   readonly onTrouble?: (detail: string) => void
 }
 
@@ -70,7 +70,7 @@ export class WorkloadManager {
     this.#controllers = controllers
   }
 
-  /** Waits for a server that cannot be reached, as long as it takes; rejects with ApiError when it refuses the nodes. */
+  /** Waits for an unreachable server without a limit; rejects with ApiError if it refuses the nodes. */
   static async start(options: WorkloadOptions): Promise<WorkloadManager> {
     const { server, clock = systemClock, random = Math.random, nodes = 0, controllers = controllerNames } = options
     const { onTrouble } = options
@@ -93,7 +93,7 @@ export class WorkloadManager {
     return manager
   }
 
-  /** Stops watching, lets what is in work end, sends the last Events, closes the connections. */
+  /** Stops watching, waits for current work, sends the last Events, closes the connections. */
   async close(): Promise<void> {
     this.#cluster.stopWatching()
     await Promise.all(this.#controllers.map((controller) => controller.close()))

@@ -1,4 +1,4 @@
-/** The bodies of answers to writes. */
+/** The bodies of responses to writes. */
 
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { type Change, objectBytes, parseObject } from "../../apiserver/watch/change.ts"
@@ -6,7 +6,7 @@ import type { MutableObject } from "../rules/kind-rules.ts"
 import { encodeObject, withVersion } from "../store/object-encoding.ts"
 import type { Written } from "./write-request.ts"
 
-/** A state as the kind that was asked for shows it: its stored bytes, unless the kind is a view of another. */
+/** A state as the requested kind shows it: its stored bytes, unless the kind is a view of another. */
 export const answerOf = (
   {
     resource,
@@ -23,10 +23,10 @@ export const answerOf = (
   return { type: "written", status, json, change, warnings }
 }
 
-/** The object of a state, parsed anew, to be changed by whoever asked for it. */
+/** The object of a state, newly parsed; the caller may change it. */
 export const stateOf = (change: Change): MutableObject => parseObject(change) as unknown as MutableObject
 
-/** What a deletion is answered with once the object is gone. */
+/** The response to a deletion once the object is gone. */
 export const deletedStatus = (resource: Resource, name: string, uid: string): string =>
   JSON.stringify({
     kind: "Status",
@@ -41,7 +41,7 @@ export const deletedStatus = (resource: Resource, name: string, uid: string): st
     },
   })
 
-/** The answer of subresources that only do something (binding, eviction). */
+/** The response of subresources that are actions (binding, eviction). */
 export const doneStatus: Written = {
   type: "written",
   status: 201,

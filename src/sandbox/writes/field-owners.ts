@@ -1,4 +1,4 @@
-/** Who owns which field after a write that is not an apply. */
+/** The owners of fields after a write that is not an apply. */
 
 import { apiVersionOf } from "../../kube/gvk.ts"
 import type { JsonObject } from "../patch/json/json-value.ts"
@@ -10,14 +10,14 @@ import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
 const status = [["status"]]
 const nothing: JsonObject = {}
 
-/** Objects decoded from JSON hold nothing but JSON; what rules leave undefined counts as absent everywhere. */
+/** Objects decoded from JSON contain only JSON; values that rules leave undefined count as absent everywhere. */
 const json = (object: Fields): JsonObject => object as unknown as JsonObject
 
 /** The fields that the endpoint of the object itself leaves to `/status`. */
 export const resetFieldsOf = ({ resource }: WritableKind): ReadonlyArray<ReadonlyArray<string>> | undefined =>
   resource.subresources?.includes("status") === true ? status : undefined
 
-/** Before the kind's rules fill in what the client did not say. */
+/** Call it before the kind's rules fill in what the client omitted. */
 export const trackCreation = (
   around: WriteSurroundings,
   kind: WritableKind,
@@ -35,7 +35,7 @@ export const trackCreation = (
     resetFields: resetFieldsOf(kind),
   })
 
-/** After the kind's rules have taken over what the endpoint does not change. */
+/** Call it after the kind's rules have copied what the endpoint does not change. */
 export const trackReplacement = (
   around: WriteSurroundings,
   kind: WritableKind,

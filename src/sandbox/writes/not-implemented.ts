@@ -1,6 +1,6 @@
 /**
- * What a real server does and this one does not: answered with 501 and the reason. The list of it, for the documentation
- * too. What is not listed is either done or, as in the real server, not there.
+ * The features of a real server that this one lacks: such requests get a 501 with the reason. The list is also for the
+ * documentation. Anything not listed is either implemented or absent from the real server too.
  */
 
 const noContainers = "pods run no containers here"
@@ -18,7 +18,7 @@ export const notImplementedSubresources: Readonly<Record<string, string>> = {
   "services/proxy": "services have no endpoints that respond here",
 }
 
-/** Limits that show in other ways than a 501. */
+/** Limits that do not show as a 501. */
 export const otherLimits: ReadonlyArray<string> = [
   "Request bodies may be protobuf, but responses are JSON: a client that accepts only protobuf gets 406.",
   "Conversion webhooks: all versions of a custom kind show the same fields.",

@@ -1,4 +1,4 @@
-/** Writes over HTTP: which method on which path is which write, its body, and how its answer is sent. */
+/** Writes over HTTP: maps method and path to a write, reads its body and sends its response. */
 
 import type { IncomingMessage } from "node:http"
 import { type Failure, methodNotAllowed } from "../../apiserver/answers/failure.ts"
@@ -12,8 +12,8 @@ import { bodyTooLarge } from "./write-failures.ts"
 import type { WriteOutcome, WriteRequest, WriteVerb, Written } from "./write-request.ts"
 
 /**
- * Reads the body and answers the exchange with what `write` makes of it; a failure returned is to be answered at once. The
- * body is read even if the connection then is busy for nothing: up to 3 MB, beyond which it is refused unread.
+ * Reads the body and answers the exchange with the result of `write`; the caller must send a returned failure at once. The
+ * body is read even if the write will be refused: up to 3 MB; a larger one is refused.
  */
 export const receiveWrite = (
   exchange: Exchange,
@@ -41,7 +41,7 @@ export const receiveWrite = (
     if (outcome.type === "failure") exchange.fail(outcome)
     else exchange.written(formed(outcome, form))
   }
-  // Nobody would catch anything there.
+  // An exception there would not be caught.
   readBody(request, (body) => laterInTurn(() => exchange.attempt(() => answer(body))))
   return undefined
 }
@@ -56,7 +56,7 @@ const verbs: Readonly<Record<string, WriteVerb>> = {
   DELETE: "delete",
 }
 
-/** `undefined` where the method makes no sense. What subresources allow is theirs to say. */
+/** `undefined` if the method makes no sense. Subresources check their methods themselves. */
 export const writeVerbOf = (method: string, route: ResourceRoute, resource: Resource): WriteVerb | undefined => {
   const verb = verbs[method]
   const { name, subresource, namespace } = route
@@ -75,14 +75,14 @@ export const mediaType = (header: string | undefined): string => {
   return (semicolon < 0 ? header : header.slice(0, semicolon)).trim().toLowerCase()
 }
 
-/** `undefined` for a body over the limit; never calls back when the client goes away. */
+/** `undefined` for a body over the limit; never calls back if the client disconnects. */
 const readBody = (request: IncomingMessage, done: (body: Buffer | undefined) => void): void => {
   if (Number(request.headers["content-length"] ?? 0) > bodyLimit) return done(undefined)
   const chunks: Buffer[] = []
   let bytes = 0
   request.on("data", (chunk: Buffer) => {
     bytes += chunk.length
-    // Beyond the limit the rest is read, or the client would not read the answer, but not kept.
+    // Beyond the limit the rest is read but not kept; otherwise the client would not read the response.
     if (bytes <= bodyLimit) chunks.push(chunk)
   })
   request.on("end", () => {

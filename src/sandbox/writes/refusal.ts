@@ -1,11 +1,11 @@
-/** How a write stops halfway: thrown where something is wrong, answered where the request came in. */
+/** Aborts a write: thrown where an error is found, and sent as the response where the request arrived. */
 
 import * as Schema from "effect/Schema"
 import type { Failure } from "../../apiserver/answers/failure.ts"
 
 const failureSchema = Schema.declare((value): value is Failure => (value as { type?: unknown })?.type === "failure")
 
-/** `failure` is the whole answer. */
+/** `failure` is the whole response. */
 export class Refusal extends Schema.TaggedError<Refusal>()("Refusal", { failure: failureSchema }) {
   override get message(): string {
     return this.failure.message

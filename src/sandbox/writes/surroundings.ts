@@ -1,4 +1,4 @@
-/** What every write needs of the server around it. */
+/** The parts of the server that every write needs. */
 
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
 import type { OnTrouble } from "../../apiserver/http/trouble.ts"
@@ -16,9 +16,9 @@ export interface WritableKind {
   readonly resource: Resource
   readonly collection: Collection
   readonly rules: KindRules
-  /** Of the kind that is asked for; every JSON value fits where no schema is known. */
+  /** Of the requested kind; without a schema every JSON value fits. */
   readonly type: KubernetesType
-  /** A view of another kind: objects change their form on the way in and out. */
+  /** Converts an object to the stored kind, for kinds that are a view of another one. */
   readonly toStored: (object: MutableObject) => MutableObject
   readonly fromStored: (object: MutableObject) => MutableObject
   /** Checks a custom object against its schema; throws Refusal. */
@@ -32,7 +32,7 @@ export interface WriteSurroundings {
   readonly random: Randomness
   readonly format: JsonFormat
   readonly admission: Admission
-  /** Told of defects of the server's own. */
+  /** Called for defects of the server itself. */
   readonly onTrouble: OnTrouble
   kindOf(resource: Resource): WritableKind
 }

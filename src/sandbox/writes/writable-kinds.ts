@@ -1,4 +1,4 @@
-/** Everything that writes need to know of a kind, put together once and kept until the kind goes. */
+/** Everything that writes need to know about a kind, assembled once and kept until the kind is removed. */
 
 import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
@@ -10,7 +10,7 @@ import type { KubernetesType } from "../schema/kubernetes-type.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import type { WritableKind } from "./surroundings.ts"
 
-/** What a custom kind's schema adds to its rules. Both may throw Refusal. */
+/** The additions of a custom kind's schema to its rules. Both may throw Refusal. */
 interface SchemaRules {
   readonly setDefaults: (object: MutableObject) => void
   readonly check: (object: MutableObject) => void
@@ -52,7 +52,7 @@ export class WritableKinds {
     return schema === undefined ? rules : { ...rules, setDefaults: schema.setDefaults }
   }
 
-  /** The kind has a schema now, or another one; its objects are checked from the next write on. */
+  /** Sets or replaces the schema of a kind; it applies from the next write. */
   describe(resource: Resource, type: KubernetesType, rules: SchemaRules): void {
     this.#types.add(resource.gvk, type)
     this.#checks.set(formatGvk(resource.gvk), rules)
@@ -71,7 +71,7 @@ const accepted = (): undefined => undefined
 const converted = (object: Readonly<Record<string, unknown>>): MutableObject =>
   object as unknown as KubernetesObject as unknown as MutableObject
 
-/** A kind that was registered without a schema: any members beside the usual metadata. */
+/** The type of a kind registered without a schema: any members beside the usual metadata. */
 const schemaless = (): KubernetesType => ({
   ...anyType,
   kind: "object",

@@ -1,4 +1,4 @@
-/** What only writes are refused with: codes, reasons and details as Kubernetes 1.34.4 answered (tried on a real server). */
+/** Failures of writes only: codes, reasons and details of Kubernetes 1.34.4 (recorded from a real server). */
 
 import { type Failure, fail, groupDetail } from "../../apiserver/answers/failure.ts"
 import { explained, invalid } from "../../apiserver/answers/field-error.ts"
@@ -57,7 +57,7 @@ export const preconditionFailed = (resource: Resource, name: string, problem: st
   )
 }
 
-/** 422 for one field, named by the plural: what the server says before it looks at the kind's rules. */
+/** 422 for one field, named by the plural: reported before the kind's rules are checked. */
 export const versionRequired = (resource: Resource, name: string): Failure => {
   const { causes, summary } = explained([invalid("metadata.resourceVersion", "", "must be specified for an update")])
   return fail(422, `${qualifiedName(resource)} "${name}" is invalid: ${summary}`, {
@@ -66,7 +66,7 @@ export const versionRequired = (resource: Resource, name: string): Failure => {
   })
 }
 
-/** 422: what a patch makes of the object is no such object. */
+/** 422: the patched object is not a valid object of its kind. */
 export const invalidPatch = (problem: string): Failure => {
   const { causes, summary } = explained([invalid("patch", "", problem)])
   return fail(422, ` "" is invalid: ${summary}`, { reason: "Invalid", details: { causes } })
@@ -77,13 +77,13 @@ export const unsupportedMediaType = (accepted: ReadonlyArray<string>): Failure =
     reason: "UnsupportedMediaType",
   })
 
-/** A PATCH with no type that any kind knows. */
+/** A PATCH with a type that no kind accepts. */
 export const unknownPatchType: Failure = fail(415, "415: Unsupported Media Type", {
   reason: "UnsupportedMediaType",
   details: {},
 })
 
-/** More than the server reads of a body. */
+/** A body larger than the server reads. */
 export const bodyTooLarge: Failure = fail(413, "Request entity too large: limit is 3145728", {
   reason: "RequestEntityTooLarge",
 })
@@ -120,6 +120,6 @@ export const namespaceProtected = (resource: Resource, name: string): Failure =>
     details: detailsOf(resource, name),
   })
 
-/** 501, which the real server never says: this one does not do it, and why. */
+/** 501, which the real server never sends: not implemented here, with the reason. */
 export const notImplemented = (reason: string): Failure =>
   fail(501, `the sandbox does not implement this: ${reason}`, { reason: "NotImplemented" })

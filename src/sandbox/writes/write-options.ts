@@ -16,14 +16,14 @@ import type { WriteRequest, WriteVerb } from "./write-request.ts"
 type FieldValidation = "Ignore" | "Warn" | "Strict"
 
 export interface WriteOptions {
-  /** Everything is done but storing. */
+  /** Everything is done except storing. */
   readonly dryRun: boolean
-  /** Whom server-side apply takes the write for. */
+  /** The field manager of the write. */
   readonly manager: string
   readonly fieldValidation: FieldValidation
-  /** An apply takes fields from other managers. */
+  /** Whether an apply takes fields from other managers. */
   readonly force: boolean
-  /** What the answer will warn of, be it a yes or a no; grows while the write is looked at. */
+  /** Warnings of the response, whether the write succeeds or not; appended to while the write is processed. */
   readonly warnings: string[]
 }
 
@@ -35,14 +35,14 @@ const kinds: Readonly<Record<WriteVerb, string>> = {
   deletecollection: "DeleteOptions",
 }
 
-/** The first part of a User-Agent, as far as it can be printed; `unknown` for none. At most 128 bytes. */
+/** The first part of a User-Agent, up to its first unprintable character; `unknown` for none. At most 128 bytes. */
 const managerOf = (userAgent: string): string => {
   const slash = userAgent.indexOf("/")
   const manager = (slash < 0 ? userAgent : userAgent.slice(0, slash)).slice(0, 128)
   return manager === "" ? "unknown" : manager
 }
 
-/** Throws Refusal with a 422, or a 400 for what cannot be read at all. */
+/** Throws Refusal with a 422, or a 400 for an unreadable query. */
 export const parseWriteOptions = (
   { verb, query, userAgent, contentType }: WriteRequest,
   warnings: string[],

@@ -1,4 +1,4 @@
-/** How the strategies of Kubernetes 1.34.4 differ from kind to kind, where it is a matter of yes or no. */
+/** The yes-or-no differences between the kinds' strategies in Kubernetes 1.34.4. */
 
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { formatGvk } from "../../kube/gvk.ts"
@@ -19,12 +19,12 @@ const createdByUpdate: ReadonlySet<string> = new Set([
   `${rbac}.RoleBinding`,
 ])
 
-/** A replacement of something that does not exist creates it. */
+/** Whether a replacement of an absent object creates it. */
 export const isCreatedByUpdate = (resource: Resource): boolean => createdByUpdate.has(formatGvk(resource.gvk))
 
 const orphaning: ReadonlySet<string> = new Set(["v1.ReplicationController", "batch/v1.Job"])
 
-/** A deletion that says nothing of dependents lets them go, as it did before there was a garbage collector. */
+/** Whether a deletion without a propagation policy orphans dependents, as before there was a garbage collector. */
 export const isOrphaningByDefault = (resource: Resource): boolean => orphaning.has(formatGvk(resource.gvk))
 
 const returned: ReadonlySet<string> = new Set([
@@ -41,5 +41,5 @@ const returned: ReadonlySet<string> = new Set([
   "storage.k8s.io/v1.VolumeAttachment",
 ])
 
-/** A deletion is answered with the object, not with a Status. */
+/** Whether the response to a deletion is the object instead of a Status. */
 export const isReturnedWhenDeleted = (resource: Resource): boolean => returned.has(formatGvk(resource.gvk))

@@ -1,4 +1,4 @@
-/** One write as it arrives, and its answer, whether it came over HTTP or from inside the process. */
+/** One write and its response, whether it came over HTTP or from inside the process. */
 
 import type { Failure } from "../../apiserver/answers/failure.ts"
 import type { Reply } from "../../apiserver/answers/reply.ts"
@@ -17,16 +17,16 @@ export interface WriteRequest {
   /** The empty string for the object itself. */
   readonly subresource: string
   readonly query: URLSearchParams
-  /** Media type in lower case without parameters; empty if the client gave none. */
+  /** Media type in lower case without parameters; empty if the client sent none. */
   readonly contentType: string
-  /** Names the field manager of a client that names none itself. */
+  /** The field manager of a client that names none itself. */
   readonly userAgent: string
   readonly body: Buffer
 }
 
-/** What has been done. */
+/** The response to a successful write. */
 export interface Written extends Reply {
-  /** The state that the body shows, if it is one: who wants another form of it has it made of this. */
+  /** The state that the body shows, if it shows one: other forms of the response are made from it. */
   readonly change?: Change
 }
 

@@ -1,7 +1,6 @@
 /**
- * Writes of clients: which of them is wanted, and what it comes to. Synchronous from decoded request to stored change, so
- * that writes happen one after the other and need no locks; what watchers are due has been written to their sockets when
- * this returns.
+ * Dispatches the writes of clients. Synchronous from decoded request to stored change, so that writes happen one after
+ * the other and need no locks; when this returns, events have been written to the watchers' sockets.
  */
 
 import { type Failure, fail, internalError, methodNotAllowed } from "../../apiserver/answers/failure.ts"
@@ -32,7 +31,7 @@ export class Writer {
     this.#around = around
   }
 
-  /** Never throws: what goes wrong in here is a 500, and told. */
+  /** Never throws: an exception becomes a 500 and is reported. */
   handle(request: WriteRequest): WriteOutcome {
     const warnings: string[] = []
     try {
@@ -43,7 +42,7 @@ export class Writer {
     }
   }
 
-  /** GET of what lies below an object; `undefined` where nothing is served. Never throws. */
+  /** GET of a subresource; `undefined` if it is not served. Never throws. */
   read(resource: Resource, namespace: string, name: string, subresource: string): WriteOutcome | undefined {
     try {
       return readSubresource(this.#around, resource, namespace, name, subresource)
@@ -84,7 +83,7 @@ export class Writer {
   }
 }
 
-/** Patches throw errors of their own, which say all that a Status needs; `undefined` for a defect. */
+/** The failure for an error that a patch throws, which has all that a Status needs; `undefined` for a defect. */
 const failureOf = (error: unknown): Failure | undefined => {
   if (error instanceof Refusal) return error.failure
   if (error instanceof ApplyConflict) {

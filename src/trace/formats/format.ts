@@ -5,7 +5,7 @@
 import * as Schema from "effect/Schema"
 import type { IsInTrace } from "../sanitising/replay-object.ts"
 import type { Spool } from "../spool.ts"
-import type { TraceItem } from "../trace-item.ts"
+import type { TraceHeader, TraceItem } from "../trace-item.ts"
 import type { OwnedLifecycles } from "./simkube/simkube-trace.ts"
 
 /** Push bytes, take items; call {@link end} after the last bytes. Every method throws only {@link BadTraceError}. */
@@ -89,3 +89,6 @@ export class UnwritableTraceError extends Schema.TaggedError<UnwritableTraceErro
 
 /** Nothing left out. */
 export const nothingLeftOut: LeftOut = { gaps: 0, incomplete: 0, objects: new Map() }
+
+/** How many kinds a trace lacks something of; a kind may be named once for each of its namespaces. */
+export const countIncomplete = (parts: TraceHeader["incomplete"]): number => new Set(parts.map(({ gvk }) => gvk)).size

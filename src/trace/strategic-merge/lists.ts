@@ -9,7 +9,7 @@ type MergeItem = (original: JsonObject, patch: JsonObject, rules: MergeRules) =>
 
 const refuse = (problem: string): StrategicMergeError => new StrategicMergeError({ reason: "unclassified", problem })
 
-/** Merges items by key, scalars as a set; items of the patch in its order, the others where they stood among them. */
+/** Merges items by key, scalars as a set; items of the patch in its order, the others in their old positions among them. */
 export const mergeLists = (
   original: List,
   patch: List,
@@ -58,8 +58,8 @@ export const orderedList = ({ original, patch, order, rule, mergeItem }: Ordered
 }
 
 /**
- * The original order as the real server still knows it after merging: it deletes and appends within one array, so new
- * items take the places that deleted ones left at the end, and count as having stood there.
+ * The original order as the real server has it after merging: it deletes and appends within one array, so new items
+ * take the places that deleted ones left at the end, and count as originals there.
  */
 const placesAfterMerge = (original: List, patch: List, key: string): List => {
   if (key === "" || !patch.some((item) => isJsonObject(item) && memberOf(item, PATCH) === "delete")) return original
@@ -98,7 +98,7 @@ const listItemType = (item: JsonValue): string => {
 
 const noMergeKey = (key: string): StrategicMergeError => refuse(`an item lacks the merge key ${key}`)
 
-/** Items with `$patch`: one deletes its like, `replace` drops the whole original list. */
+/** Items with `$patch`: `delete` drops the item of the same key, `replace` the whole original list. */
 const applySpecialItems = (original: List, patch: List, key: string): { original: List; patch: List } => {
   const plain: JsonValue[] = []
   let kept = original
@@ -136,7 +136,7 @@ const mergeItems = (original: List, patch: List, key: string, rules: MergeRules,
 }
 
 /**
- * The items that `order` names in its order, the others in the original's, interleaved as they stood in the original.
+ * The items that `order` names in its order, the others in the original's, interleaved as in the original.
  */
 const inOrder = (merged: List, order: List, original: List, key: string): List => {
   const keyOf = (item: JsonValue): JsonValue | undefined => (key === "" ? item : mergeKeyOf(item, key))
@@ -189,7 +189,7 @@ const sortByIndex = (
   items.sort((left, right) => (index.get(keyOf(left)) ?? 0) - (index.get(keyOf(right)) ?? 0))
 }
 
-/** What the patch sets must appear in `$setElementOrder`, in the same relative order. */
+/** The patch's items must appear in `$setElementOrder`, in the same relative order. */
 const checkOrder = (patch: List, order: List, key: string): void => {
   if (order.length === 0 || patch.length === 0) return
   const plain = key === "" ? patch : patch.filter((item) => !(isJsonObject(item) && Object.hasOwn(item, PATCH)))

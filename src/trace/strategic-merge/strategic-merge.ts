@@ -1,5 +1,5 @@
 /**
- * Strategic merge patch: a merge patch that knows from the type which lists are merged, and by which key. Directives:
+ * Strategic merge patch: a merge patch in which the type determines which lists are merged, and by which key. Directives:
  * `$patch` (`replace`, `delete`), `$retainKeys`, `$deleteFromPrimitiveList/<list>`, `$setElementOrder/<list>`; null
  * deletes.
  *
@@ -124,7 +124,7 @@ const mergeMember = (draft: Draft, key: string, value: JsonValue, rules: MergeRu
     setMember(draft, name, merges ? mergeLists(original, value, rule, mergeObjects, deletesItems) : value)
     return
   }
-  // Items cannot be deleted from what is no list.
+  // Items can only be deleted from a list.
   if (
     deletesItems &&
     (original === undefined || typeof original !== typeof value || isList(original) !== isList(value))

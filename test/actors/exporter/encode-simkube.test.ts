@@ -103,7 +103,7 @@ const piecesOf = async (pieces: AsyncIterable<Uint8Array>): Promise<Buffer> => {
   return Buffer.concat(taken)
 }
 
-/** What the writer makes of the same window by itself, one event after the other. */
+/** The writer's output for the same window without batches, one event after another. */
 const written = (window: ExportWindow): Buffer => {
   const writer = newWriter()
   const objectOf = (bytes: Uint8Array): JsonObject => parseExactJson(bytes) as JsonObject
@@ -117,7 +117,7 @@ const written = (window: ExportWindow): Buffer => {
   return Buffer.concat([...writer.finish()])
 }
 
-/** Takes a batch when it is told to, and gives batches back in the order it is told. */
+/** Takes a batch when told to, and returns batches in the given order. */
 const fickle = (choices: ReadonlyArray<number>): Encoding & { readonly taken: number } => {
   let next = 0
   let taken = 0
@@ -145,7 +145,7 @@ const fickle = (choices: ReadonlyArray<number>): Encoding & { readonly taken: nu
 const smallLimits: BatchLimits = { batchBytes: 200, batchChanges: 5, batches: 3, aloneBytes: 0 }
 
 describe("a window in SimKube's format", () => {
-  test("is the same to the byte, whoever encodes it and in whatever order batches come back", async () => {
+  test("is the same to the byte, with any encoder and in whatever order batches are completed", async () => {
     let helped = 0
     await fc.assert(
       fc.asyncProperty(
@@ -169,7 +169,7 @@ describe("a window in SimKube's format", () => {
     expect(helped).toBeGreaterThan(100)
   })
 
-  test("asks for no help before it has done its own share", async () => {
+  test("requests help only after it has done its own share", async () => {
     let leases = 0
     const encoding: Encoding = {
       lease: () => {
@@ -186,7 +186,7 @@ describe("a window in SimKube's format", () => {
     expect(leases).toBe(1)
   })
 
-  test("holds no more batches than it may, and waits for the oldest", async () => {
+  test("holds no more batches than allowed, and waits for the oldest", async () => {
     const batches: Array<() => void> = []
     const encoding: Encoding = {
       lease: () => ({
@@ -233,7 +233,7 @@ describe("a window in SimKube's format", () => {
     },
   )
 
-  test("ends with the reason when a batch is lost, and gives the lease back", async () => {
+  test("fails with the reason if a batch is lost, and releases the lease", async () => {
     let held = 0
     const encoding: Encoding = {
       lease: () => {

@@ -56,7 +56,7 @@ const moduleOf = (text: string): URL => {
 }
 
 describe("the exporter's pool", () => {
-  test("encodes what its user would have encoded", async () => {
+  test("encodes what its caller would have encoded", async () => {
     using lease = newPool().lease()
     await fc.assert(
       fc.asyncProperty(fc.array(jsonObject, { maxLength: 10 }), async (specs) => {
@@ -66,7 +66,7 @@ describe("the exporter's pool", () => {
     )
   })
 
-  test("answers in memory that was handed over, not copied", async () => {
+  test("returns memory that was transferred, not copied", async () => {
     using lease = newPool().lease()
     const batch = batchOf([{ spec: {} }])
     const encoded = await encodeIn(lease, batch)
@@ -74,14 +74,14 @@ describe("the exporter's pool", () => {
     expect(encoded.objects.buffer.byteLength).toBe(1024 * 1024)
   })
 
-  test("says which object cannot be encoded", async () => {
+  test("reports which object cannot be encoded", async () => {
     using lease = newPool().lease()
     const builder = new SimkubeBatchBuilder(new ArrayBuffer(64))
     for (const json of ["{}", "{"]) builder.add(type, Buffer.from(json))
     expect((await encodeIn(lease, builder.finish())).failure).toMatchObject({ index: 1 })
   })
 
-  test("takes one batch more than it has threads, and then none until one is back", async () => {
+  test("accepts one batch more than it has threads, and then none until one is returned", async () => {
     using lease = newPool().lease()
     await encodeIn(lease, batchOf([]))
     const first = lease.tryEncode(batchOf([{ spec: {} }]))
@@ -93,7 +93,7 @@ describe("the exporter's pool", () => {
     expect((await encodeIn(lease, third)).lengths.length).toBe(1)
   })
 
-  test("has threads only while somebody needs them, and ten seconds longer", async () => {
+  test("has threads only while there is a lease, and ten seconds longer", async () => {
     const clock = new ManualClock()
     const pool = newPool(bundled, clock)
     expect(pool.isRunning).toBe(false)
@@ -127,7 +127,7 @@ describe("the exporter's pool", () => {
     }
   })
 
-  test("rejects the batch with which a thread ends, and goes on with another thread", async () => {
+  test("rejects the batch of a thread that ends, and continues with another thread", async () => {
     const entry = moduleOf(
       'export default (batch) => { if (batch.lengths.length === 2) process.exit(3); return "here" }',
     )
@@ -136,7 +136,7 @@ describe("the exporter's pool", () => {
     expect(await encodeIn(lease, batchOf([{}]))).toBe("here")
   })
 
-  test("rejects what is on its way when it is stopped", async () => {
+  test("rejects batches in flight when it is stopped", async () => {
     const pool = newPool(moduleOf("export default (batch) => { if (batch.lengths.length > 0) for (;;); }"))
     using lease = pool.lease()
     let encoding: Promise<unknown> | undefined

@@ -40,7 +40,7 @@ const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): Expo
   excludeDaemonSetOwned: true,
   recordedKinds: [],
   trackedObjects: { [gvk]: {} },
-  incomplete: {},
+  incomplete: [],
   ...more,
 })
 
@@ -170,7 +170,7 @@ describe("the exporter", { timeout: patient(60_000) }, () => {
     expect(items[last + 1]?.type).not.toBe("applied")
   })
 
-  test.each(["zstd", "gzip"] as const)("compresses every format with %s, on its way", async (compression) => {
+  test.each(["zstd", "gzip"] as const)("compresses every format with %s while streaming", async (compression) => {
     for (const format of ["ndjson", "simkube", "kwok"] as const) {
       const small = { untilTime: 1_763_700_001_000_000 }
       const plain = await inOneThread(jobOf(format, small))
@@ -182,7 +182,7 @@ describe("the exporter", { timeout: patient(60_000) }, () => {
     }
   })
 
-  test("writes for kwok what the kwok decoder reads: the objects of the start, then a patch for each change", async () => {
+  test("writes what the kwok decoder reads: the objects of the start, then a patch for each change", async () => {
     const window = { fromTime: 1_763_700_004_000_000, untilTime: 1_763_700_004_100_000 }
     const decoder = await openDecoder("kwok")
     const trace = await inOneThread(jobOf("kwok", window))
@@ -193,7 +193,7 @@ describe("the exporter", { timeout: patient(60_000) }, () => {
     expect(items[0]).toMatchObject({ type: "header", sanitised: "replay" })
   })
 
-  test("leaves out owned objects and excluded labels, and nothing else", async () => {
+  test("excludes owned objects and excluded labels, and nothing else", async () => {
     const trace = await inOneThread(
       jobOf("ndjson", {
         skipOwned: [gvk],
@@ -210,7 +210,7 @@ describe("the exporter", { timeout: patient(60_000) }, () => {
     expect(names.length).toBe((4 * events) / 10)
   })
 
-  test("stops making pieces for a reader that takes none, while others get theirs", async () => {
+  test("stops producing pieces for a reader that takes none, while others get theirs", async () => {
     await using exporter = await start()
     let offered = 0
     const stuck: ExportReader = {
@@ -228,7 +228,7 @@ describe("the exporter", { timeout: patient(60_000) }, () => {
     cancel()
   })
 
-  test("closes what a cancelled export had open, in every stage of it", async () => {
+  test("closes everything that a cancelled export had open, at every stage", async () => {
     const before = openFiles()
     await using exporter = await start()
     for (const turns of [0, 1, 5, 30, 60]) {
@@ -243,7 +243,7 @@ describe("the exporter", { timeout: patient(60_000) }, () => {
     expect((await last.whole()).length).toBeGreaterThan(0)
   })
 
-  test("ends exports under way with a reason when it stops", async () => {
+  test("ends running exports with a reason when it stops", async () => {
     const before = openFiles()
     const { reader, ended } = collecting()
     {

@@ -1,4 +1,4 @@
-/** An export of some namespaces has their gaps and those of all namespaces, and none of the others'. */
+/** An export of some namespaces contains their gaps and those of all namespaces, and none of the others'. */
 import { expect, test } from "vitest"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
@@ -19,7 +19,7 @@ const recordingWithGaps = (namespaces: ReadonlyArray<string>): string => {
   return directory
 }
 
-/** What the headers count, and the namespaces of the gaps in the trace. */
+/** The counts in the headers, and the namespaces of the gaps in the trace. */
 const exported = async (directory: string, filters: GivenFilters) => {
   const { gaps, pieces } = openExport(directory, {
     format: "ndjson",
@@ -32,7 +32,7 @@ const exported = async (directory: string, filters: GivenFilters) => {
     excludeDaemonSetOwned: false,
     recordedKinds: [],
     trackedObjects: { [gvk]: {} },
-    incomplete: {},
+    incomplete: [],
   })
   const chunks: Uint8Array[] = []
   for await (const piece of pieces) chunks.push(Buffer.from(piece))

@@ -17,7 +17,7 @@ const start = 1_763_700_000_000_000
 const second = 1_000_000
 const codes = { applied: 1, deleted: 2, vanished: 3 } as const
 
-/** One thing that happens: to an object of a kind, a while after the one before. */
+/** One event of an object of a kind, some time after the previous one. */
 interface Step {
   readonly kind: 0 | 1
   readonly slot: number
@@ -41,20 +41,20 @@ const step: fc.Arbitrary<Step> = fc.record({
   isHidden: fc.boolean(),
 })
 
-/** What happened, with what it takes to write it down and to know the state at any moment. */
+/** The history, with everything needed to write it down and to know the state at any moment. */
 interface Change {
   readonly kind: 0 | 1
   readonly key: string
   readonly number: number
   readonly action: keyof typeof codes
   readonly time: number
-  /** Tells this state of the object from all others. */
+  /** Distinguishes this state of the object from all others. */
   readonly content: number
   readonly isHidden: boolean
   readonly isNew: boolean
 }
 
-/** Steps that make sense: only what lives dies, and whatever comes again under a name is another object. */
+/** Valid steps: only live objects are deleted, and a reused name is another object. */
 const history = (steps: ReadonlyArray<Step>): ReadonlyArray<Change> => {
   const alive = new Map<string, number>()
   const next: [number, number] = [1, 1]
@@ -72,7 +72,7 @@ const history = (steps: ReadonlyArray<Step>): ReadonlyArray<Change> => {
 }
 
 const write = (directory: string, changes: ReadonlyArray<Change>): number => {
-  // Small blocks and frequent checkpoints: a short history meets many of them.
+  // Small blocks and frequent checkpoints, so that a short history has many of them.
   const writer = ArchiveWriter.open(directory, { limits: { blockBytes: 1500, blocksPerCheckpoint: 3 } })
   const memory = Buffer.alloc(8192)
   for (const [index, { kind, key, number, action, time, content, isHidden, isNew }] of changes.entries()) {
@@ -184,7 +184,7 @@ test("a history read back from NDJSON and from SimKube's format gives the state 
           excludeDaemonSetOwned: false,
           recordedKinds: [],
           trackedObjects: Object.fromEntries(kinds.map((gvk) => [gvk, {}])),
-          incomplete: {},
+          incomplete: [],
         }
         for (const { moment, state } of statesOfNdjson(await exported(directory, job), fromTime)) {
           expect(sorted(state)).toEqual(sorted(stateBefore(changes, moment, hides)))

@@ -50,7 +50,7 @@ export const recordingOf = (objects: ReadonlyArray<OwnedObject>): string => {
   return directory
 }
 
-/** An export of all of it, owned objects included unless something else is asked for. */
+/** An export of all of it, including owned objects unless requested otherwise. */
 export const exportOf = async (
   directory: string,
   kinds: ReadonlyArray<string>,
@@ -66,7 +66,7 @@ export const exportOf = async (
     excludeDaemonSetOwned: false,
     recordedKinds: kinds,
     trackedObjects: Object.fromEntries(kinds.map((gvk) => [gvk, {}])),
-    incomplete: {},
+    incomplete: [],
     ...job,
   })
   const all: Array<Uint8Array> = []

@@ -40,8 +40,8 @@ const objectsOf = (trace: Buffer): ReadonlyMap<string, JsonObject> => {
   return new Map(objects.map((object) => [String((object.metadata as JsonObject).name), object]))
 }
 
-describe("an export of objects with their owned ones", () => {
-  test("for SimKube keeps references to owners in the trace only, without their UIDs, whichever came first", async () => {
+describe("an export of objects together with those they own", () => {
+  test("for SimKube keeps references only to owners in the trace, without their UIDs, whichever came first", async () => {
     const objects = objectsOf(await exported({}))
     expect([...objects.keys()].sort()).toEqual(["bare", "inside", "owned-inside", "owned-outside"])
     expect(objects.get("owned-inside")).toEqual({
@@ -59,13 +59,13 @@ describe("an export of objects with their owned ones", () => {
       expect(objects.get(name)?.metadata).toEqual({ annotations: {}, name, namespace: "shop" })
   })
 
-  test("for SimKube holds no owner references where owned objects are left out", async () => {
+  test("for SimKube contains no owner references if owned objects are excluded", async () => {
     const objects = objectsOf(await exported({ excludeOwned: true }))
     expect([...objects.keys()].sort()).toEqual(["bare", "inside", "owned-outside"])
     for (const { metadata } of objects.values()) expect(metadata).not.toHaveProperty("ownerReferences")
   })
 
-  test("as NDJSON for replay says what was removed, and still says which object it was", async () => {
+  test("as NDJSON for replay names what was removed, and still identifies each object", async () => {
     const lines = String(await exported({ format: "ndjson", sanitise: "replay" }))
       .trim()
       .split("\n")
@@ -87,7 +87,7 @@ describe("an export of objects with their owned ones", () => {
     expect(lines.find(({ name }) => name === "inside").object.metadata).not.toHaveProperty("ownerReferences")
   })
 
-  test("as NDJSON is what the server sent, unless something else is asked for", async () => {
+  test("as NDJSON is what the server sent, unless requested otherwise", async () => {
     const lines = String(await exported({ format: "ndjson" }))
       .trim()
       .split("\n")

@@ -1,4 +1,4 @@
-/** What SimKube 2.7 gets wrong in the window of an export, and ours must not: each by its number (docs/reference/testing.md). */
+/** Defects of SimKube 2.7 in the window of an export that ours must not have, each by its number (docs/reference/testing.md). */
 import { expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
@@ -104,7 +104,7 @@ test.each(["ndjson", "simkube", "kwok"] as const)(
   },
 )
 
-test("W-17: an event that the store received after later ones of other kinds is in its place, and ends no window early", async () => {
+test("W-17: an event that the store received after later ones of other kinds is in its place, and does not end a window early", async () => {
   const kinds = [deployment, statefulSet]
   const directory = recordingOf([
     { gvk: deployment, number: 1, time: 10 },

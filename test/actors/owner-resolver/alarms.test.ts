@@ -1,4 +1,4 @@
-/** Which failed look-ups people are told of. */
+/** Which failed look-ups are logged. */
 import { expect, test } from "vitest"
 import { FailureAlarms } from "../../../src/actors/owner-resolver/alarms.ts"
 
@@ -11,7 +11,7 @@ const failure = (code: number) => ({
   retryAfterMs: undefined,
 })
 
-test("each kind and status once, until that kind is answered again", () => {
+test("each kind and status is logged once, until that kind succeeds again", () => {
   const alarms = new FailureAlarms()
   expect(alarms.failed(question("web-1"), failure(500))).toBe(
     "owner apps/v1.ReplicaSet shop/web-1 cannot be looked up: status 500",
@@ -23,7 +23,7 @@ test("each kind and status once, until that kind is answered again", () => {
   expect(alarms.failed(question("web-2"), failure(503))).toMatch(/status 503$/)
 })
 
-test("what is forbidden comes with the rule that would allow it", () => {
+test("a forbidden kind is logged with the rule that would permit it", () => {
   expect(new FailureAlarms().failed(question("web-1"), failure(403))).toMatch(
     /add \{apiGroups: \["apps"\], resources: \[the resource of ReplicaSet in \/apis\/apps\/v1\], verbs: \["get"\]\}/,
   )

@@ -1,4 +1,4 @@
-/** What a recording knows of owners, as the owner-resolver reads it beside the store that writes it. */
+/** The ownership facts of a recording, as the owner-resolver reads them while the store writes. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -18,7 +18,7 @@ const answer = (uid: string, ownerReferences: string, found: boolean): AnsweredO
   state: found ? "learnt" : "gone",
 })
 
-test("open owners are read once, however many there are, also one named while reading; answers and objects are found", () => {
+test("open owners are read once, for any number of them, including one named while reading; answers and objects are found", () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-graph-"))
   const writer = ArchiveWriter.open(directory, { fsync: "interval" })
   const graph = openOwnershipGraph(directory)
@@ -34,7 +34,7 @@ test("open owners are read once, however many there are, also one named while re
     )
     const read: Array<string> = []
     for (const { uid } of graph.open()) {
-      // Behind all others, and nothing keeps it from being committed.
+      // After all others, and nothing prevents it from being committed.
       if (read.length === 0) write(answer("p", referencing("late"), true))
       read.push(uid)
     }

@@ -25,7 +25,7 @@ const failure = (given: Partial<Extract<LookUpOutcome, { tag: "failed" }>> = {})
   ...given,
 })
 
-/** A queue whose requests are answered by hand. */
+/** A queue whose requests the test completes. */
 class Bench {
   readonly clock = new ManualClock()
   readonly asked: Array<{
@@ -60,14 +60,14 @@ class Bench {
     )
   }
 
-  /** What is being asked and has no answer. */
+  /** The requests without a result. */
   get askedUids(): ReadonlyArray<string> {
     return this.asked.map((asked) => asked.question.uid)
   }
 }
 
 describe("the queue of look-ups", () => {
-  test("asks about one UID once, however often it is met meanwhile", async () => {
+  test("looks a UID up once, however often it is named meanwhile", async () => {
     const bench = new Bench()
     for (let times = 0; times < 5; times++) expect(bench.queue.add(question(1))).toBe(true)
     expect(bench.askedUids).toEqual(["uid-1"])
@@ -76,7 +76,7 @@ describe("the queue of look-ups", () => {
     expect(bench.queue.pending).toBe(0)
   })
 
-  test("asks at most as many at once as it may, and goes on with each answer", async () => {
+  test("runs at most the allowed number at once, and continues with each result", async () => {
     const bench = new Bench({ concurrency: 3 })
     for (let number = 0; number < 10; number++) bench.queue.add(question(number))
     expect(bench.askedUids).toHaveLength(3)
@@ -95,7 +95,7 @@ describe("the queue of look-ups", () => {
     expect(bench.askedUids).toHaveLength(20)
   })
 
-  test("asks a failed question again, later each time, and never takes the failure for an answer", async () => {
+  test("repeats a failed look-up, later each time, and never takes the failure for an answer", async () => {
     const bench = new Bench({ firstBackOffMs: 1000, longestBackOffMs: 3000 })
     bench.queue.add(question(1))
     for (const [tries, waitMs] of [1000, 2000, 3000, 3000].entries()) {
@@ -111,7 +111,7 @@ describe("the queue of look-ups", () => {
     expect(bench.failed).toHaveLength(4)
   })
 
-  test("holds everything back for as long as a server asks for with Retry-After", async () => {
+  test("delays everything for as long as a server asks for with Retry-After", async () => {
     const bench = new Bench({ concurrency: 1 })
     bench.queue.add(question(1))
     bench.queue.add(question(2))
@@ -123,7 +123,7 @@ describe("the queue of look-ups", () => {
     expect(bench.askedUids).toEqual(["uid-1", "uid-2"])
   })
 
-  test("does not ask a thousand times about a kind that is forbidden, and goes on with the others", async () => {
+  test("does not repeat a look-up of a forbidden kind a thousand times, and continues with the others", async () => {
     const bench = new Bench({ concurrency: 1, firstBackOffMs: 10_000 })
     for (let number = 0; number < 1000; number++) bench.queue.add(question(number))
     bench.queue.add(question(5000, "batch/v1.Job"))
@@ -131,7 +131,7 @@ describe("the queue of look-ups", () => {
     expect(bench.askedUids).toEqual(["uid-0", "uid-5000"])
   })
 
-  test("tries at once what waits after a failure when somebody needs it or has new credentials", async () => {
+  test("retries failed look-ups at once if someone needs them or credentials are new", async () => {
     const bench = new Bench()
     bench.queue.add(question(1))
     await bench.asked[0]?.answer(failure({ reach: "kind", code: 403 }))
@@ -139,7 +139,7 @@ describe("the queue of look-ups", () => {
     expect(bench.askedUids).toEqual(["uid-1", "uid-1"])
   })
 
-  test("asks about a forbidden kind less and less often, however many of its objects wait", async () => {
+  test("looks up a forbidden kind less and less often, for any number of its objects", async () => {
     const bench = new Bench({ concurrency: 4, firstBackOffMs: 1000, longestBackOffMs: 60_000 })
     for (let number = 0; number < 1000; number++) bench.queue.add(question(number))
     let answered = 0
@@ -158,7 +158,7 @@ describe("the queue of look-ups", () => {
     expect(bench.queue.pending).toBe(1000)
   })
 
-  test("starts over with short waits once a kind has answered", async () => {
+  test("starts again with short waits once a kind has succeeded", async () => {
     const bench = new Bench({ concurrency: 1, firstBackOffMs: 1000 })
     bench.queue.add(question(1))
     for (const waitMs of [1000, 2000, 4000]) {
@@ -173,7 +173,7 @@ describe("the queue of look-ups", () => {
     expect(bench.askedUids.slice(4)).toEqual(["uid-2", "uid-2"])
   })
 
-  test("goes on with other objects of a kind when one of them always fails", async () => {
+  test("continues with other objects of a kind if one of them always fails", async () => {
     const bench = new Bench({ concurrency: 1, firstBackOffMs: 1000, longestBackOffMs: 60_000 })
     bench.queue.add(question(0))
     for (let number = 1; number <= 20; number++) bench.queue.add(question(number))
@@ -189,7 +189,7 @@ describe("the queue of look-ups", () => {
     expect(bench.askedUids.filter((uid) => uid === "uid-0").length).toBeLessThanOrEqual(8)
   })
 
-  test("new credentials are used at once, however long the old ones were refused", async () => {
+  test("new credentials are used at once, however long the old ones were rejected", async () => {
     const bench = new Bench()
     bench.queue.add(question(1))
     for (const waitMs of [1000, 2000, 4000, 8000]) {
@@ -204,7 +204,7 @@ describe("the queue of look-ups", () => {
     expect(bench.askedUids.at(-1)).toBe("uid-2")
   })
 
-  test("what is asked although something is known is not unknown", async () => {
+  test("an owner that is refreshed does not count as unknown", async () => {
     const bench = new Bench({ concurrency: 1 })
     bench.queue.add(question(1), true)
     bench.queue.add(question(2))
@@ -216,12 +216,12 @@ describe("the queue of look-ups", () => {
     expect([bench.queue.pending, bench.queue.unknown]).toEqual([0, 0])
   })
 
-  test("refuses a question when it is full, and says so", () => {
+  test("rejects a look-up if it is full, and reports that", () => {
     const bench = new Bench({ maximumPending: 3 })
     expect([1, 2, 3, 4, 3].map((number) => bench.queue.add(question(number)))).toEqual([true, true, true, false, true])
   })
 
-  test("holds no timer when nothing waits, and none after it is closed", async () => {
+  test("has no timer while nothing waits, nor after it is closed", async () => {
     const bench = new Bench()
     bench.queue.add(question(1))
     await bench.asked[0]?.answer(found)

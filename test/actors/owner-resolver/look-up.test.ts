@@ -1,4 +1,4 @@
-/** One question about an owner, put to a real HTTP server. */
+/** Single look-ups of an owner at a real HTTP server. */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
@@ -62,8 +62,8 @@ const readable = (outcome: LookUpOutcome) =>
   outcome.tag === "found" ? { ...outcome, ownerReferences: Buffer.from(outcome.ownerReferences).toString() } : outcome
 const discoveries = (): ReadonlyArray<string> => sent.map(({ path }) => path).filter((path) => !/\/web-/.test(path))
 
-describe("what is found", () => {
-  test("are the owners, by metadata alone", async () => {
+describe("the result of a look-up", () => {
+  test("is the owners, from metadata alone", async () => {
     const owners = [{ apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "6986996b", controller: true }]
     const outcome = await lookUp.ask(questionAbout(putReplicaSet("web-1", { ownerReferences: owners })))
     expect(readable(outcome)).toEqual({ tag: "found", namespace, ownerReferences: JSON.stringify(owners) })
@@ -74,18 +74,18 @@ describe("what is found", () => {
     expect([kind, metadata.name, spec]).toEqual(["PartialObjectMetadata", "web-1", undefined])
   })
 
-  test("are none", async () => {
+  test("is an empty list for an object without owners", async () => {
     const outcome = await lookUp.ask(questionAbout(putReplicaSet()))
     expect(readable(outcome)).toEqual({ tag: "found", namespace, ownerReferences: "" })
   })
 
-  test("of an owner without a namespace is where such objects are, whatever namespace the owned object is in", async () => {
+  test("for a cluster-scoped owner comes from its own path, whatever namespace the owned object is in", async () => {
     const outcome = await lookUp.ask(questionAbout(sandbox.put("v1.Node", { metadata: { name: "web-node" } })))
     expect(readable(outcome)).toEqual({ tag: "found", namespace: "", ownerReferences: "" })
     expect(sent.at(-1)?.path).toBe("/api/v1/nodes/web-node")
   })
 
-  test("of a name with characters that mean something in a URL", async () => {
+  test("is correct for a name with characters that have a meaning in a URL", async () => {
     const outcome = await lookUp.ask(questionAbout(putReplicaSet("web-1?watch=true#x")))
     expect(outcome.tag).toBe("found")
     expect(sent.at(-1)?.path).toBe("/apis/apps/v1/namespaces/shop/replicasets/web-1%3Fwatch%3Dtrue%23x")
@@ -99,7 +99,7 @@ describe("an owner is gone", () => {
     expect(await lookUp.ask(questionAbout(owner))).toEqual({ tag: "gone", namespace })
   })
 
-  test("when its name was given to another object since", async () => {
+  test("when its name has been reused by another object", async () => {
     const owner = putReplicaSet()
     sandbox.delete("apps/v1.ReplicaSet", namespace, "web-1")
     const successor = putReplicaSet("web-1", { ownerReferences: [{ uid: "another" }] })
@@ -107,7 +107,7 @@ describe("an owner is gone", () => {
     expect((await lookUp.ask(questionAbout(successor))).tag).toBe("found")
   })
 
-  test("when its kind has a namespace and the object that names it has none", async () => {
+  test("when its kind is namespaced and the object that names it is not", async () => {
     expect(await lookUp.ask(questionAbout(putReplicaSet(), { namespace: "" }))).toEqual({ tag: "gone", namespace: "" })
     expect(sent.every(({ path }) => path === "/apis/apps/v1")).toBe(true)
   })
@@ -120,7 +120,7 @@ describe("an owner is gone", () => {
     },
   )
 
-  test.each(["apps/v1.", "no kind at all", ".", ""])("when what it is called cannot be a kind: %j", async (gvk) => {
+  test.each(["apps/v1.", "no kind at all", ".", ""])("when its kind is not a valid name: %j", async (gvk) => {
     expect(await lookUp.ask({ uid: "u", gvk, namespace, name: "web-1" })).toEqual({ tag: "gone", namespace: "" })
     expect(sent).toEqual([])
   })
@@ -152,7 +152,7 @@ describe("a kind", () => {
     expect(sent.at(-1)?.path).toBe("/apis/example.com/v1/programs/web-app")
   })
 
-  test("is discovered once for many that ask at the same time, and for those that come later", async () => {
+  test("is discovered once for many concurrent look-ups, and for later ones", async () => {
     const owners = Array.from({ length: 20 }, (_, index) => putReplicaSet(`web-${index}`))
     const outcomes = await Promise.all(owners.map((owner) => lookUp.ask(questionAbout(owner))))
     expect(outcomes.every(({ tag }) => tag === "found")).toBe(true)
@@ -179,17 +179,17 @@ describe("a kind", () => {
   })
 })
 
-describe("a failure is no answer, and says what else would fail so", () => {
+describe("a failure is not a result, and states its scope", () => {
   test.each([
     [401, "server", undefined],
     [403, "kind", undefined],
     [429, "server", 1],
     [429, "server", 7],
-    // A conversion webhook, an aggregated server: one kind's trouble.
+    // A conversion webhook, an aggregated server: limited to one kind.
     [500, "kind", undefined],
     [502, "kind", undefined],
     [503, "kind", undefined],
-    // The API server itself is going away, or overloaded.
+    // The API server itself is shutting down, or overloaded.
     [503, "server", 30],
     [400, "question", undefined],
   ] as const)("status %i: %s, Retry-After %s", async (status, reach, seconds) => {
@@ -215,7 +215,7 @@ describe("a failure is no answer, and says what else would fail so", () => {
     expect(await lookUp.ask(questionAbout(putReplicaSet()))).toMatchObject(refused({ reach, code: status }))
   })
 
-  test("credentials that are refused, then new ones", async () => {
+  test("credentials that are rejected, then new ones", async () => {
     const question = questionAbout(putReplicaSet())
     sandbox.setToken("fresh")
     expect(await lookUp.ask(question)).toMatchObject(refused({ reach: "server", code: 401 }))
@@ -223,7 +223,7 @@ describe("a failure is no answer, and says what else would fail so", () => {
     expect((await lookUp.ask(question)).tag).toBe("found")
   })
 
-  test.each(["replicasets", "discovery"])("a server that takes the request and is silent: %s", async (scope) => {
+  test.each(["replicasets", "discovery"])("a server that accepts the request and stays silent: %s", async (scope) => {
     const question = questionAbout(putReplicaSet())
     sandbox.faults.blackHole(scope)
     const asking = lookUp.ask(question)
@@ -235,7 +235,7 @@ describe("a failure is no answer, and says what else would fail so", () => {
     expect(clock.pending).toBe(0)
   })
 
-  test("a server that holds the answer back for less than that", async () => {
+  test("a server that delays the response for less than that", async () => {
     sandbox.faults.holdGets()
     const asking = lookUp.ask(questionAbout(putReplicaSet()))
     await sandbox.requests.waitFor({ verb: "get" })
@@ -253,7 +253,7 @@ describe("a failure is no answer, and says what else would fail so", () => {
   })
 })
 
-describe("whatever stands in an answer", () => {
+describe("any content of a response", () => {
   let server: Server
   let answer: { readonly status: number; readonly type: string; readonly body: string }
   const question: OwnerQuestion = { uid: "u", gvk: "apps/v1.ReplicaSet", namespace, name: "web-1" }
@@ -289,7 +289,7 @@ describe("whatever stands in an answer", () => {
     expect(await lookUp.ask(question)).toMatchObject(refused({ reach: "question", code: 200 }))
   })
 
-  test.each([null, {}, "x", 7, []])("ownerReferences that are none mean no owners: %j", async (ownerReferences) => {
+  test.each([null, {}, "x", 7, []])("invalid ownerReferences mean no owners: %j", async (ownerReferences) => {
     const body = JSON.stringify({ metadata: { uid: "u", ownerReferences, __proto__: { polluted: true } } })
     answer = { status: 200, type: "application/json", body }
     expect(readable(await lookUp.ask(question))).toEqual({ tag: "found", namespace, ownerReferences: "" })
@@ -308,7 +308,7 @@ describe("whatever stands in an answer", () => {
     expect(discoveries()).toHaveLength(2)
   })
 
-  test("more than any object's metadata can be is a failure of this question", async () => {
+  test("more than any object's metadata can be is a failure of this look-up", async () => {
     answer = { status: 200, type: "application/json", body: "x".repeat(3 * 1024 * 1024) }
     expect(await lookUp.ask(question)).toMatchObject(refused({ reach: "question", code: 0 }))
   })

@@ -21,11 +21,11 @@ const questionOf = (uid: string, gvk = "apps/v1.ReplicaSet"): OwnerQuestion => (
 })
 
 interface BenchOptions {
-  /** What was answered before, by UID; with nothing in it, an object of the recording. */
+  /** Previous results, by UID; an empty one is an object of the recording. */
   readonly graph?: Readonly<Record<string, Partial<EarlierAnswer> | "recorded">>
-  /** UIDs of owners that wait for an answer in the database. */
+  /** UIDs of owners in the database that are to be looked up. */
   readonly open?: ReadonlyArray<string>
-  /** What the API server answers; nothing for what is not here. */
+  /** Results of the API server; nothing for those not listed. */
   readonly server?: Readonly<Record<string, LookUpOutcome>>
   readonly recordedKinds?: ReadonlyArray<string>
   readonly maximumPending?: number
@@ -63,7 +63,7 @@ const bench = ({
     random: () => 0.5,
     limits: { ...defaultLookUpLimits, maximumPending },
     listener: {
-      // As the store does: what was learnt stays when the owner goes.
+      // As in the store: what was learnt is kept when the owner goes.
       answered: (answer) => {
         answers.push(answer)
         const { uid, found: isFound, namespace, recorded } = answer
@@ -104,26 +104,26 @@ describe("the owner-resolver", () => {
     ])
   })
 
-  test("never asks about a kind that is recorded whole", () => {
+  test("never looks up a kind that is recorded whole", () => {
     const { resolver, asked } = bench({ recordedKinds: ["apps/v1.ReplicaSet"] })
     resolver.consider(questionOf("rs"))
     expect(asked).toEqual([])
   })
 
-  test("asks only for what the database lacks, also above what it has", () => {
+  test("looks up only what the database lacks, including owners of owners it has", () => {
     const { resolver, asked, answers } = bench({
       graph: { rs: { ownerReferences: referencing(reference("Deployment", "web")) }, app: "recorded" },
     })
-    // What was answered is asked again, for it may have been adopted since.
+    // A known owner is looked up again, because it may have been adopted since.
     resolver.consider(questionOf("rs"))
     expect(asked).toEqual(["rs", "web"])
     resolver.consider(questionOf("app"))
     expect(asked).toEqual(["rs", "web"])
-    // Nobody was asked, and the row need not stand open.
+    // No look-up was made, and the row need not stay open.
     expect(answers).toMatchObject([{ uid: "app", recorded: true }])
   })
 
-  test("remembers that an owner is gone for a while, then asks again", async () => {
+  test("caches that an owner is gone for a while, then looks it up again", async () => {
     const { resolver, asked, answers, clock } = bench({ server: { rs: { tag: "gone", namespace: "shop" } } })
     resolver.consider(questionOf("rs"))
     await settled()
@@ -135,7 +135,7 @@ describe("the owner-resolver", () => {
     expect(asked).toEqual(["rs", "rs"])
   })
 
-  test("asks again after a while about an owner that was found, so that an adoption is seen", async () => {
+  test("looks a known owner up again after a while, so that an adoption is noticed", async () => {
     const { resolver, asked, clock } = bench({ server: { rs: found() } })
     resolver.consider(questionOf("rs"))
     await settled()
@@ -158,7 +158,7 @@ describe("the owner-resolver", () => {
     expect(asked).toEqual(["rs", "rs", "web"])
   })
 
-  test("asks for nothing again when it reads the database: at a start, before an export", async () => {
+  test("repeats nothing when it reads the database: at a start, before an export", async () => {
     const graph = {
       rs: { ownerReferences: referencing(reference("Deployment", "web")) },
       lost: { found: false },
@@ -180,7 +180,7 @@ describe("the owner-resolver", () => {
     expect(await resolver.settle(1000)).toEqual([])
   })
 
-  test("goes round no circle of owners", async () => {
+  test("terminates on circles of owners", async () => {
     const { resolver, asked } = bench({
       server: {
         a: found(referencing(reference("ReplicaSet", "b"))),
@@ -200,7 +200,7 @@ describe("the owner-resolver", () => {
     expect(inDatabase.asked).toEqual(["a", "b"])
   })
 
-  test("finds again in the database what it had no room for", async () => {
+  test("finds questions that it had to drop again in the database", async () => {
     const uids = Array.from({ length: 10 }, (_, index) => `rs-${index}`)
     const { resolver, asked } = bench({
       open: uids,
@@ -213,7 +213,7 @@ describe("the owner-resolver", () => {
     expect(asked).toHaveLength(10)
   })
 
-  test("settles at once when nothing is open, else when it is answered, and names what is open at the deadline", async () => {
+  test("settles at once if nothing is open, else when all is known, and names what is open at the deadline", async () => {
     const { resolver, clock } = bench({ server: { rs: found() } })
     expect(await resolver.settle(1000)).toEqual([])
     resolver.consider(questionOf("rs"))
@@ -225,7 +225,7 @@ describe("the owner-resolver", () => {
     expect(clock.pending).toBe(0)
   })
 
-  test("whoever waits is released when it is closed", async () => {
+  test("callers that wait are released when it is closed", async () => {
     const { resolver } = bench({})
     resolver.consider(questionOf("silent"))
     const settling = resolver.settle(1000)

@@ -1,4 +1,4 @@
-/** A reader that is killed again and again answers, or refuses with a reason; recording does not notice. */
+/** A reader that is killed repeatedly returns results, or errors with a reason; recording is not affected. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { RecordedSandbox, tracked, until } from "../../recorder/recorded/recorded-sandbox.ts"
@@ -7,7 +7,7 @@ import { seededRandom } from "../../runtime/random.ts"
 const kills = 20
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 
-test(`a reader killed ${kills} times answers rightly or refuses with a 503 (KUBEREEL_TEST_SEED=${seed})`, async () => {
+test(`a reader killed ${kills} times returns correct results or 503 (KUBEREEL_TEST_SEED=${seed})`, async () => {
   const random = seededRandom(seed)
   const recorded = await RecordedSandbox.start({ kinds: [tracked("v1.ConfigMap")] })
   try {

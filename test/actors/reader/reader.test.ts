@@ -1,4 +1,4 @@
-/** The reader's answers, its refusals, and how questions wait for one another. */
+/** The reader's results and errors, and how queries wait for one another. */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { describe, expect, test } from "vitest"
@@ -31,7 +31,7 @@ const start = async (of: string) => {
 }
 
 describe("the reader", () => {
-  test("says what a window holds of each kind", async () => {
+  test("returns the recorded part of each kind in a window", async () => {
     await using running = await start(recorded())
     const ask = (fromTime: number, untilTime: number) =>
       Effect.runPromise(running.reader.call("coverage", { fromTime, untilTime }))
@@ -47,7 +47,7 @@ describe("the reader", () => {
     expect((await ask(minute + 1, 2 * minute)).kinds.map(({ events }) => events)).toEqual([1, 1])
   })
 
-  test("counts objects and changes of a window, and leaves out what the request leaves out by name", async () => {
+  test("counts objects and changes of a window, without those that the request excludes by name", async () => {
     await using running = await start(recorded())
     const count = (more: object, fromTime = 0) =>
       Effect.runPromise(
@@ -61,7 +61,7 @@ describe("the reader", () => {
     expect(await count({}, minute + 1)).toEqual({ "v1.Pod": { objects: 1, events: 1 } })
   })
 
-  test("says that a recording cannot be read, and why, and goes on", async () => {
+  test("reports that a recording cannot be read, and why, and continues", async () => {
     await using running = await start("/nowhere/at/all")
     const failures = await Effect.runPromise(
       Effect.all([
@@ -78,8 +78,8 @@ describe("the reader", () => {
   })
 })
 
-describe("long questions", () => {
-  test("are answered one at a time, in the order in which they came", async () => {
+describe("long queries", () => {
+  test("run one at a time, in order of arrival", async () => {
     const queue = await Effect.runPromise(makeQuestionQueue)
     const steps: string[] = []
     const question = (name: string) =>
@@ -94,7 +94,7 @@ describe("long questions", () => {
     expect(steps).toEqual(["a begins", "a ends", "b begins", "b ends", "c begins", "c ends"])
   })
 
-  test("wait up to a number; the next is told to ask again, and one that is given up leaves its place", async () => {
+  test("wait up to a number; the next is told to retry, and an aborted one leaves its place", async () => {
     const queue = await Effect.runPromise(makeQuestionQueue)
     const waiting = Array.from({ length: 1 + maximumWaiting }, () => Effect.runFork(queue(Effect.never)))
     const refused = await Effect.runPromise(Effect.flip(queue(Effect.void)))

@@ -1,4 +1,4 @@
-/** Which owners the store asks about, and what it does when nobody keeps up. */
+/** Which owners the store sends to the resolver, and what it does if the resolver does not keep up. */
 import { expect, test } from "vitest"
 import { OwnerQuestions } from "../../../src/actors/store/owner-questions.ts"
 import type { NamedOwner } from "../../../src/archive/rows/owner-sets.ts"
@@ -17,12 +17,12 @@ const asked = () => {
     },
   }
   const questions = new OwnerQuestions(outbox)
-  // What a former life of the store may have left out.
+  // What a previous life of the store may have left out.
   expect(frames.splice(0)).toEqual([{ questions: [], rescan: true }])
   return { frames, outbox, questions, becomeWritable: () => writable?.() }
 }
 
-test("the owners that a commit names are asked about, and a commit that names none asks nothing", () => {
+test("the owners that a commit names are sent, and a commit that names none sends nothing", () => {
   const { frames, questions } = asked()
   questions.ask([owner("x"), owner("y")])
   expect(frames).toEqual([
@@ -38,13 +38,13 @@ test("the owners that a commit names are asked about, and a commit that names no
   expect(frames).toHaveLength(1)
 })
 
-test("many are asked in several frames", () => {
+test("many are sent in several frames", () => {
   const { frames, questions } = asked()
   questions.ask(Array.from({ length: 2500 }, (_, index) => owner(`${index}`)))
   expect(frames.map((frame) => frame.questions.length)).toEqual([1000, 1000, 500])
 })
 
-test("questions that find no room are dropped, and once there is room the database is to be read", () => {
+test("questions without room are dropped, and once there is room the database is to be read", () => {
   const { frames, outbox, questions, becomeWritable } = asked()
   outbox.isWritable = false
   questions.ask([owner("x")])

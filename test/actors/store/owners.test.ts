@@ -1,4 +1,4 @@
-/** The store between a watcher and an owner-resolver, both toys: questions follow commits, answers are stored exactly once. */
+/** The store between a watcher and an owner-resolver, both simplified: questions follow commits, and answers are stored exactly once. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -33,7 +33,7 @@ const above = JSON.stringify([{ apiVersion: "apps/v1", kind: "Deployment", name:
 
 type Nothing = Record<string, never>
 
-/** Names a pod per frame, each with an owner of its own. */
+/** Names a pod per frame, each with its own owner. */
 const watcherBody: ActorBody<number, Nothing, never> = (context) =>
   Effect.sync(() => {
     const outbox = context.outbox(observationsMailbox)
@@ -77,7 +77,7 @@ const resolverBody =
 const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet" }
 const pod = { apiVersion: "v1", kind: "Pod" }
 
-test("every owner is asked about, and every answer is on disk, also when the store is killed meanwhile", async () => {
+test("every owner is looked up, and every result is on disk, even if the store is killed meanwhile", async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-owners-"))
   const system = new ActorSystem()
   const questions: Array<OwnerQuestion> = []
@@ -163,7 +163,7 @@ test("every owner is asked about, and every answer is on disk, also when the sto
   }
 })
 
-/** Polls what other actors bring about. */
+/** Polls for an effect of other actors. */
 const until = async (condition: () => boolean): Promise<void> => {
   const deadline = performance.now() + patient(10_000)
   while (!condition()) {

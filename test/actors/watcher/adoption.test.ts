@@ -1,4 +1,4 @@
-/** Owners that change after an object was met are told of, once, whatever `detect` counts. */
+/** Changed owners of a known object are sent to the store once, with any `detect`. */
 import { expect, test } from "vitest"
 import { object, SinkBench } from "./sink-bench.ts"
 
@@ -27,7 +27,7 @@ test.each(["all", "content", "spec"] as const)("with detect: %s", (detect) => {
   ])
 })
 
-test("also of an object whose owners an earlier life may not have told of", () => {
+test("also of an object whose owners an earlier life may not have sent", () => {
   const before = new SinkBench()
   before.applied(owned(1, undefined))
   const after = new SinkBench({ resumeVersion: "1", objects: before.stored() })
@@ -35,7 +35,7 @@ test("also of an object whose owners an earlier life may not have told of", () =
   expect(after.ownerReferences()).toEqual([JSON.stringify(owner("6986996b"))])
 })
 
-test("not of one that has none, in any life", () => {
+test("not of an object without owners, in any life", () => {
   const before = new SinkBench()
   before.applied(owned(1, undefined))
   const after = new SinkBench({ resumeVersion: "1", objects: before.stored() })
@@ -43,7 +43,7 @@ test("not of one that has none, in any life", () => {
   expect(after.ownerReferences()).toEqual([])
 })
 
-test("in the text that the server sent, wherever the object stands in what was read", () => {
+test("in the text that the server sent, wherever the object is in the buffer", () => {
   const bench = new SinkBench()
   const text = (version: number, references: string): string =>
     `{ "metadata": {"name":"a","uid":"uid-a","resourceVersion":"${version}","ownerReferences": ${references} } }`

@@ -1,4 +1,4 @@
-/** Reads frames as the store would, and holds them to what none may ever break, one after the other. */
+/** Reads frames as the store would, one after another, and checks the rules that every frame must obey. */
 import { expect } from "vitest"
 import { decodeObservations, type Gap, type NewObject, type Observations } from "../../../src/wire/observations.ts"
 import type { StoredObject } from "../../../src/wire/stored-state.ts"
@@ -37,9 +37,9 @@ export const readFrames = (
 class FrameReader {
   readonly #objects: Map<number, NewObject>
   readonly #numbers: Map<string, number>
-  /** The number of the living object of a name. */
+  /** The number of the live object with a name. */
   readonly #alive: Map<string, number>
-  /** The epochs in which UIDs died. */
+  /** The epochs in which UIDs were deleted. */
   readonly #dead = new Map<string, number>()
   #time = 0
 
@@ -64,7 +64,7 @@ class FrameReader {
 
   #meet(object: NewObject, epoch: number): void {
     const { number, uid } = object
-    // A number is given once, and a UID has one; but a backup brings dead objects back to life, in a new history.
+    // A number is assigned once, and a UID has one; but a backup brings deleted objects back, in a new history.
     if ((this.#dead.get(uid) ?? epoch) < epoch) {
       this.#dead.delete(uid)
       this.#numbers.delete(uid)
@@ -82,7 +82,7 @@ class FrameReader {
     const { uid, name } = object
     const action = actions[frame.action(index)] as RecordedEvent["action"]
     const time = frame.time(index)
-    // Times never decrease; a UID dies once; a name is held by one object at a time.
+    // Times never decrease; a UID is deleted once; no two objects have the same name at the same time.
     expect(time).toBeGreaterThanOrEqual(this.#time)
     this.#time = time
     expect(this.#dead.has(uid)).toBe(false)
@@ -99,7 +99,7 @@ class FrameReader {
 
 const placeOf = ({ namespace, name }: NewObject): string => `${namespace}/${name}`
 
-/** The objects alive after the frames, as the store would hand them to the next life. */
+/** The objects alive after the frames, as the store would send them to the next life. */
 export const storedAfter = (
   payloads: ReadonlyArray<Uint8Array>,
   resumed: ReadonlyArray<StoredObject>,

@@ -1,4 +1,4 @@
-/** What a frame must carry, however full it is. */
+/** What a frame must contain, however full it is. */
 import { expect, test } from "vitest"
 import { FrameWriter } from "../../../src/actors/watcher/frame-writer.ts"
 import { ProgressByNamespace } from "../../../src/actors/watcher/progress/namespace-progress.ts"
@@ -8,7 +8,7 @@ import { nothingRecorded as resume } from "./nothing-recorded.ts"
 
 const clock = { wallMicros: () => 1_000_000, monotonicMs: () => 0, after: () => ({ cancel: () => undefined }) }
 
-/** Writes events of the given size into slabs of 64 KiB; answers each frame's last version and the one it says it reaches. */
+/** Writes events of the given size into slabs of 64 KiB; returns each frame's last version and the version it states. */
 const framesOf = (objectBytes: number, version: (index: number) => number | string) => {
   const slab = Buffer.alloc(64 * 1024)
   const frames: Array<{ readonly last: string | undefined; readonly complete: string }> = []
@@ -33,8 +33,8 @@ const framesOf = (objectBytes: number, version: (index: number) => number | stri
   return frames
 }
 
-test("a frame that events have filled to the brim still says how far it is complete", () => {
-  // Every size leaves another rest at the end of the slab, from none to one object.
+test("a frame filled to the brim with events still has room for its progress", () => {
+  // Every size leaves a different rest at the end of the slab, from none to one object.
   for (let objectBytes = 100; objectBytes < 260; objectBytes++) {
     for (const { last, complete } of framesOf(objectBytes, (index) => 100_000_000_000 + index))
       expect(complete).toBe(last)
@@ -96,7 +96,7 @@ test.each([true, false])(
   },
 )
 
-test("a frame says only which namespaces have moved since the one before, and which are no longer watched", () => {
+test("a frame names only the namespaces that have changed since the previous one, and those no longer watched", () => {
   const complete = (namespace: string) =>
     ({ namespace, completeThrough: "5", completeTime: 0, listReason: "" }) as const
   const progress = new ProgressByNamespace(

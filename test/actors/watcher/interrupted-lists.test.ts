@@ -1,6 +1,6 @@
 /**
- * Lives of a watcher that end in the middle of a list, or begin with another selection, over a real recording: the next life
- * must list, and a gap must say what is not known.
+ * Lives of a watcher that end in the middle of a list, or begin with another selection, over a real recording: the next life must list, and
+ * a gap must record what is not known.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -22,7 +22,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-/** One life: what `live` does is recorded, whether or not it ends in order. Answers what the next life is told. */
+/** One life: what `live` does is recorded, even if it does not end in order. Returns the state for the next life. */
 const life = (selection: string, live: (bench: SinkBench) => void): KindResumePoint => {
   const archive = ArchiveWriter.open(directory)
   const state = archive.kindState(kind)
@@ -102,7 +102,7 @@ describe("a watcher that ended in the middle of a list", () => {
     expect(gaps[0]?.detail).toContain("the recorder ended before the list that followed was complete")
   })
 
-  test("leaves a gap also when it was the first list, from the moment at which that began", () => {
+  test("leaves a gap even if it was the first list, from the time at which that began", () => {
     const told = life(everything, (bench) => beginList(bench, "first", object("a", 1), object("b", 2)))
     expect(told).toMatchObject({ resumeVersion: "", listReason: "first" })
     expect(told.completeTime).toBeGreaterThan(0)
@@ -112,14 +112,14 @@ describe("a watcher that ended in the middle of a list", () => {
     expect(gaps[0]?.fromTime).toBe(told.completeTime)
   })
 
-  test("leaves none if nothing of the first list was recorded", () => {
+  test("leaves no gap if nothing of the first list was recorded", () => {
     const told = life(everything, (bench) => beginList(bench, "first"))
     expect(owedList(told, everything)).toBeUndefined()
     life(everything, (bench) => bench.list("first", "9", object("a", 7)))
     expect(recorded().gaps).toEqual([])
   })
 
-  test("leaves a gap when the first list is begun again in the same life after a part of it was recorded", () => {
+  test("leaves a gap if the first list is repeated in the same life after part of it was recorded", () => {
     life(everything, (bench) => {
       beginList(bench, "first", object("a", 1))
       bench.list("first", "9", object("a", 7))
@@ -131,7 +131,7 @@ describe("a watcher that ended in the middle of a list", () => {
   })
 })
 
-describe("a watcher that is told another selection", () => {
+describe("a watcher with a changed selection", () => {
   const before = selectionOf({
     namespaces: undefined,
     labelSelector: undefined,
@@ -145,7 +145,7 @@ describe("a watcher that is told another selection", () => {
     skipOwned: false,
   })
 
-  test("lists, lets what is not asked for any more vanish, and says in a gap what was changed", () => {
+  test("lists, lets objects that are no longer selected vanish, and says in a gap what was changed", () => {
     const told = life(before, (bench) => bench.list("first", "10", object("a", 1), object("b", 2)))
     expect(told.selection).toBe(before)
     expect(owedList(told, before)).toBeUndefined()
@@ -167,14 +167,14 @@ describe("a watcher that is told another selection", () => {
     expect(owedList(told, before)).toBeDefined()
   })
 
-  test("resumes a recording that was never told its selection, and notes it", () => {
+  test("resumes a recording whose selection is unknown, and stores it", () => {
     life("", (bench) => bench.list("first", "10", object("a", 1)))
     const told = life(after, (bench) => bench.applied(object("a", 11)))
     expect(told).toMatchObject({ selection: after, resumeVersion: "11", listReason: "" })
     expect(recorded().gaps).toEqual([])
   })
 
-  test("is the same whatever the order in which namespaces are named", () => {
+  test("has the same selection for any order of namespaces", () => {
     const other = selectionOf({
       namespaces: ["a", "b"],
       labelSelector: "app=x",

@@ -1,4 +1,4 @@
-/** What a recording of several namespaces claims of each of them, and of the kind: never more than it holds. */
+/** What a recording of several namespaces states about each of them and about the kind: never more than it contains. */
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -38,11 +38,11 @@ const populated = (): PlayedCluster => {
   return cluster
 }
 
-/** Long enough that moments can be told apart. */
+/** Long enough to distinguish times. */
 const minute = 60_000
 
 describe("a kind of several namespaces is not complete as of now", () => {
-  test("because a watch of one was answered that goes on where its changes have expired", async () => {
+  test("if the watch of one is accepted but resumes from an expired version", async () => {
     const cluster = populated()
     const life = await Life.begin({ directory, cluster, clock })
     await life.serveAll()
@@ -62,7 +62,7 @@ describe("a kind of several namespaces is not complete as of now", () => {
     life.end()
   })
 
-  test("because it was until one was lost, when the recorder stops", async () => {
+  test("if one was lost before the recorder stops: it is complete up to then", async () => {
     const cluster = populated()
     const life = await Life.begin({ directory, cluster, clock })
     await life.serveAll()
@@ -78,7 +78,7 @@ describe("a kind of several namespaces is not complete as of now", () => {
   })
 })
 
-test("a gap begins at the last version that was recorded, also if no frame had said so yet", async () => {
+test("a gap begins at the last recorded version, even if no frame had stated it yet", async () => {
   const cluster = populated()
   const life = await Life.begin({ directory, cluster, clock })
   await life.serveAll()
@@ -94,14 +94,14 @@ test("a gap begins at the last version that was recorded, also if no frame had s
   expect(gaps().map(({ fromVersion }) => fromVersion)).toEqual(["103"])
 })
 
-describe("a kind without namespaces, for which namespaces are asked", () => {
+describe("a cluster-scoped kind requested for namespaces", () => {
   const cluster = (): PlayedCluster => {
     const made = new PlayedCluster("first", 100, false)
     for (const name of ["a", "b"]) made.put("", name)
     return made
   }
 
-  test("says that changes are not known when its first list was begun again", async () => {
+  test("reports that changes are unknown after its first list was repeated", async () => {
     const nodes = cluster()
     const first = await Life.begin({ directory, cluster: nodes, clock })
     first.server.serve(undefined, 1)
@@ -112,14 +112,14 @@ describe("a kind without namespaces, for which namespaces are asked", () => {
     expect(gaps().map(({ reason }) => reason)).toEqual(["stopped"])
   })
 
-  test("is told of as one thing, not as what is in one of them", async () => {
+  test("is reported as a whole, not as the content of one of them", async () => {
     const life = await Life.begin({ directory, cluster: cluster(), clock })
     life.server.serve(undefined, 100)
     life.end()
     expect(life.states).toEqual(["listing: first list", "watching: from version 102", "stopped: asked to"])
   })
 
-  test("resumes, in whatever order they are asked for", async () => {
+  test("resumes, for any order of namespaces", async () => {
     const nodes = cluster()
     const first = await Life.begin({ directory, cluster: nodes, clock })
     first.server.serve(undefined, 100)
@@ -148,7 +148,7 @@ const config = {
   bufferBytes: 0,
 } as const
 
-/** Of a watcher whose frames go nowhere else. */
+/** Statistics of a watcher whose frames are discarded. */
 const options = (frames: Buffer[] = []): KindWatchOptions => {
   let reserved = Buffer.alloc(0)
   return {
@@ -181,7 +181,7 @@ const nothingRecorded: LoadedState = {
   pods: { lives: { resumeVersion: "", namespaces: [], epoch: 0, completeTime: 0 }, nextPodNumber: 1, pods: [] },
 }
 
-test("a watcher that is stopped before it knows whether its kind has namespaces asks for no more", async () => {
+test("a watcher that is stopped before it knows whether its kind is namespaced requests nothing more", async () => {
   const watch = watchNamespaces(options(), both, nothingRecorded)
   watch.start()
   watch.stop()
@@ -190,8 +190,8 @@ test("a watcher that is stopped before it knows whether its kind has namespaces 
   expect(clock.pending).toBe(0)
 })
 
-describe("namespaces that are not asked for any more", () => {
-  test("leave a gap also where nothing was in them: until now it was known that there was nothing", async () => {
+describe("namespaces that are no longer requested", () => {
+  test("leave a gap even if they had no objects: until now it was recorded that they had none", async () => {
     const cluster = new PlayedCluster()
     for (const namespaces of [undefined, both, ["shop"]]) {
       const life = await Life.begin({ directory, cluster, clock, namespaces })
@@ -204,7 +204,7 @@ describe("namespaces that are not asked for any more", () => {
     ])
   })
 
-  test("leave one before anything of them is taken for gone, also where lives of pods alone are recorded", () => {
+  test("leave a gap before anything in them is recorded as gone, even if only pod lifecycles are recorded", () => {
     const frames: Buffer[] = []
     watchNamespaces({ ...options(frames), config: { ...config, gvk: podLivesKind, tracksPods: true } }, ["shop"], {
       ...nothingRecorded,

@@ -1,6 +1,6 @@
 /**
- * A kind that is watched namespace by namespace, over a real recording and a server that a test plays: lives that end anywhere, lists
- * of one namespace while another goes on, clusters that come back from a backup.
+ * A kind that is watched namespace by namespace, over a real recording and a simulated server: lives that end anywhere, lists of one
+ * namespace while another streams, clusters restored from a backup.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -39,7 +39,7 @@ const gapsIn = (): ReadonlyArray<string> =>
   )
 
 describe("a life that ends in the middle of a list of one namespace", () => {
-  test("leaves that list to the next one, and lets the other go on where it was", async () => {
+  test("leaves that list to the next one, and the other namespace resumes where it was", async () => {
     const cluster = new PlayedCluster()
     const clock = new ManualClock()
     for (const namespace of both) for (const name of ["a", "b"]) cluster.put(namespace, name)
@@ -48,10 +48,10 @@ describe("a life that ends in the middle of a list of one namespace", () => {
     cluster.delete("shop", "a")
     first.server.expire("shop")
     await first.settle()
-    // Known before anything of the list is.
+    // Known before anything in the list.
     first.commit()
     expect(first.state.namespaces.map(({ listReason }) => listReason)).toEqual(["expired", ""])
-    // Half of the list, and then a change of the other.
+    // Half of the list, and then a change in the other namespace.
     first.server.serve("shop", 1)
     cluster.put("stock", "a")
     first.server.serve("stock", 1)
@@ -68,7 +68,7 @@ describe("a life that ends in the middle of a list of one namespace", () => {
     expect(gapsIn()).toEqual(["shop expired 104..106"])
   })
 
-  test("also of the first one, with a gap only where a part of it was recorded", async () => {
+  test("also of the first list, with a gap only if part of it was recorded", async () => {
     const cluster = new PlayedCluster()
     const clock = new ManualClock()
     for (const namespace of both) for (const name of ["a", "b"]) cluster.put(namespace, name)
@@ -86,7 +86,7 @@ describe("a life that ends in the middle of a list of one namespace", () => {
   })
 })
 
-/** Both are, as of when the kind was. */
+/** Both are complete, at the time of the kind. */
 const completeAt = (version: string) =>
   both.map((namespace) => ({ namespace, completeThrough: version, completeTime: 0, listReason: "" }))
 
@@ -97,7 +97,7 @@ const stateNow = () => {
   return state
 }
 
-test("while a namespace is not watched the kind is complete until it was last, however the others go on", async () => {
+test("while a namespace is not watched, the kind is complete up to when it last was, whatever the others do", async () => {
   const cluster = new PlayedCluster()
   const clock = new ManualClock()
   for (const namespace of both) cluster.put(namespace, "a")
@@ -127,7 +127,7 @@ test("while a namespace is not watched the kind is complete until it was last, h
 })
 
 describe("a cluster that is restored from a backup", () => {
-  test("behind one namespace is listed in all, in one epoch, also where the others' versions would have passed", async () => {
+  test("behind one namespace is listed in all, in one epoch, even if the others' versions would have been accepted", async () => {
     const cluster = new PlayedCluster()
     const clock = new ManualClock()
     cluster.put("stock", "old")
@@ -188,7 +188,7 @@ const happening: fc.Arbitrary<Happening> = fc.tuple(
   fc.nat(5),
 )
 
-test("whatever happens and wherever lives end, each namespace's recording is as if it were alone: whole but for its own gaps", {
+test("for any events and any ends of lives, each namespace is recorded as if it were alone: complete except for its own gaps", {
   timeout: patient(60_000),
 }, async () => {
   await fc.assert(
@@ -226,15 +226,15 @@ test("whatever happens and wherever lives end, each namespace's recording is as 
       await life.serveAll()
       life.end()
       const { events, gaps } = recorded()
-      // It ends as the cluster is.
+      // It ends in the state of the cluster.
       const objects = [...cluster.objects.values()]
       expect([...aliveAtEnd()].sort()).toEqual(objects.map(({ uid, version }) => [uid, String(version)]).sort())
-      // Nothing is told twice, a UID dies once.
+      // Nothing is recorded twice, and a UID is deleted once.
       const told = events.map(({ uid, action, resourceVersion }) =>
         action === "applied" ? `${uid}@${resourceVersion}` : `end of ${uid}`,
       )
       expect(told).toHaveLength(new Set(told).size)
-      // What is missing lies in a gap of the namespace itself. Before the first list nobody promises anything.
+      // What is missing is in a gap of the namespace itself. Before the first list nothing is promised.
       for (const namespace of isEstablished ? both : []) {
         const own = gaps.filter((gap) => gap.namespace === namespace)
         const versions = new Set(events.map(({ resourceVersion }) => Number(resourceVersion)))
@@ -281,7 +281,7 @@ const upheaval: fc.Arbitrary<Happening> = fc.tuple(
   fc.nat(5),
 )
 
-test("whichever namespaces are asked for, and whichever cluster answers, the recording ends as what is asked for is", {
+test("for any requested namespaces and any cluster, the recording ends with what is requested", {
   timeout: patient(60_000),
 }, async () => {
   await fc.assert(
@@ -345,7 +345,7 @@ test("whichever namespaces are asked for, and whichever cluster answers, the rec
       life.end()
       const objects = [...cluster.objects.values()].filter(({ namespace }) => namespaces?.includes(namespace) ?? true)
       expect([...aliveAtEnd()].sort()).toEqual(objects.map(({ uid, version }) => [uid, String(version)]).sort())
-      // What is missing happened in the time of a gap.
+      // What is missing happened during a gap.
       const { events, gaps } = recorded()
       const told = new Set(events.map(({ uid, resourceVersion }) => `${uid}@${resourceVersion}`))
       const missing = made.filter(({ change: { uid, version } }) => !told.has(`${uid}@${version}`))

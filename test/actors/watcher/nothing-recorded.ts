@@ -1,4 +1,4 @@
-/** From where a watcher goes on whose kind was never recorded. */
+/** The initial state of a watcher whose kind was never recorded. */
 import type { KindResumePoint } from "../../../src/wire/stored-state.ts"
 
 export const nothingRecorded: KindResumePoint = {

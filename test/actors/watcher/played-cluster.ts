@@ -1,5 +1,5 @@
 /**
- * ConfigMaps of a cluster that a test changes, and a server that hands its namespaces to a watcher line by line, when it is told to.
+ * ConfigMaps of a cluster that a test changes, and a simulated server that sends its namespaces to a watcher line by line on request.
  * Without sockets, so that a life can end between any two lines.
  */
 import type { HttpStream, ResponseHandler } from "../../../src/kube/http/response-handler.ts"
@@ -17,7 +17,7 @@ export interface PlayedChange extends PlayedObject {
 
 export class PlayedCluster {
   readonly uid: string
-  /** Whether what there is has namespaces; otherwise they are the empty string. */
+  /** Whether the objects have namespaces; otherwise the namespace is the empty string. */
   readonly isNamespaced: boolean
   /** Of the whole cluster, as etcd counts. */
   version: number
@@ -47,7 +47,7 @@ export class PlayedCluster {
     this.changes.push({ ...before, version: ++this.version, type: "DELETED" })
   }
 
-  /** What a backup of this moment would bring back, as another cluster. */
+  /** The state that a backup of this moment would restore, as another cluster. */
   copy(uid: string): PlayedCluster {
     const copy = new PlayedCluster(uid, this.version, this.isNamespaced)
     for (const [key, object] of this.objects) copy.objects.set(key, object)
@@ -61,14 +61,14 @@ export class PlayedCluster {
   }
 }
 
-/** One watch, as far as it was served. */
+/** One watch and how much of it was served. */
 class Stream implements HttpStream {
   /** `undefined`: of the whole cluster. */
   readonly namespace: string | undefined
   readonly handler: ResponseHandler
   bytesReceived = 0
   isOpen = true
-  /** Nobody reads: nothing is said, and an end is told of afterwards. */
+  /** The client is not reading: no lines are sent, and an end is reported later. */
   isPaused = false
   #isCut = false
   #lines: string[] | undefined
@@ -96,7 +96,7 @@ class Stream implements HttpStream {
     if (this.#isCut) this.cut()
   }
 
-  /** The server hangs up. */
+  /** The server closes the connection. */
   cut(): void {
     this.#isCut = true
     if (this.isPaused || !this.isOpen) return
@@ -108,13 +108,13 @@ class Stream implements HttpStream {
     this.isOpen = false
   }
 
-  /** 200, before anything is said. */
+  /** 200, before any line is sent. */
   answer(): void {
     if (!this.#isAnswered) this.handler.head(200, new Map())
     this.#isAnswered = true
   }
 
-  /** At most so many lines, each a network read of its own; answers how many there were. */
+  /** At most so many lines, each a separate network read; returns their number. */
   serve(most: number): number {
     let served = 0
     if (this.isPaused || this.#isCut) return served
@@ -163,11 +163,11 @@ const resources = (namespaced: boolean) => ({
   resources: [{ name: "configmaps", kind: "ConfigMap", namespaced, verbs: ["list", "watch"] }],
 })
 
-/** What a watcher takes for its client. */
+/** The watcher's API client. */
 export class PlayedServer {
   cluster: PlayedCluster
   #streams: Stream[] = []
-  /** Namespaces of which watches that began with all objects were asked for. */
+  /** Namespaces with watches that began with all objects. */
   readonly listed: Array<string | undefined> = []
 
   constructor(cluster: PlayedCluster) {
@@ -193,7 +193,7 @@ export class PlayedServer {
     return { pause: () => undefined, resume: () => undefined, abort: () => undefined, bytesReceived: 0 }
   }
 
-  /** To everything that is no watch, at once: discovery, which cluster it is, lists in pages. */
+  /** The response to every other request, at once: discovery, the cluster's identity, paged lists. */
   #answer(path: string, namespace: string | undefined): unknown {
     if (path === "/api/v1") return resources(this.cluster.isNamespaced)
     const { uid, version } = this.cluster
@@ -201,12 +201,12 @@ export class PlayedServer {
     return { kind: "ConfigMapList", metadata: { uid, resourceVersion: String(version) }, items }
   }
 
-  /** Hands at most so many lines to the open watches of a namespace; answers how many there were. */
+  /** Sends at most so many lines to the open watches of a namespace; returns their number. */
   serve(namespace: string | undefined, most: number): number {
     return this.#open(namespace).reduce((sum, stream) => sum + stream.serve(most), 0)
   }
 
-  /** 200 to what was asked of a namespace, and nothing else. */
+  /** Responds with 200 to the watches of a namespace, and sends nothing else. */
   answer(namespace: string | undefined): void {
     for (const stream of this.#open(namespace)) stream.answer()
   }
@@ -223,18 +223,18 @@ export class PlayedServer {
     for (const stream of this.#open(namespace)) stream.cut()
   }
 
-  /** Another cluster answers from now on; what was open is cut. */
+  /** Another cluster responds from now on; open connections are closed. */
   become(cluster: PlayedCluster): void {
     this.cluster = cluster
     for (const namespace of this.watched) this.hangUp(namespace)
   }
 
-  /** The namespaces of what is open. */
+  /** The namespaces of the open watches. */
   get watched(): ReadonlyArray<string | undefined> {
     return [...new Set(this.#streams.filter(({ isOpen }) => isOpen).map(({ namespace }) => namespace))]
   }
 
-  /** Only where everything was served that there is. */
+  /** Only namespaces of which everything was served. */
   bookmark(namespace: string | undefined): void {
     const object = { metadata: { resourceVersion: String(this.cluster.version) } }
     for (const stream of this.#open(namespace)) {

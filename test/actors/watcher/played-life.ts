@@ -1,4 +1,4 @@
-/** Lives of a watcher of ConfigMaps, over a real recording and a server that a test plays. */
+/** Lives of a watcher of ConfigMaps, over a real recording and a simulated server. */
 
 import type { LoadedState } from "../../../src/actors/watcher/index/loaded-state.ts"
 import { type KindWatch, type KindWatchOptions, watchWhole } from "../../../src/actors/watcher/kind-watch.ts"
@@ -13,7 +13,7 @@ import { type PlayedCluster, PlayedServer } from "./played-cluster.ts"
 export const kind = "v1.ConfigMap"
 export const both = ["shop", "stock"]
 
-/** What a life is of. */
+/** The parameters of a life. */
 export interface Scene {
   /** Of the recording. */
   readonly directory: string
@@ -25,7 +25,7 @@ export interface Scene {
 
 export type Happening = "serve" | "bookmark" | "expire" | "hang up" | "commit" | "wait" | "press" | "relieve"
 
-/** One life of a watcher, from what is recorded; it ends when `end` is called, and of its last frames some may be lost. */
+/** One life of a watcher, starting from the recording; it ends when `end` is called, and some of its last frames may be lost. */
 export class Life {
   readonly server: PlayedServer
   readonly clock: ManualClock
@@ -58,7 +58,7 @@ export class Life {
     return life
   }
 
-  /** What was asked is answered; back-offs pass. */
+  /** Requests are served; back-offs pass. */
   async settle(): Promise<void> {
     for (let turns = 0; turns < 4; turns++) {
       await turn()
@@ -68,13 +68,13 @@ export class Life {
     await turn()
   }
 
-  /** Whether the store takes what is sent: if not, whoever reads on notices it with his next read. */
+  /** Whether the store accepts frames: if not, the watcher notices at its next read. */
   set isWritable(isWritable: boolean) {
     this.#isWritable = isWritable
     if (isWritable) for (const session of this.watch.sessions) session.resume()
   }
 
-  /** Until everything is watched and nothing is left to be told. */
+  /** Until everything is watched and all frames are sent. */
   async serveAll(): Promise<void> {
     this.isWritable = true
     for (let rounds = 0; rounds < 20; rounds++) {
@@ -87,17 +87,20 @@ export class Life {
     this.commit()
   }
 
-  /** The store commits what was sent, or only so much of it. */
+  /** The store commits what was sent, or only part of it. */
   commit(most = Number.POSITIVE_INFINITY): void {
     if (most === Number.POSITIVE_INFINITY) this.watch.recorder.frames.flush()
     const frames = this.#frames.splice(0)
     for (const frame of frames.slice(0, most)) this.#archive.append("watcher", this.#incarnation, ++this.#number, frame)
     this.#archive.commit()
-    // What was lost can only be lost with the life that sent it.
+    // Frames can only be lost together with the life that sent them.
     this.#frames = frames.slice(most === Number.POSITIVE_INFINITY ? frames.length : most)
   }
 
-  /** What may happen to a life at any time, in a namespace or, without one, on the stream of the whole kind. `amount`: changes served, or 300 ms waited. */
+  /**
+   * A possible event in a life, in a namespace or, without one, on the stream of the whole kind. `amount`: changes served, or 300 ms
+   * waited.
+   */
   meet(what: Happening, namespace: string | undefined, amount: number): void {
     switch (what) {
       case "serve":
@@ -120,7 +123,7 @@ export class Life {
     }
   }
 
-  /** Killed: of what was not committed so many frames arrived. */
+  /** Killed: only so many of the uncommitted frames arrived. */
   end(arrived = Number.POSITIVE_INFINITY): void {
     this.commit(arrived)
     for (const session of this.watch.sessions) session.stop()

@@ -1,9 +1,9 @@
-/** The frames of the recording sink: when they leave, how large they get, what time they carry, and what they promise. */
+/** The frames of the recording sink: when they are sent, how large they get, and which times and completeness they state. */
 import { describe, expect, test } from "vitest"
 import { object, SinkBench } from "./sink-bench.ts"
 
 describe("a frame", () => {
-  test("leaves 5 ms after the network read that began it, with everything that came until then", () => {
+  test("is sent 5 ms after the network read that started it, with everything that arrived until then", () => {
     const bench = new SinkBench()
     bench.applied(object("a", 1))
     bench.sink.readDone()
@@ -18,7 +18,7 @@ describe("a frame", () => {
     expect(bench.brief()).toEqual(["applied a@1", "applied b@2"])
   })
 
-  test("that is full leaves at once, and promises no more than it holds", () => {
+  test("that is full is sent at once, and states no more than it contains", () => {
     const bench = new SinkBench({ slabBytes: 64 * 1024 })
     const data = "x".repeat(10_000)
     for (let version = 1; version <= 100; version++) bench.applied(object(`object-${version % 7}`, version, { data }))
@@ -32,7 +32,7 @@ describe("a frame", () => {
     expect(bench.sent).toBeGreaterThan(10)
   })
 
-  test("takes an object of 2 MiB, in a slab not much larger, and ordinary frames follow", () => {
+  test("fits an object of 2 MiB, in a slab not much larger, and ordinary frames follow", () => {
     const bench = new SinkBench()
     const large = object("large", 2, { data: "y".repeat(2 * 1024 * 1024) })
     bench.applied(object("a", 1), large, object("b", 3))
@@ -43,14 +43,14 @@ describe("a frame", () => {
     expect(bench.completeThrough).toBe("4")
   })
 
-  test("takes an object whose names and owners alone are larger than a frame", () => {
+  test("fits an object whose names and owners alone are larger than a frame", () => {
     const bench = new SinkBench({ slabBytes: 64 * 1024 })
     const ownerReferences = Array.from({ length: 2000 }, (_, index) => ({ uid: `owner-${index}`.padEnd(60, "x") }))
     bench.applied(object("a", 1), object("b", 2, { metadata: { ownerReferences } }))
     expect(bench.brief()).toEqual(["applied a@1", "applied b@2"])
   })
 
-  test("is made although the outlet says it is full: what is read must have a place", () => {
+  test("is created even if the outlet is full: what has been read must have room", () => {
     const bench = new SinkBench()
     bench.isWritable = false
     expect(bench.sink.isWritable).toBe(false)
@@ -60,7 +60,7 @@ describe("a frame", () => {
 })
 
 describe("completeness", () => {
-  test("moves with a bookmark at once, and with changes that do not count once a second", () => {
+  test("advances with a bookmark at once, and with changes that do not count once a second", () => {
     const bench = new SinkBench({ detect: "spec" })
     bench.list("first", "10", object("a", 1, { spec: 1 }))
     bench.sink.progressed("20")
@@ -77,7 +77,7 @@ describe("completeness", () => {
     expect(bench.events()).toHaveLength(1)
   })
 
-  test("is not said again when nothing has moved", () => {
+  test("is not repeated if nothing has changed", () => {
     const bench = new SinkBench({ resumeVersion: "10" })
     bench.sink.progressed("10")
     bench.sink.readDone()
@@ -89,7 +89,7 @@ describe("completeness", () => {
     expect(bench.frames().map(({ completeThrough }) => completeThrough)).toEqual(["11"])
   })
 
-  test("of a bookmark waits for the events before it, in their frame", () => {
+  test("of a bookmark is in the frame of the events before it", () => {
     const bench = new SinkBench()
     bench.applied(object("a", 1))
     bench.sink.progressed("5")
@@ -97,7 +97,7 @@ describe("completeness", () => {
     expect(bench.frames()).toMatchObject([{ events: [{ version: "1" }], completeThrough: "5" }])
   })
 
-  test("is never ahead: an event that begins a new frame is not promised by the one before", () => {
+  test("is never ahead: the frame before does not cover an event that begins a new frame", () => {
     const bench = new SinkBench({ slabBytes: 64 * 1024 })
     bench.applied(object("a", 1, { data: "x".repeat(40_000) }), object("b", 2, { data: "x".repeat(40_000) }))
     expect(bench.frames().map(({ events, completeThrough }) => [events.length, completeThrough])).toEqual([
@@ -106,7 +106,7 @@ describe("completeness", () => {
     ])
   })
 
-  test("of opaque versions is told as the server wrote them", () => {
+  test("of opaque versions is stated as the server wrote them", () => {
     const bench = new SinkBench()
     bench.list("first", "start", object("a", "f00"))
     bench.applied(object("a", "beef"))
@@ -143,7 +143,7 @@ describe("time", () => {
     expect(bench.recorder.frames.lastTime).toBe(1_900_000_000_000_000)
   })
 
-  test("of a gap begins where the recording was complete and never ends before it, whatever the clock does", () => {
+  test("of a gap begins where the recording was complete and never ends before it, for any clock", () => {
     const bench = new SinkBench()
     bench.list("first", "10", object("a", 1))
     bench.sink.readDone()
@@ -155,7 +155,7 @@ describe("time", () => {
     expect(bench.gaps()).toMatchObject([{ fromTime: complete, toTime: complete }])
   })
 
-  test("of a gap never begins before the last event, whatever the clock does", () => {
+  test("of a gap never begins before the last event, for any clock", () => {
     const bench = new SinkBench()
     bench.clock.offsetMicros = 60_000_000
     bench.applied(object("a", 1))
@@ -167,7 +167,7 @@ describe("time", () => {
     expect(bench.gaps()).toMatchObject([{ fromVersion: "1", fromTime: event?.time, toTime: event?.time }])
   })
 
-  test("jumps of more than an hour between events fit", () => {
+  test("supports jumps of more than an hour between events", () => {
     const bench = new SinkBench()
     for (const [version, hours] of [0, 1, 2, 24, 9000].entries()) {
       bench.clock.offsetMicros = hours * 3_600_000_000
@@ -178,7 +178,7 @@ describe("time", () => {
   })
 })
 
-test("the owner is told of each event recorded", () => {
+test("each recorded event is reported to the owner", () => {
   const bench = new SinkBench()
   bench.applied(object("a", 1))
   bench.deleted(object("a", 2))

@@ -5,7 +5,7 @@ import { object, SinkBench } from "./sink-bench.ts"
 const recreated = (name: string, version: number) => object(name, version, { metadata: { uid: `new-uid-${name}` } })
 
 describe("a list", () => {
-  test("records what is new and what has changed, nothing for equal versions, and buries what is missing", () => {
+  test("records what is new and what has changed, nothing for equal versions, and what is missing as vanished", () => {
     const bench = new SinkBench()
     bench.list("first", "10", object("a", 1), object("b", 2), object("c", 3))
     bench.list("expired", "20", object("a", 1), object("b", 12), object("d", 15))
@@ -21,7 +21,7 @@ describe("a list", () => {
     expect(bench.recorder.statistics).toMatchObject({ vanished: 1, unchanged: 1, gaps: 1 })
   })
 
-  test("that comes first leaves no gap; every other one leaves one, from what was complete to the list", () => {
+  test("that is the first leaves no gap; every other one leaves one, from the last complete version to the list", () => {
     const bench = new SinkBench()
     bench.list("first", "10", object("a", 1))
     bench.applied(object("a", 11))
@@ -45,7 +45,7 @@ describe("a list", () => {
     ])
   })
 
-  test("with another UID under a known name buries the old object before the new one appears", () => {
+  test("with another UID under a known name ends the old object before the new one appears", () => {
     const bench = new SinkBench()
     bench.list("first", "10", object("a", 1), object("b", 2))
     bench.list("expired", "20", recreated("a", 15), object("b", 2))
@@ -55,7 +55,7 @@ describe("a list", () => {
     ])
   })
 
-  test("that saw an object deleted and made anew while it was sent has both", () => {
+  test("that saw an object deleted and re-created while it was sent has both", () => {
     const bench = new SinkBench()
     bench.sink.listStarted("first")
     bench.observe(1, true, object("a", 1))
@@ -66,7 +66,7 @@ describe("a list", () => {
     expect(bench.recorder.index.size).toBe(1)
   })
 
-  test("begun anew after it broke off counts only what the last one held", () => {
+  test("that is repeated after it broke off counts only the content of the last one", () => {
     const bench = new SinkBench()
     bench.list("first", "10", object("a", 1), object("b", 2))
     bench.sink.listStarted("expired")
@@ -83,7 +83,7 @@ describe("a list", () => {
     expect(bench.gaps()).toHaveLength(1)
   })
 
-  test("does not bury what an earlier life recorded and it still holds", () => {
+  test("does not end what an earlier life recorded and it still contains", () => {
     const objects = [1, 2].map((number) => ({
       number,
       uid: `uid-${number}`,
@@ -99,7 +99,7 @@ describe("a list", () => {
     expect(bench.gaps()).toMatchObject([{ fromVersion: "5", fromTime: 100, toVersion: "9" }])
   })
 
-  test("that is not complete says nothing about completeness, however many frames it takes", () => {
+  test("that is not complete states nothing about completeness, for any number of frames", () => {
     const bench = new SinkBench({ resumeVersion: "3", slabBytes: 64 * 1024 })
     bench.applied(object("a", 4))
     bench.sink.listStarted("expired")
@@ -115,7 +115,7 @@ describe("a list", () => {
     expect(bench.completeThrough).toBe("400")
   })
 
-  test("whose deletions fill several frames says it is complete with the last of them", () => {
+  test("whose deletions fill several frames is stated as complete with the last of them", () => {
     const bench = new SinkBench({ slabBytes: 64 * 1024 })
     const many = Array.from({ length: 5000 }, (_, index) => object(`object-${index}`, index + 1))
     bench.list("first", "6000", ...many)
@@ -130,7 +130,7 @@ describe("a list", () => {
 })
 
 describe("a new epoch", () => {
-  test("begins in a frame of its own, compares no version with the old one, and ends in a gap", () => {
+  test("begins in its own frame, compares no version with the old one, and ends in a gap", () => {
     const bench = new SinkBench({ detect: "content" })
     bench.list("first", "100", object("a", 90, { data: 1 }), object("b", 91), object("c", 92, { data: 1 }))
     bench.sink.epochStarted("restored from a backup")
@@ -150,7 +150,7 @@ describe("a new epoch", () => {
     expect(bench.completeThrough).toBe("50")
   })
 
-  test("records an object again although its version is the same, where every version counts", () => {
+  test("records an object again although its version is the same, if every version counts", () => {
     const bench = new SinkBench({ detect: "all" })
     bench.list("first", "100", object("a", 40))
     bench.sink.epochStarted("")
@@ -162,7 +162,7 @@ describe("a new epoch", () => {
     ])
   })
 
-  test("does not take a version that is equal by chance for progress made", () => {
+  test("does not take a version that is equal by chance for progress", () => {
     const bench = new SinkBench()
     bench.list("first", "100", object("a", 40))
     bench.sink.epochStarted("")

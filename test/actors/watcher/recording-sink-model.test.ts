@@ -18,7 +18,7 @@ interface Happening {
     | "restart"
   readonly name: string
   readonly size: number
-  /** Whether the recorder sees it as an event; otherwise the next list must show it. */
+  /** Whether the recorder receives it as an event; otherwise the next list must reveal it. */
   readonly isSeen: boolean
 }
 
@@ -35,16 +35,16 @@ const happenings: fc.Arbitrary<ReadonlyArray<Happening>> = fc.array(
   { maxLength: 60 },
 )
 
-/** The cluster as it is, and the recorder that watches it, life after life. */
+/** The cluster's actual state, and the recorder that watches it, life after life. */
 class Model {
   readonly cluster = new Map<string, KubernetesObject>()
-  /** Versions of one UID in the order they were seen, with `deleted` where it ended in an event. */
+  /** Versions of one UID in the order of observation, with `deleted` where it ended in an event. */
   readonly seen: string[] = []
   bench: SinkBench
   version = 10
   epoch = 0
   #uid = 0
-  /** True while everything that happened was seen: then no list is due. */
+  /** True while every change was received: then no list is due. */
   isComplete = true
   readonly #options: BenchOptions
 
@@ -75,7 +75,7 @@ class Model {
     this.isComplete = true
   }
 
-  /** Another past: every object has a lower version, and some are gone. */
+  /** Another history: every object has a lower version, and some are gone. */
   restore(): void {
     this.epoch++
     this.version = 10
@@ -88,7 +88,7 @@ class Model {
     this.list("cluster-restored")
   }
 
-  /** The recorder ends and begins again with what the store would give it. */
+  /** The recorder ends and starts again with the state that the store would send. */
   restart(): void {
     if (!this.isComplete) this.list("expired")
     const { bench } = this
@@ -104,7 +104,7 @@ class Model {
     })
   }
 
-  /** What the frames say is what the cluster is, once nothing is missing. */
+  /** The frames agree with the cluster once nothing is missing. */
   check(): void {
     if (!this.isComplete) this.list("expired")
     const { bench } = this
@@ -121,7 +121,7 @@ class Model {
   }
 
   #happened(isSeen: boolean, tell: () => void): void {
-    // Events arrive in order or not at all: after one was missed only a list helps.
+    // Events arrive in order or not at all: after a missed one only a list helps.
     if (isSeen && this.isComplete) tell()
     else this.isComplete = false
   }
@@ -153,7 +153,7 @@ const run = (options: BenchOptions, history: ReadonlyArray<Happening>): Model =>
 }
 
 describe.each(["all", "content"] as const)("with detect: %s", (detect) => {
-  test("whatever happens, the recording ends as the cluster is, and never tells what cannot be", () => {
+  test("for any events, the recording ends in the state of the cluster, and never contains anything impossible", () => {
     fc.assert(
       fc.property(happenings, (history) => {
         run({ detect, slabBytes: 64 * 1024 }, history).check()
@@ -162,7 +162,7 @@ describe.each(["all", "content"] as const)("with detect: %s", (detect) => {
     )
   })
 
-  test("no frame promises more than has been recorded", () => {
+  test("no frame states more than has been recorded", () => {
     fc.assert(
       fc.property(happenings, (history) => {
         const { bench } = run({ detect, slabBytes: 64 * 1024 }, history)
@@ -170,7 +170,7 @@ describe.each(["all", "content"] as const)("with detect: %s", (detect) => {
         for (const frame of bench.frames()) {
           if (frame.epoch !== epoch) [epoch, promised] = [frame.epoch, -1]
           if (frame.completeThrough === "") continue
-          // An event at or below what was promised before would be lost by a recorder that ended in between.
+          // A recorder that ended in between would lose an event at or below a version stated before.
           const versions = frame.events
             .filter(({ action }) => action !== "vanished")
             .map(({ version }) => Number(version))

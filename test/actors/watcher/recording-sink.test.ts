@@ -1,4 +1,4 @@
-/** What the recording sink makes of single events: what counts as a change, what is left out; and what its gaps say. */
+/** How the recording sink handles single events: what counts as a change, what is left out, and what its gaps say. */
 import { describe, expect, test } from "vitest"
 import { object, SinkBench } from "./sink-bench.ts"
 
@@ -43,7 +43,7 @@ describe("detect", () => {
     expect(bench.brief()).toEqual(["applied a@1", "applied a@2", "applied a@3"])
   })
 
-  test("what is recorded is the object byte for byte, white space included", () => {
+  test("objects are recorded byte for byte, including white space", () => {
     const bench = new SinkBench({ detect: "content" })
     const text =
       '{ "metadata" : {"name":"a","namespace":"shop", "uid":"u","resourceVersion":"7"},\n "data":{"k":"\\u00e4ö"} }'
@@ -51,7 +51,7 @@ describe("detect", () => {
     expect(bench.events()[0]?.json).toBe(text)
   })
 
-  test("an ignored place does not count, everything beside it does", () => {
+  test("an ignored field does not count, every other one does", () => {
     const bench = new SinkBench({ detect: "content", ignore: ["/metadata/annotations/leader"] })
     bench.applied(
       object("a", 1, { metadata: { annotations: { leader: "x" } } }),
@@ -61,7 +61,7 @@ describe("detect", () => {
     expect(bench.brief()).toEqual(["applied a@1", "applied a@3"])
   })
 
-  test("fingerprints from the store tell a change after a restart", () => {
+  test("fingerprints from the store reveal a change after a restart", () => {
     const before = new SinkBench({ detect: "content" })
     before.applied(object("a", 1, { data: 1 }), object("b", 2, { data: 1 }))
     const after = new SinkBench({ detect: "content", resumeVersion: "2", objects: before.stored() })
@@ -89,7 +89,7 @@ describe("keepManagedFields: false", () => {
     }
   })
 
-  test("a large object after a small one is cut whole", () => {
+  test("a large object after a small one is stripped completely", () => {
     const bench = new SinkBench({ keepManagedFields: false })
     for (const [version, size] of [100, 100_000, 10, 400_000].entries()) {
       bench.applied(object("a", version + 1, { metadata: { managedFields: fields }, data: "x".repeat(size) }))
@@ -101,7 +101,7 @@ describe("keepManagedFields: false", () => {
 })
 
 describe("skipOwned: ingest", () => {
-  test("objects with owners are left out, their deletions too", () => {
+  test("objects with owners are left out, and so are their deletions", () => {
     const bench = new SinkBench({ skipOwned: true })
     bench.applied(object("a", 1, { metadata: { ownerReferences: owner } }), object("b", 2))
     bench.deleted(object("a", 3, { metadata: { ownerReferences: owner } }))
@@ -110,13 +110,13 @@ describe("skipOwned: ingest", () => {
     expect(bench.completeThrough).toBe("3")
   })
 
-  test.each(["[]", "[ ]", "[\n\t]", "null"])("ownerReferences %s is no owner", (text) => {
+  test.each(["[]", "[ ]", "[\n\t]", "null"])("ownerReferences %s mean no owner", (text) => {
     const bench = new SinkBench({ skipOwned: true })
     bench.applied(`{"metadata":{"name":"a","uid":"u","resourceVersion":"1","ownerReferences":${text}},"data":{}}`)
     expect(bench.brief()).toEqual(["applied a@1"])
   })
 
-  test("an object that is adopted later stays in the recording until it dies", () => {
+  test("an object that is adopted later stays in the recording until it is deleted", () => {
     const bench = new SinkBench({ skipOwned: true })
     bench.applied(object("a", 1), object("a", 2, { metadata: { ownerReferences: owner } }))
     bench.deleted(object("a", 3, { metadata: { ownerReferences: owner } }))
@@ -130,14 +130,14 @@ describe("skipOwned: ingest", () => {
     expect(bench.brief()).toEqual(["applied a@2", "deleted a@3"])
   })
 
-  test("a list does not bury adopted objects that stand in it", () => {
+  test("a list does not end adopted objects that it contains", () => {
     const bench = new SinkBench({ skipOwned: true })
     bench.list("first", "5", object("a", 1), object("b", 2, { metadata: { ownerReferences: owner } }))
     bench.list("expired", "9", object("a", 6, { metadata: { ownerReferences: owner } }))
     expect(bench.brief()).toEqual(["applied a@1", "applied a@6"])
   })
 
-  test("owners are told to the store byte for byte when they are kept", () => {
+  test("owners are sent to the store byte for byte if they are kept", () => {
     const bench = new SinkBench()
     bench.applied(object("a", 1, { metadata: { ownerReferences: owner } }))
     expect(bench.ownerReferences()).toEqual([JSON.stringify(owner)])
@@ -145,7 +145,7 @@ describe("skipOwned: ingest", () => {
 })
 
 describe("namespaces", () => {
-  test("one name in two namespaces is two objects", () => {
+  test("the same name in two namespaces is two objects", () => {
     const bench = new SinkBench()
     const other = object("a", 2, { metadata: { namespace: "bank", uid: "other" } })
     bench.applied(object("a", 1), other)
@@ -175,7 +175,7 @@ describe("a gap", () => {
     expect(gapAfter(reason)).toMatchObject({ reason, detail })
   })
 
-  test("says what led to its list where the session knows better, and the next gap does not repeat it", () => {
+  test("gives the session's own reason for its list if there is one, and the next gap does not repeat it", () => {
     const told = "what follows version 10 came twice in a form that cannot be read"
     expect(gapAfter("expired", told)).toMatchObject({ reason: "expired", detail: told })
     const bench = new SinkBench()
@@ -186,7 +186,7 @@ describe("a gap", () => {
     expect(bench.gaps().map(({ detail }) => detail.includes("no longer had"))).toEqual([false, true])
   })
 
-  test("of a restored cluster whose list an earlier life left unfinished begins when the kind was last complete", () => {
+  test("of a restored cluster whose list an earlier life did not complete begins when the kind was last complete", () => {
     const bench = new SinkBench({ epoch: 3, resumeVersion: "", lastTime: 5_000_000, completeTime: 4_000_000 })
     bench.list("first", "50", object("a", 40))
     expect(bench.gaps()).toMatchObject([{ fromTime: 4_000_000, toVersion: "50", reason: "cluster-restored" }])

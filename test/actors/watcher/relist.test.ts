@@ -43,7 +43,7 @@ describe("rule 4", () => {
     },
   )
 
-  test("rule 4: a list of pages reconciles as a streaming list does", async () => {
+  test("rule 4: a paged list reconciles as a streaming list does", async () => {
     const bench = new SinkBench()
     const names = Array.from({ length: 25 }, (_, index) => `object-${index}`)
     const watched = await watching({
@@ -72,7 +72,7 @@ describe("rule 4", () => {
 })
 
 describe("a recorder", () => {
-  test("that ends and begins again goes on where it was, without a list, and repeats nothing", async () => {
+  test("that restarts resumes where it was, without a list, and repeats nothing", async () => {
     const bench = new SinkBench()
     const watched = await watching({ before: holding("a", "b"), sink: () => bench.sink })
     watched.put("a")
@@ -84,7 +84,7 @@ describe("a recorder", () => {
     const next = new SinkBench({ objects: bench.stored(), resumeVersion, lastTime: bench.recorder.frames.lastTime })
     const resumed = await start({
       before: (sandbox) => {
-        // The same past, and then some.
+        // The same history, and more.
         holding("a", "b")(sandbox)
         holding("a")(sandbox)
         sandbox.delete("v1.ConfigMap", "default", "b")
@@ -98,7 +98,7 @@ describe("a recorder", () => {
     expect(next.gaps()).toEqual([])
   })
 
-  test("whose cluster is restored from a backup tells the gap, and every object under its new history", async () => {
+  test("whose cluster is restored from a backup records the gap, and every object under its new history", async () => {
     const bench = new SinkBench()
     const watched = await watching({ before: holding("a", "b", "c", "d"), sink: () => bench.sink })
     watched.delete("a")

@@ -1,6 +1,6 @@
 /**
- * The recording sink between a stub session and a stub mailbox: objects go in as the scanner finds them, frames come out
- * and are read as the store would. Every reading holds the frames to what none may ever break.
+ * The recording sink between a stub session and a stub mailbox: objects go in as the scanner finds them, frames come out and are read as
+ * the store would. Every reading checks the rules that every frame must obey.
  */
 
 import { objectRecorder, wholeKindSink } from "../../../src/actors/watcher/kind-watch.ts"
@@ -39,20 +39,20 @@ export interface BenchOptions {
   readonly lastTime?: number
   readonly completeTime?: number
   readonly objects?: ReadonlyArray<StoredObject>
-  /** Bytes of what the outlet reserves when asked for less. */
+  /** Bytes that the outlet reserves if asked for less. */
   readonly slabBytes?: number
-  /** Follow the lives of pods from here. Default: not at all. */
+  /** Follow pod lifecycles from this state. Default: not at all. */
   readonly pods?: FollowedPods
   /** Default true. */
   readonly recordsEvents?: boolean
-  /** Why a list was under way when the life before ended. Default: none was. */
+  /** Reason of the list in progress when the previous life ended. Default: none. */
   readonly listReason?: string
-  /** What the life before asked for, and what this one does. Default: not said. */
+  /** The selections of the previous life and of this one. Default: unknown. */
   readonly selectionBefore?: string
   readonly selection?: string
 }
 
-/** A clock that somebody sets. */
+/** A clock that the test sets. */
 export class SetClock extends ManualClock {
   offsetMicros = 0
 
@@ -133,7 +133,7 @@ export class SinkBench {
     })
   }
 
-  /** An object as a watch or a list brings it; the text around it must not matter. */
+  /** An object as a watch or a list sends it; the surrounding text must not matter. */
   observe(action: 1 | 2, fromList: boolean, object: KubernetesObject | string): void {
     const json = typeof object === "string" ? object : JSON.stringify(object)
     const bytes = Buffer.from(`   ${json}  `)
@@ -182,7 +182,7 @@ export class SinkBench {
     })
   }
 
-  /** How many frames have left. */
+  /** Number of frames sent. */
   get sent(): number {
     return this.#payloads.length
   }
@@ -202,13 +202,13 @@ export class SinkBench {
     return this.events().map(({ action, name, version }) => `${action} ${name}@${version}`)
   }
 
-  /** The objects alive at the end, as the store would hand them to the next life. */
+  /** The objects alive at the end, as the store would send them to the next life. */
   stored(): ReadonlyArray<StoredObject> {
     this.recorder.frames.flush()
     return storedAfter(this.#payloads, this.#resumeObjects)
   }
 
-  /** The owners told of each new object, as JSON. */
+  /** The owners recorded for each new object, as JSON. */
   ownerReferences(): ReadonlyArray<string> {
     this.recorder.frames.flush()
     return this.#payloads.flatMap((payload) => {
@@ -223,7 +223,7 @@ export class SinkBench {
     return this.frames().flatMap(({ gaps }) => gaps)
   }
 
-  /** What the store would resume from. */
+  /** The state from which the store would resume. */
   get completeThrough(): string {
     return this.frames().findLast(({ completeThrough }) => completeThrough !== "")?.completeThrough ?? ""
   }

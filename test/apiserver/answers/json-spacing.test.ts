@@ -6,7 +6,7 @@ test("adds a space after every colon and comma outside strings", () => {
   expect(spaced('{"a":[1,2,{"b:c":"d,\\"e:"}],"f":null}')).toBe('{"a": [1, 2, {"b:c": "d,\\"e:"}], "f": null}')
 })
 
-test("changes no value, puts all on one line, and adds nothing the second time", () => {
+test("changes no value, leaves one line, and adds nothing the second time", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const json = JSON.stringify(value)

@@ -33,7 +33,7 @@ const probes = {
 const recordedDocument = (name: string): unknown =>
   JSON.parse(readFileSync(new URL(`../../data/apiserver/discovery/${name}.json`, import.meta.url), "utf8"))
 
-/** Without the subresources that are not served, and the kinds that this server has not. */
+/** Without the subresources and kinds that this server does not have. */
 const withoutUnserved = (real: ResourceList, ours: ResourceList): ResourceList => ({
   ...real,
   resources: real.resources.filter(({ name }) => ours.resources.some((resource) => resource.name === name)),
@@ -134,7 +134,7 @@ describe("aggregated discovery", () => {
     expect(answer.headers.etag).toMatch(/^"[0-9A-F]{128}"$/)
   })
 
-  test("is not sent again to a client that has it, until a kind comes", async () => {
+  test("is not sent again to a client that has it, until a kind is added", async () => {
     const { etag = "" } = (await get(`${sandbox.url}/apis`, { Accept: accept })).headers
     const again = await get(`${sandbox.url}/apis`, { Accept: accept, "If-None-Match": etag })
     expect([again.status, again.text]).toEqual([304, ""])
@@ -144,7 +144,7 @@ describe("aggregated discovery", () => {
     sandbox.unregister(probes.gvk)
   })
 
-  test("of version v2beta1 is gone, as it is since 1.34; other paths ignore the wish", async () => {
+  test("of version v2beta1 is gone, as in 1.34; other paths ignore the request for it", async () => {
     const beta = { Accept: "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList" }
     expect((await get(`${sandbox.url}/apis`, beta)).status).toBe(406)
     expect((await get(`${sandbox.url}/version`, beta)).status).toBe(200)
@@ -195,11 +195,11 @@ test("custom kinds are described as the real server does, versions in the order 
   sandbox.unregister({ group, version: "v1", kind: "Gadget" })
 })
 
-test("/api tells the client the address it came to", async () => {
+test("/api returns the address that the client used", async () => {
   expect((await get(`${sandbox.url}/api`)).text).toContain(`"serverAddress":"127.0.0.1:${sandbox.port}"`)
 })
 
-test("one group has a document of its own; an unknown one is not found", async () => {
+test("each group has its own document; an unknown one is not found", async () => {
   expect(JSON.parse((await get(`${sandbox.url}/apis/apps`)).text)).toEqual({
     kind: "APIGroup",
     apiVersion: "v1",
@@ -237,7 +237,7 @@ test("a kind or a path that is taken cannot be registered", () => {
   expect(() => sandbox.register(samePath)).toThrow(KindConflictError)
 })
 
-test("verbs that a kind lacks are neither discovered nor allowed", async () => {
+test("verbs that a kind does not have are neither discovered nor allowed", async () => {
   const gvk = { group: "", version: "v1", kind: "Question" }
   sandbox.register({ gvk, plural: "questions", namespaced: true, verbs: ["create"] })
   const found = (await document("/api/v1")).resources.find(({ name }) => name === "questions")
@@ -247,6 +247,6 @@ test("verbs that a kind lacks are neither discovered nor allowed", async () => {
   sandbox.unregister(gvk)
 })
 
-test("the server says that it is well", async () => {
+test("the server reports that it is healthy", async () => {
   for (const path of ["/healthz", "/readyz", "/livez"]) expect((await get(sandbox.url + path)).text).toBe("ok")
 })

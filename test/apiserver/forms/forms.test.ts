@@ -1,4 +1,4 @@
-/** What clients get for what they accept, over HTTP. */
+/** Content negotiation over HTTP. */
 
 import { readFileSync } from "node:fs"
 import fc from "fast-check"
@@ -120,7 +120,7 @@ describe("a table", () => {
     })
   })
 
-  test("tells ages by the server's own clock", async () => {
+  test("shows ages by the server's own clock", async () => {
     const age = async (): Promise<unknown> => (await parsed<Table>(path, as("Table"))).rows[0]?.cells[4]
     expect(await age()).toBe("0s")
     clock.advance(310_000)
@@ -143,7 +143,7 @@ describe("a table", () => {
     expect([table.kind, table.metadata, table.rows.length]).toEqual(["Table", { resourceVersion: version }, 1])
   })
 
-  test("in pages says where it goes on", async () => {
+  test("in pages has a token for the next page", async () => {
     const page = await parsed<{ metadata: object }>("/api/v1/namespaces?limit=1", as("Table"))
     expect(page.metadata).toMatchObject({ continue: expect.stringMatching(/./), remainingItemCount: 1 })
   })
@@ -184,7 +184,7 @@ describe("a table", () => {
 })
 
 describe("metadata only", () => {
-  test("of a custom object comes in the order of ObjectMeta, whatever else it holds left out", async () => {
+  test("of a custom object is in the order of ObjectMeta, without other members", async () => {
     const path = "/apis/read-side.example.com/v1/gadgets/read-side-g"
     const { text } = await ask(path, as("PartialObjectMetadata"))
     expect(text).toMatch(
@@ -208,7 +208,7 @@ describe("metadata only", () => {
   })
 })
 
-test("a watch with a field selector sees an object come, change and go as the field does", async () => {
+test("a watch with a field selector sees an object added, changed and deleted as the field changes", async () => {
   const query = "watch=1&resourceVersion=1&fieldSelector=spec.nodeName%3Dn1"
   sandbox.put("v1.Pod", { metadata: { name: "f" }, spec: { nodeName: "" } })
   const watch = await Watch.open(
@@ -228,7 +228,7 @@ test("a watch with a field selector sees an object come, change and go as the fi
   expect(list.items).toHaveLength(1)
 })
 
-test("custom kinds are selected by the fields that their definition names", async () => {
+test("custom objects are selected by the fields that their definition names", async () => {
   sandbox.put(widget.gvk, { metadata: { name: "red" }, spec: { color: "red" } })
   sandbox.put(widget.gvk, { metadata: { name: "blue" }, spec: { color: "blue" } })
   sandbox.put(widget.gvk, { metadata: { name: "none" } })
@@ -243,7 +243,7 @@ test("custom kinds are selected by the fields that their definition names", asyn
   expect(await names("spec.color=")).toEqual(["none"])
 })
 
-test("an Event is one object under both of its kinds", async () => {
+test("an Event is one object in both of its kinds", async () => {
   const namespace = "/namespaces/default/events"
   const watch = await Watch.open(
     `${sandbox.url}/apis/events.k8s.io/v1${namespace}?watch=1&resourceVersion=${sandbox.resourceVersion}`,

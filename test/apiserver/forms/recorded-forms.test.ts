@@ -1,4 +1,4 @@
-/** Lists in other forms, beside those that a real API server (Kubernetes 1.34.4) made of the very same object. */
+/** Lists in other forms, compared with those of a real API server (Kubernetes 1.34.4) for the same object. */
 
 import { expect, test } from "vitest"
 import { compact } from "../../../src/apiserver/answers/json-spacing.ts"

@@ -1,10 +1,10 @@
-/** The parts of a turn: writes before answers, each in its order, also when one of them throws. */
+/** The parts of a turn: writes before responses, each in order, even if one of them throws. */
 
 import { setImmediate as turn } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { atTurnEnd, laterInTurn } from "../../../src/apiserver/http/turn.ts"
 
-test("writes run before anything is sent, whatever came first, and so does what they add", async () => {
+test("writes run before anything is sent, whatever was added first, and so do the writes that they add", async () => {
   const order: string[] = []
   atTurnEnd(() => order.push("first answer"))
   laterInTurn(() => {
@@ -18,7 +18,7 @@ test("writes run before anything is sent, whatever came first, and so does what 
   expect(order).toEqual(["first write", "second write", "third write", "first answer", "second answer"])
 })
 
-test("a step that throws takes nothing else with it", async () => {
+test("a step that throws stops no other step", async () => {
   const order: string[] = []
   const caught: unknown[] = []
   const listeners = process.listeners("uncaughtException")

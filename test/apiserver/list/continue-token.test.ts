@@ -11,7 +11,7 @@ test("is byte for byte the real server's", () => {
   expect(decodeContinue(wide)).toEqual({ revision: 652n, start: "default/kube-root-ca.crt\0" })
 })
 
-test("comes back as it was made", () => {
+test("is decoded to what was encoded", () => {
   const token = fc.record({
     revision: fc.bigInt({ min: -1n, max: 2n ** 64n - 1n }),
     start: fc.string({ unit: fc.constantFrom("a", "-", "/", "\0", '"', "\\", "é", "☃", "𝄞"), minLength: 1 }),
@@ -53,7 +53,7 @@ test.each([
   expect(decodeContinue(text)).toBeTypeOf("string")
 })
 
-test("spacing and the slash before the key do not matter", () => {
+test("white space and the slash before the key do not matter", () => {
   expect(decodeContinue(encoded('{"v": "meta.k8s.io/v1","rv":-1,"start":"x"}'))).toEqual({ revision: -1n, start: "x" })
 })
 

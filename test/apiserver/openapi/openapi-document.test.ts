@@ -29,7 +29,7 @@ interface Document {
 }
 
 describe("the documents of the built-in kinds", () => {
-  test("are the real server's, to the byte", () => {
+  test("are the real server's, byte for byte", () => {
     const documents = new OpenApiDocuments()
     const { paths } = JSON.parse(documents.index()) as Index
     expect(Object.keys(paths)).toEqual(Object.keys(builtinDocuments()).sort())
@@ -48,7 +48,7 @@ describe("the documents of the built-in kinds", () => {
     expect(answer?.type === "moved" && answer.location).toMatch(/^\/openapi\/v3\/apis\/apps\/v1\?hash=[0-9A-F]{128}$/)
   })
 
-  test.each(["apis/none/v1", "__proto__", "constructor", "", "../index"])("are not made up: %s", (name) => {
+  test.each(["apis/none/v1", "__proto__", "constructor", "", "../index"])("are not invented: %s", (name) => {
     expect(new OpenApiDocuments().document(name)).toBeUndefined()
   })
 })
@@ -61,7 +61,7 @@ describe("the document of a custom kind", () => {
     return { document: JSON.parse(answer.body.toString()) as Document, hash: answer.hash }
   }
 
-  test("appears in the index and goes again", () => {
+  test("appears in the index and disappears again", () => {
     const documents = new OpenApiDocuments()
     const before = documents.index()
     documents.add(gadget)
@@ -73,7 +73,7 @@ describe("the document of a custom kind", () => {
     expect(documents.document(path)).toBeUndefined()
   })
 
-  test("has another hash once the schema is another", () => {
+  test("has another hash when the schema changes", () => {
     const documents = new OpenApiDocuments()
     documents.add(gadget)
     const { hash } = read(documents)
@@ -82,7 +82,7 @@ describe("the document of a custom kind", () => {
     expect(documents.document(path, hash)).toMatchObject({ type: "moved" })
   })
 
-  test("has what kubectl looks for", () => {
+  test("has what kubectl needs", () => {
     const documents = new OpenApiDocuments()
     documents.add(gadget)
     documents.add({

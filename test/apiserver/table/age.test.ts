@@ -37,7 +37,7 @@ test("is never longer than seven characters in eight centuries", () => {
   fc.assert(fc.property(fc.integer({ min: 0, max: 800 * year }), (age) => humanDuration(age).length <= 7))
 })
 
-test("without a time that can be read is unknown", () => {
+test("without a readable time is unknown", () => {
   expect([since(undefined, 0), since("yesterday", 0), since(null, 0)]).toEqual(Array(3).fill("<unknown>"))
   expect(since("2026-11-21T12:00:00.123456Z", Date.parse("2026-11-21T12:00:05Z"))).toBe("4s")
 })

@@ -47,7 +47,7 @@ test.each([
   expect(findFirst(path, object)).toEqual(expected)
 })
 
-test("any names that lead to a value find it, however they are written", () => {
+test("any path of names to a value finds it, however it is written", () => {
   const name = fc.stringMatching(/^[a-z][a-z.-]{0,6}$/)
   fc.assert(
     fc.property(fc.array(fc.tuple(name, fc.boolean()), { minLength: 1, maxLength: 4 }), (names) => {
@@ -58,7 +58,7 @@ test("any names that lead to a value find it, however they are written", () => {
   )
 })
 
-test("no text makes it fail or run for long", () => {
+test("no text makes it fail or take long", () => {
   const unit = fc.constantFrom(
     ".",
     "[",

@@ -1,4 +1,4 @@
-/** Tables beside those that a real API server (Kubernetes 1.34.4) made of the very same objects. */
+/** Tables compared with those of a real API server (Kubernetes 1.34.4) for the same objects. */
 
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
@@ -85,7 +85,7 @@ describe.each(tables)("$name", ({ table }) => {
   test("has the real cells and row conditions", () => {
     for (const { cells, conditions, object } of table.rows) {
       const { storedAs } = resource
-      // Autoscalers of v1 are recorded with their stored objects: v1 tells nothing of the order of their metrics.
+      // Autoscalers of v1 are recorded with their stored objects: v1 does not show the order of their metrics.
       const isStored = storedAs === undefined || object.apiVersion === apiVersionOf(storedAs.gvk)
       const stored = isStored ? object : storedAs.toStored(object)
       expect({ cells: printer.cells(stored, now), conditions: printer.conditions?.(stored) ?? [] }).toEqual({

@@ -4,10 +4,10 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { AdjacentBytes } from "../../../src/apiserver/watch/adjacent-bytes.ts"
 
-/** Every byte of both is another. */
+/** Every byte of both is different. */
 const memories = [0, 64].map((first) => Buffer.from(Array.from({ length: 64 }, (_, at) => first + at)))
 
-/** Pieces of either memory, of which many begin where the one before ends; `true` takes what is there. */
+/** Pieces of either memory, many of which start where the previous one ends; `true` takes what has been added. */
 const steps = fc.array(
   fc.oneof(
     fc.record({ memory: fc.nat(1), length: fc.integer({ min: 1, max: 5 }), from: fc.option(fc.nat(59)) }),
@@ -16,7 +16,7 @@ const steps = fc.array(
   { maxLength: 40 },
 )
 
-test("what comes out is what went in, in its order", () => {
+test("the output is the input, in order", () => {
   fc.assert(
     fc.property(steps, (list) => {
       const run = new AdjacentBytes()
@@ -42,7 +42,7 @@ test("what comes out is what went in, in its order", () => {
   )
 })
 
-test("pieces that lie behind each other leave as one, without a copy", () => {
+test("adjacent pieces are joined without a copy", () => {
   const memory = Buffer.from("one, two, three")
   const run = new AdjacentBytes()
   expect(run.add(memory.subarray(0, 5))).toBeUndefined()
@@ -53,7 +53,7 @@ test("pieces that lie behind each other leave as one, without a copy", () => {
   expect(taken?.buffer).toBe(memory.buffer)
 })
 
-test("a gap, or another memory, lets go of what was there", () => {
+test("a piece after a gap, or in another memory, returns the bytes held so far", () => {
   const memory = Buffer.from("one, two, three")
   const run = new AdjacentBytes()
   run.add(memory.subarray(0, 3))

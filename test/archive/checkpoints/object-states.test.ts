@@ -78,7 +78,7 @@ test("collected states are the last event of each object, by number", () => {
   )
 })
 
-test("merged states are those of the joined history, in whatever pieces it is merged", () => {
+test("merged states are those of the joined history, in any grouping", () => {
   fc.assert(
     fc.property(anyHistory, fc.array(fc.nat(60), { maxLength: 6 }), (events, cuts) => {
       const borders = [0, ...cuts.filter((cut) => cut <= events.length).sort((a, b) => a - b), events.length]
@@ -93,7 +93,7 @@ test("merged states are those of the joined history, in whatever pieces it is me
   )
 })
 
-test("states come back from their bytes, and every field is the one in the .proto file", () => {
+test("encoded states are decoded unchanged, and every field is the one in the .proto file", () => {
   fc.assert(
     fc.property(anyHistory, (events) => {
       const states = collect(events, FAR)
@@ -105,7 +105,7 @@ test("states come back from their bytes, and every field is the one in the .prot
   )
 })
 
-test("damaged states are refused as malformed or read, never anything else", () => {
+test("damaged states are rejected as malformed or read, never anything else", () => {
   const whole = encodeStates(collect([{ action: "deleted", number: 3, time: START, version: "v", object: "" }], 9))
   fc.assert(
     fc.property(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), (at, mask) => {
@@ -119,7 +119,7 @@ test("damaged states are refused as malformed or read, never anything else", () 
   )
 })
 
-test("a table of contents gives every frame its place and is what the .proto file says", () => {
+test("a table of contents locates every frame and matches the .proto file", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(anyHistory, fc.constantFrom(0, START + 5)), { maxLength: 5 }), (histories) => {
       const table = protobuf.Writer.create()
@@ -154,7 +154,7 @@ test("a table of contents gives every frame its place and is what the .proto fil
   )
 })
 
-test("packed bytes come back, and any damage to them is noticed", () => {
+test("packed bytes are unpacked unchanged, and any damage to them is detected", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 2000 }), fc.nat(), fc.integer({ min: 1, max: 255 }), (content, at, mask) => {
       const packed = pack(content)

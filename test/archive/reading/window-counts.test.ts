@@ -15,7 +15,7 @@ const openWriter = (directory: string, blockBytes: number): ArchiveWriter => {
   return writer
 }
 
-test("any window counts the objects at its start and the events in it that an export of the same names would hold", async () => {
+test("any window counts the objects at its start and the events in it that an export of the same names would contain", async () => {
   const step = fc.record({ number: fc.integer({ min: 1, max: 6 }), wait: fc.nat(4), isEnd: fc.boolean() })
   await fc.assert(
     fc.asyncProperty(

@@ -1,4 +1,4 @@
-/** How far each namespace of a kind is recorded, through frames, commits and restarts. */
+/** The progress of each namespace of a kind, through frames, commits and restarts. */
 import { expect, test } from "vitest"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
@@ -49,7 +49,7 @@ const recording = () => {
   }
 }
 
-test("is what the last frame said of it, and complete when all are", () => {
+test("is that of its last frame, and complete when all are", () => {
   const record = recording()
   const begun = record({ moved: [at("shop", "", START, "first"), at("stock", "", START, "first")] })
   expect(begun.kind).toMatchObject({ completeThrough: "", recordedSince: 0, completeThroughTime: begun.now })
@@ -77,7 +77,7 @@ test("is what the last frame said of it, and complete when all are", () => {
   expect(without.kind.namespaces).toEqual([{ ...at("shop", "7", START + 900), recordedSince: half.now }])
 })
 
-test("begins with what one version said of all, and ends when one does again", () => {
+test("begins with one version for all, and ends when there is one again", () => {
   const record = recording()
   const before = record({ completeThrough: "5" })
   expect(before.kind).toMatchObject({ completeThrough: "5", namespaces: [], recordedSince: before.now })
@@ -87,13 +87,13 @@ test("begins with what one version said of all, and ends when one does again", (
     completeThroughTime: before.now,
     namespaces: [{ recordedSince: before.now }, { recordedSince: 0 }],
   })
-  // While all are listed, each is still known to be as far as it was.
+  // While all are listed, each keeps its progress.
   expect(record({ listReason: "stopped" }).kind).toMatchObject({ listReason: "stopped", namespaces: [{}, {}] })
   const after = record({ completeThrough: "9" })
   expect(after.kind).toMatchObject({ completeThrough: "9", listReason: "", namespaces: [], recordedSince: before.now })
 })
 
-test("is so of the lives of pods too, unless they lag", () => {
+test("applies to pod lifecycles too, unless they lag", () => {
   const record = recording()
   const moved = [at("shop", "5", START), at("stock", "5", START)]
   expect(record({ moved }).lives).toMatchObject({ namespaces: moved, recordedSince: 0 })

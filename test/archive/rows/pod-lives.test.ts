@@ -1,4 +1,4 @@
-/** Lives of pods and owners on disk: what a cut sees, and what a successor goes on from. */
+/** Pod lifecycles and owners on disk: what a cut contains, and where a successor resumes. */
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import fc from "fast-check"
@@ -86,8 +86,8 @@ const livesIn = (directory: string, cut = Number.MAX_SAFE_INTEGER) => {
   }
 }
 
-describe("lives of pods", () => {
-  test("are read as their last record before the cut says, in the order in which pods were first seen", () => {
+describe("pod lifecycles", () => {
+  test("are read as of their last record before the cut, in the order in which pods were first seen", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     archive.commit({
@@ -112,7 +112,7 @@ describe("lives of pods", () => {
     expect(livesIn(directory, 0)).toEqual([])
   })
 
-  test("count in the cut, as gaps do, and not as events", () => {
+  test("count for the cut, as gaps do, but not as events", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const object = { number: 1, uid: "o", namespace: "", name: "o" }
@@ -123,12 +123,12 @@ describe("lives of pods", () => {
     const reader = ArchiveReader.open(directory)
     expect([reader.cut(), reader.summary().events, [...reader.events()].length]).toEqual([5, 2, 2])
     reader.close()
-    // Also where nothing but a life was recorded last.
+    // Even if only a lifecycle was recorded last.
     using successor = opened(directory)
     expect(successor.writer.cut()).toBe(5)
   })
 
-  test("adoption shows from its record on, and not in a cut before", () => {
+  test("include an adoption from its record on, and not in a cut before", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     archive.commit({ lives: [life(1, 100, undefined, named(1))] })
@@ -141,7 +141,7 @@ describe("lives of pods", () => {
     expect(livesIn(directory)[0]).toMatchObject({ ownerReferences: [owner], end: 120 })
   })
 
-  test("a UID that a restored cluster brought back to life is read once", () => {
+  test("a UID of a pod that a restored cluster brought back is read once", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     archive.commit(
@@ -152,7 +152,7 @@ describe("lives of pods", () => {
     expect(livesIn(directory, 1)).toMatchObject([{ uid: "u", end: 110 }])
   })
 
-  test("more than one page of them are all read", () => {
+  test("are all read if they take more than one page", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const lives = Array.from({ length: 300 }, (_, index) => life(index + 1, index, undefined, named(index + 1)))
@@ -160,7 +160,7 @@ describe("lives of pods", () => {
     expect(livesIn(directory).map(({ start }) => start)).toEqual(lives.map(({ start }) => start))
   })
 
-  test("of a pod that was never named are refused with the frame, and nothing of it is taken", () => {
+  test("of a pod that was never introduced are rejected with the frame, and nothing of it is taken", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     expect(() => archive.commit({ lives: [life(1, 5, undefined, named(1)), life(2, 5)] })).toThrow(MalformedFrameError)
@@ -168,7 +168,7 @@ describe("lives of pods", () => {
     expect(livesIn(directory)).toEqual([])
   })
 
-  test("those that exist are handed to the next watcher, with the next number", () => {
+  test("of existing pods are sent to the next watcher, with the next number", () => {
     const directory = temporaryDirectory()
     {
       using archive = opened(directory)
@@ -192,7 +192,7 @@ describe("lives of pods", () => {
     expect(() => successor.writer.livingPods()).toThrow(/commit/)
   })
 
-  test("are those of a plain model, whatever is recorded and wherever it is cut", () => {
+  test("equal those of a plain model, for any records and any cut", () => {
     const anyLives = fc.array(
       fc.record({
         pod: fc.integer({ min: 1, max: 4 }),
@@ -238,13 +238,13 @@ describe("lives of pods", () => {
   })
 })
 
-describe("how far lifecycles are complete", () => {
+describe("the completeness of lifecycles", () => {
   const stateOf = ({ writer }: { readonly writer: ArchiveWriter }) => {
     const { completeThrough, epoch } = writer.kindState(podLivesKind)
     return `${epoch}:${completeThrough}`
   }
 
-  test("moves with the pods whose watcher follows them, and not with others", () => {
+  test("advances with the pods whose watcher follows them, and not with others", () => {
     using archive = opened(temporaryDirectory())
     archive.commit({ gvk: podKind, tracksPods: false, completeThrough: "10" })
     expect(stateOf(archive)).toBe("0:")
@@ -258,7 +258,7 @@ describe("how far lifecycles are complete", () => {
     expect(archive.writer.kindState(podKind).completeThrough).toBe("40")
   })
 
-  test("stays where it was while a watcher that was behind still lists", () => {
+  test("does not change while a watcher that was behind still lists", () => {
     using archive = opened(temporaryDirectory())
     archive.commit({ gvk: podKind, completeThrough: "20" }, { gvk: podKind, tracksPods: false, completeThrough: "40" })
     archive.commit({ gvk: podKind, lives: [life(1, 5, undefined, named(1))] })
@@ -267,13 +267,13 @@ describe("how far lifecycles are complete", () => {
     expect(stateOf(archive)).toBe("0:50")
   })
 
-  test("is given up with the history of the pods", () => {
+  test("is reset with the history of the pods", () => {
     using archive = opened(temporaryDirectory())
     archive.commit({ gvk: podKind, completeThrough: "20" }, { gvk: podKind, epoch: 1 })
     expect(stateOf(archive)).toBe("1:")
   })
 
-  test("is moved by a watcher that does nothing else", () => {
+  test("is advanced by a watcher that does nothing else", () => {
     using archive = opened(temporaryDirectory())
     archive.commit({ completeThrough: "20", lives: [life(1, 5, undefined, named(1))] })
     expect(stateOf(archive)).toBe("0:20")
@@ -298,7 +298,7 @@ describe("owners", () => {
     state: source,
   })
 
-  test("of recorded objects and pods are known, and told to whoever asks further", () => {
+  test("of recorded objects and pods are known, and are returned to callers that look further", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const { namedOwners } = archive.commit(
@@ -315,16 +315,16 @@ describe("owners", () => {
       source: "recorded",
     })
     expect(ownersIn(directory, "uid-1", "v1.Pod")).toMatchObject({ name: "pod-1", ownerReferences: [owner] })
-    // Known to have none is not the same as unknown.
+    // Known to have no owners is not the same as unknown.
     expect(ownersIn(directory, "o-2")).toMatchObject({ source: "recorded", ownerReferences: [] })
     expect([ownersIn(directory, "o-3"), ownersIn(directory, "rs-uid")]).toEqual([undefined, undefined])
     expect(archive.writer.commit().namedOwners).toEqual([])
-    // Whoever names it again asks again: it may have been adopted meanwhile.
+    // A new object that names it causes another look-up: it may have been adopted meanwhile.
     const again = archive.commit({ gvk: "v1.Pod", tracksPods: false, objects: [object(1, { ownerReferences })] })
     expect(again.namedOwners).toHaveLength(1)
   })
 
-  test("of kinds that are recorded whole are nobody's question", () => {
+  test("of kinds that are recorded whole are never looked up", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory, { recordedKinds: ["apps/v1.ReplicaSet"] })
     const { namedOwners } = archive.commit({ gvk: podKind, objects: [object(1, { ownerReferences })] })
@@ -344,7 +344,7 @@ describe("owners", () => {
     expect(ownersIn(directory, "o-1", podKind)).toMatchObject({ ownerReferences: [], source: "recorded" })
   })
 
-  test("that were learnt never replace recorded ones, and what is gone replaces nothing", () => {
+  test("that were learnt never replace recorded ones, and a gone owner replaces nothing", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const incarnation = archive.writer.nextIncarnation("resolver")
@@ -358,7 +358,7 @@ describe("owners", () => {
     )
     const { acknowledgements, namedOwners } = archive.writer.commit()
     expect(acknowledgements).toEqual([{ sender: "resolver", incarnation, number: 1 }])
-    // What stands above an answered owner is open with the same commit, and whoever asked knows of it.
+    // The owners of a looked-up owner are open with the same commit, and the resolver knows of them.
     expect(namedOwners).toEqual([])
     expect(openIn(directory)).toEqual(["deployment", "rs-uid"])
     expect(ownersIn(directory, "o-1")).toMatchObject({ source: "recorded", ownerReferences: [owner] })
@@ -369,7 +369,7 @@ describe("owners", () => {
     expect([ownersIn(directory, "l")?.source, ownersIn(directory, "g")?.source]).toEqual(["learnt", "learnt"])
   })
 
-  test("are told apart by kind: a reference under one that the server does not have says nothing about the object", () => {
+  test("are distinguished by kind: a reference under one that the server does not have says nothing about the object", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const incarnation = archive.writer.nextIncarnation("resolver")
@@ -384,12 +384,12 @@ describe("owners", () => {
     archive.commit({ gvk: "apps/v1.ReplicaSet", tracksPods: false, objects: [object(1, { ownerReferences })] })
     expect(ownersIn(directory, "u", "apps/v1beta1.ReplicaSet")).toMatchObject({ source: "gone" })
     expect(ownersIn(directory, "u")).toMatchObject({ source: "learnt", ownerReferences: [owner] })
-    // What is recorded is the same object in every version of its kind.
+    // A recorded object is the same in every version of its kind.
     expect(ownersIn(directory, "o-1", "apps/v1beta1.ReplicaSet")).toMatchObject({ gvk: "apps/v1.ReplicaSet" })
     expect(ownersIn(directory, "o-1", "v1.ReplicaSet")).toBeUndefined()
   })
 
-  test("with names that no object can have are nobody's question, and large texts are not kept in memory", () => {
+  test("with names that no object can have are never looked up, and large texts are not cached", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const named = (uid: string, name: string) => Buffer.from(JSON.stringify([{ ...owner, uid, name }]))
@@ -401,7 +401,7 @@ describe("owners", () => {
     expect(ownersIn(directory, "o-1", podKind)?.ownerReferences).toHaveLength(1)
   })
 
-  test("that are recorded after all are asked for no more", () => {
+  test("that are recorded after all are no longer looked up", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const incarnation = archive.writer.nextIncarnation("resolver")
@@ -414,7 +414,7 @@ describe("owners", () => {
     expect(ownersIn(directory, "rs-uid")).toBeUndefined()
   })
 
-  test("answered twice are stored once, and a dead resolver's answers are fenced", () => {
+  test("that are answered twice are stored once, and a dead resolver's answers are fenced", () => {
     using archive = opened(temporaryDirectory())
     const first = archive.writer.nextIncarnation("resolver")
     const answered = (incarnation: number, number: number) =>
@@ -435,7 +435,7 @@ const ownersIn = (directory: string, uid: string, gvk = "apps/v1.ReplicaSet") =>
   }
 }
 
-/** UIDs of the owners that wait for an answer. */
+/** UIDs of the owners that are to be looked up. */
 const openIn = (directory: string) => {
   const database = new DatabaseSync(join(directory, DATABASE_FILE), { readOnly: true })
   const open = database.prepare("SELECT uid FROM owner WHERE state = 'open' ORDER BY uid").all()

@@ -1,11 +1,11 @@
 /**
- * A writer in a process of its own, to be killed.
+ * A writer in its own process, to be killed.
  *
- *   node child-writer.js hold <directory>                 takes the directory and keeps it
- *   node child-writer.js record <directory> <last version> goes on recording where the recording ends
+ * node child-writer.js hold <directory>                 takes the directory and keeps it node child-writer.js record <directory> <last
+ * version> goes on recording where the recording ends
  *
- * Recording writes one line per commit that returned: the version up to which everything was acknowledged. A commit that fails is
- * the last line and the end.
+ * Recording writes one line per commit that returned: the version up to which everything was acknowledged. A commit that fails is the last
+ * line and the end.
  */
 
 import { writeSync } from "node:fs"
@@ -60,6 +60,6 @@ if (mode === "record") {
   writer.close()
 } else {
   say("held")
-  // The parent's kill is the only end.
+  // Only the parent's kill ends it.
   setInterval(() => writer.cut(), 60_000)
 }

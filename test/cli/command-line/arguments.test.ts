@@ -63,11 +63,11 @@ describe("options", () => {
     expect(accepted(...argv)).toMatchObject({ config: "a.yml", dataDir: "/d" })
   })
 
-  test("without values are counted and may be joined", () => {
+  test("without values are counted and can be combined", () => {
     expect(accepted("-c", "a", "-vv", "--verbose", "-fv")).toMatchObject({ verbose: 4, force: true })
   })
 
-  test("that may be repeated gather, and split at commas only where that is said", () => {
+  test("that may be repeated collect their values, and split at commas only if declared so", () => {
     expect(
       accepted("-c", "a", "--namespace", "a,b", "--namespace", "c", "--label", "x in (1,2)", "--label", "y"),
     ).toMatchObject({ namespace: ["a", "b", "c"], label: ["x in (1,2)", "y"] })
@@ -79,14 +79,14 @@ describe("options", () => {
     expect(accepted("--config=--port").config).toBe("--port")
   })
 
-  test("--help and --version win over every mistake before or after them", () => {
+  test("--help and --version take precedence over every mistake before or after them", () => {
     expect(parse("--colour", "--help")._tag).toBe("Help")
     expect(parse("-h")._tag).toBe("Help")
     expect(parse("--version", "--port", "x")._tag).toBe("Version")
   })
 })
 
-describe("a mistake is named with what was given and what is allowed", () => {
+describe("a mistake is reported with the given value and the allowed values", () => {
   test.each([
     [["--confg", "a"], "unknown option --confg; did you mean --config?"],
     [["--Force", "-c", "a"], "unknown option --Force; did you mean --force?"],
@@ -120,7 +120,7 @@ describe("a mistake is named with what was given and what is allowed", () => {
   })
 })
 
-test("no command line makes the parser throw, and each answer is one of four", () => {
+test("no command line makes the parser throw, and each result is one of four", () => {
   const word = fc.oneof(
     fc.string(),
     fc.constantFrom(

@@ -47,7 +47,7 @@ describe("durations", () => {
     },
   )
 
-  test("any text is either none or an integer that is not negative", () => {
+  test("any text is either rejected or a non-negative integer", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const duration = parseDuration(text)
@@ -57,8 +57,8 @@ describe("durations", () => {
   })
 })
 
-describe("moments", () => {
-  test("every moment that can be written is read back to the µs", () => {
+describe("points in time", () => {
+  test("every point in time that can be written is read back to the µs", () => {
     fc.assert(
       fc.property(fc.nat({ max: Number.MAX_SAFE_INTEGER - second }), (microseconds) => {
         expect(instant(formatInstant(microseconds))).toBe(microseconds)
@@ -127,7 +127,7 @@ describe("moments", () => {
     expect(refusal(text)).toBe(reason)
   })
 
-  test("any text is either refused with a reason or an integer of µs", () => {
+  test("any text is either rejected with a reason or an integer of µs", () => {
     const digits = fc.stringMatching(/^[-+0-9TZ:. ]{0,30}$/)
     const almost = fc.stringMatching(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{0,8})?(Z|[+-]\d\d:\d\d)$/)
     fc.assert(

@@ -51,7 +51,7 @@ const ndjson = (events: number): ReadonlyArray<string> => {
     .split(/(?<=\n)/)
 }
 
-describe("the line of an export", () => {
+describe("the progress line of an export", () => {
   const state: ExportState = {
     sinceFirstByteMs: 2000,
     elapsedMs: 3000,
@@ -61,7 +61,7 @@ describe("the line of an export", () => {
   }
   const line = (changes: Partial<ExportState>): string => renderProgress("waiting", { ...state, ...changes })
 
-  test("has bytes, events and the time that is left, if they are known", () => {
+  test("has bytes, events and the time left, if they are known", () => {
     expect(line({})).toBe("exporting: 12 MB, 3,000 of about 12,000 events, 6 s left")
     expect(line({ count: { events: 500, of: 1000 } })).toBe("exporting: 12 MB, 500 of 1,000 events, 2 s left")
     expect(line({ expected: { events: 12_000, accuracy: "at most" } })).toBe(
@@ -72,18 +72,18 @@ describe("the line of an export", () => {
     expect(line({ count: undefined, elapsedMs: 900 })).toBe("exporting: 12 MB")
   })
 
-  test("guesses nothing from the first second, and nothing from an expectation that is exceeded", () => {
+  test("estimates nothing from the first second, and nothing from an expectation that is exceeded", () => {
     expect(line({ sinceFirstByteMs: 999 })).toBe("exporting: 12 MB, 3,000 of about 12,000 events")
     expect(line({ count: { events: 0, of: 10 } })).toBe("exporting: 12 MB, 0 of 10 events")
     expect(line({ count: { events: 12_001, of: undefined } })).toBe("exporting: 12 MB, 12,001 events")
     expect(line({ count: { events: 12_000, of: undefined } })).toBe("exporting: 12 MB, 12,000 of about 12,000 events")
   })
 
-  test("says for how long there has been nothing to count", () => {
+  test("says how long nothing has arrived", () => {
     expect(line({ sinceFirstByteMs: undefined })).toBe("waiting: 3 s")
   })
 
-  test("goes on while nothing comes, and ends when it is told to", () => {
+  test("continues while nothing arrives, and ends when stopped", () => {
     let now = 0
     let waiting: { at: number; action: () => void }[] = []
     const clock = {
@@ -127,13 +127,13 @@ describe("the line of an export", () => {
   })
 })
 
-describe("what is expected of a trace", () => {
-  test("is its objects, changes and gaps; less may come if filters were not asked", () => {
+describe("the expected events of a trace", () => {
+  test("are its objects, changes and gaps; fewer may arrive if filters were not applied", () => {
     expect(expectedEvents(forecast(10, 20))).toEqual({ events: 30, accuracy: "about" })
     expect(expectedEvents(forecast(10, 20, ["owner filters"]))).toEqual({ events: 30, accuracy: "at most" })
   })
 
-  test("is asked for beside the export when somebody watches, and never for a file in the background", async () => {
+  test("are requested in parallel with the export on a terminal, and never for a file in the background", async () => {
     const lines = ndjson(8)
     const asked: boolean[] = []
     let finish: (() => void) | undefined
@@ -177,18 +177,18 @@ describe("what is expected of a trace", () => {
   })
 })
 
-describe("a trace that is under way", () => {
+describe("a trace that is arriving", () => {
   test("in NDJSON is counted by its lines", () => {
     const check = checkTrace("ndjson")
     const counts = ndjson(4).map((line) => {
       check.add(Buffer.from(line))
       return check.counted()
     })
-    // What may be the last line is no event until another follows.
+    // A possible last line is not counted as an event until another one follows.
     expect(counts.map(({ events }) => events)).toEqual([0, 0, 1, 2, 3, 4])
   })
 
-  test.each([0, 1, 15, 16, 70_000])("in SimKube's format is counted by its moments, %i of them", (count) => {
+  test.each([0, 1, 15, 16, 70_000])("in SimKube's format is counted by its seconds, %i of them", (count) => {
     const map = (members: Readonly<Record<string, MessagePackValue>>): MessagePackValue =>
       new Map(Object.entries(members))
     const moment = map({ ts: 1, applied_objs: [[1], [[2], map({})]], deleted_objs: [] })
@@ -215,7 +215,7 @@ describe("a trace that is under way", () => {
     expect(check.finish()).toEqual({ _tag: "Whole", events: undefined })
   })
 
-  test("counts exactly what has begun", () => {
+  test("counts exactly what has begun to arrive", () => {
     const extent = new MessagePackExtent({ follow: 2 })
     // [6, [[8], 9, 10], [7]]
     const bytes = [0x93, 0x06, 0x93, 0x91, 0x08, 0x09, 0x0a, 0x91, 0x07]

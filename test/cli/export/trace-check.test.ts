@@ -58,7 +58,7 @@ const anyObjects = fc.array(
 )
 
 describe("an NDJSON trace", () => {
-  test("is whole however it is cut into pieces, and its events are counted", () => {
+  test("is complete for any division into pieces, and its events are counted", () => {
     fc.assert(
       fc.property(anyObjects, anyCuts, (objects, cuts) => {
         expect(verdict("ndjson", pieces(ndjson(objects), cuts))).toEqual({ _tag: "Whole", events: objects.length })
@@ -66,14 +66,14 @@ describe("an NDJSON trace", () => {
     )
   })
 
-  test("that ends early anywhere is never called whole", () => {
+  test("that is truncated anywhere is never complete", () => {
     const objects = ['{"data":{"a":"b"}}', "", '{"end":{"snapshot":1,"events":1,"gaps":0}}', '{"x":"é\\n"}']
     const whole = ndjson(objects)
     for (let length = 0; length < whole.length; length++)
       expect(verdict("ndjson", [whole.subarray(0, length)])).toMatchObject({ _tag: "Cut" })
   })
 
-  test("with a line missing, doubled or added is not whole", () => {
+  test("with a missing, duplicate or additional line is not complete", () => {
     const lines = ndjson(['{"a":1}', '{"b":2}']).toString().split("\n").slice(0, -1)
     const judge = (changed: readonly string[]): TraceVerdict =>
       verdict("ndjson", [Buffer.from(`${changed.join("\n")}\n`)])
@@ -117,7 +117,7 @@ describe("a MessagePack value", () => {
     return extent
   }
 
-  test("is whole at its end and nowhere before, however it is cut into pieces", () => {
+  test("is complete at its end and nowhere before, for any division into pieces", () => {
     fc.assert(
       fc.property(messagePackValue, anyCuts, fc.nat(), (value, cuts, length) => {
         const bytes = encodeMessagePack(value)
@@ -153,7 +153,7 @@ describe("a MessagePack value", () => {
 describe("a SimKube trace", () => {
   const trace = encodeMessagePack({ version: 2, config: {}, events: [], index: {}, pod_lifecycles: {} })
 
-  test("is whole when its one map is", () => {
+  test("is complete if its one map is", () => {
     expect(verdict("simkube", [trace])).toEqual({ _tag: "Whole", events: undefined })
     expect(verdict("simkube", [trace.subarray(0, -1)])).toEqual({ _tag: "Cut", reason: "the trace is truncated" })
     expect(verdict("simkube", [])).toEqual({ _tag: "Cut", reason: "the trace is truncated" })
@@ -163,7 +163,7 @@ describe("a SimKube trace", () => {
     expect(verdict("simkube", [Buffer.from(text)])).toEqual({ _tag: "Cut", reason: "the response is not a trace" })
   })
 
-  test("has nothing after it", () => {
+  test("must not be followed by anything", () => {
     expect(verdict("simkube", [trace, Buffer.from("\n")])).toEqual({
       _tag: "Cut",
       reason: "the response is not a trace, or data follows the trace",

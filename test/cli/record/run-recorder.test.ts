@@ -1,4 +1,4 @@
-/** The recorder as a command, without the process: what it asks of its actors for the sake of a terminal. */
+/** The recorder as a command, without the process: which queries to its actors a terminal causes. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import { createLogger } from "../../../src/cli/terminal/log.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { configurationOf, kubeconfigOf, until } from "../../recorder/recorder/recorder-command.ts"
 
-test("counters are read for a live line, and not when nobody sees it", async () => {
+test("counters are read for a status line, and not if it is not shown", async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-run-"))
   await using sandbox = await Sandbox.start()
   const config = join(directory, "config.yml")

@@ -37,13 +37,13 @@ describe("the status line", () => {
     expect(shown(troubled).join("\n")).toMatchSnapshot()
   })
 
-  test("says nothing of a lag it does not know, nor of kinds there are not", () => {
+  test("omits an unknown lag, and states without kinds", () => {
     expect(renderStatusLine({ ...healthy, lagMs: undefined, kinds: [], objects: 1 }, 80)).toBe(
       "1,234 events/s · 1 object · 1 m 02 s",
     )
   })
 
-  test("fits into every width above a dozen, and shows no control characters", () => {
+  test("fits into every width above a dozen, and contains no control characters", () => {
     const state = fc.constantFrom("listing", "watching", "waiting", "forbidden", "failing", "stopped")
     const status = fc.record({
       eventsPerSecond: fc.double({ min: 0, max: 999_999, noNaN: true }),
@@ -80,7 +80,7 @@ describe("the width of a text", () => {
     expect(displayWidth(text)).toBe(width)
   })
 
-  test("a cut text fits, begins like the text, and holds no half characters", () => {
+  test("a cut text fits, begins like the text, and contains no half characters", () => {
     const text = fc.oneof(fc.string({ unit: "grapheme" }), fc.string({ unit: "binary" }), fc.constant("漢字漢字😀é"))
     fc.assert(
       fc.property(text, fc.nat(30), (text, columns) => {
@@ -137,7 +137,7 @@ const screen = (columns = 40) => {
 const erase = "\r\u001b[K"
 
 describe("the live line", () => {
-  test("is repainted at most four times a second, and the last text always shows", () => {
+  test("is repainted at most four times a second, and the last text is always shown", () => {
     const { line, written, advance } = screen()
     for (let step = 0; step < 999; step++) {
       line.show(() => `step ${step}`)
@@ -152,7 +152,7 @@ describe("the live line", () => {
     expect(written).toHaveLength(5)
   })
 
-  test("is made for the columns there are when it is painted, less one, and never wraps", () => {
+  test("is rendered for the current width less one column, and never wraps", () => {
     const { line, stream, written, advance } = screen(20)
     line.show((columns) => `${columns}`)
     stream.columns = 10
@@ -161,13 +161,13 @@ describe("the live line", () => {
     expect(written).toEqual([`${erase}19`, `${erase}9xxxxxxx…`])
   })
 
-  test("takes a terminal that says it has 0 columns, as serial lines do, for one of 80", () => {
+  test("treats a terminal that reports 0 columns, as serial lines do, as one of 80", () => {
     const { line, written } = screen(0)
     line.show((columns) => `${columns}`)
     expect(written).toEqual([`${erase}79`])
   })
 
-  test("makes room for other lines and comes back below them", () => {
+  test("gives way to other lines and is repainted below them", () => {
     const { line, written, advance } = screen()
     line.show(() => "status")
     line.around(() => written.push("a log line\n"))
@@ -177,7 +177,7 @@ describe("the live line", () => {
     expect(written.at(-1)).toBe(`${erase}status`)
   })
 
-  test("is taken away when closed, and nothing comes after", () => {
+  test("is erased when closed, and nothing is written afterwards", () => {
     const { line, written, advance, timers } = screen()
     line.show(() => "one")
     line.show(() => "two")
@@ -190,7 +190,7 @@ describe("the live line", () => {
     expect(timers).toEqual([])
   })
 
-  test("writes nothing when it is not enabled", () => {
+  test("writes nothing if it is not enabled", () => {
     const { stream, written } = screen()
     const line = createLiveLine({
       stream: stream as never,

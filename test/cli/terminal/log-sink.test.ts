@@ -2,7 +2,7 @@ import { Writable } from "node:stream"
 import { describe, expect, test } from "vitest"
 import { createLogSink } from "../../../src/cli/terminal/log-sink.ts"
 
-/** A reader who takes nothing until told, and then a number of pieces. */
+/** A reader that takes nothing until told to, and then a number of pieces. */
 const reluctantReader = () => {
   const taken: Array<string> = []
   const held: Array<() => void> = []
@@ -43,8 +43,8 @@ const sunk = () => {
   return { ...reader, sink, say }
 }
 
-describe("a log that nobody reads", () => {
-  test("takes no more memory than its limit, drops what comes then, and says how much when it is read", async () => {
+describe("a log that no one reads", () => {
+  test("takes no more memory than its limit, drops further lines, and reports how many when it is read", async () => {
     const { stream, taken, read, pause, say } = sunk()
     say(0, 1000)
     expect(stream.writableLength).toBe(100)
@@ -59,7 +59,7 @@ describe("a log that nobody reads", () => {
     expect(taken.at(-1)).toBe("000002000\n")
   })
 
-  test("says at the end how much is missing, as its last line", async () => {
+  test("reports at the end how much is missing, as its last line", async () => {
     const { taken, read, say, sink } = sunk()
     say(0, 15)
     sink.close()
@@ -68,11 +68,11 @@ describe("a log that nobody reads", () => {
     expect(taken.slice(-2)).toEqual(["000000009\n", "-5 lines\n"])
   })
 
-  test("says it before the next line, when the stream failed and so never drained", () => {
+  test("reports it before the next line if the stream failed and so never drained", () => {
     const told: Array<number> = []
     const written: Array<string> = []
     const state = { writableLength: 100 }
-    // As of a pipe whose other end is gone: what it held is forgotten, and nothing drains.
+    // Like a pipe whose other end is gone: its content is discarded, and nothing drains.
     const broken = new Writable()
     Object.defineProperty(broken, "writableLength", { get: () => state.writableLength })
     const sink = createLogSink({
@@ -92,7 +92,7 @@ describe("a log that nobody reads", () => {
     expect([told, written]).toEqual([[3], ["four\n"]])
   })
 
-  test("is written whole while it is read", async () => {
+  test("is written completely while it is read", async () => {
     const { taken, read, say, sink } = sunk()
     await read()
     say(0, 1000)

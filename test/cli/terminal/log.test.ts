@@ -11,7 +11,7 @@ const lines = (options: Partial<LoggerOptions>, use: (log: ReturnType<typeof cre
 }
 
 describe("log lines for people", () => {
-  test("hold time, level, message and facts", () => {
+  test("contain time, level, message and facts", () => {
     expect(
       lines({}, (log) => {
         log.error("cannot write", { path: "/data", code: "ENOSPC", cause: new Error("disk is full") })
@@ -33,7 +33,7 @@ describe("log lines for people", () => {
     `)
   })
 
-  test("are coloured when asked", () => {
+  test("are coloured if enabled", () => {
     expect(lines({ isColoured: true }, (log) => log.warn("slow", { lagMs: 12 }))).toEqual([
       "\u001b[2m2026-11-21T10:00:00.005Z\u001b[0m \u001b[33mWARN \u001b[0m slow \u001b[2mlagMs=12\u001b[0m\n",
     ])
@@ -53,7 +53,7 @@ describe("log lines for programs", () => {
   })
 })
 
-describe("whatever is logged", () => {
+describe("any logged value", () => {
   const circular: Record<string, unknown> = {}
   circular.self = circular
   const fact = fc.oneof(
@@ -75,7 +75,7 @@ describe("whatever is logged", () => {
   )
   const facts = fc.dictionary(fc.string({ unit: "binary" }), fact) as fc.Arbitrary<LogFacts>
 
-  test.each(["text", "json"] as const)("it becomes one line of %s and nothing throws", (format) => {
+  test.each(["text", "json"] as const)("becomes one line of %s, and nothing throws", (format) => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), facts, (message, facts) => {
         const written = lines({ format }, (log) => log.info(message, facts))
@@ -92,7 +92,7 @@ describe("whatever is logged", () => {
   })
 })
 
-test("levels less important than the chosen one are not written", () => {
+test("levels more verbose than the chosen one are not written", () => {
   for (const [index, level] of logLevels.entries()) {
     const written = lines({ level }, (log) => {
       for (const each of logLevels) {

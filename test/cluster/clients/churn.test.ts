@@ -64,7 +64,9 @@ const countsOf = async (cluster: TestCluster, name: string): Promise<ReadonlyMap
   return counts
 }
 
-test("as many objects of every kind come and go, with about as many changes", { timeout: 150_000 }, async () => {
+test("the same number of objects of every kind is created and deleted, with about as many changes", {
+  timeout: 150_000,
+}, async () => {
   if (sandbox === undefined) throw new Error("no sandbox")
   const [expected, found] = await Promise.all([countsOf(real, "real"), countsOf(sandbox.cluster, "sandbox")])
   const of = (counts: ReadonlyMap<string, number>, type: string): object =>
@@ -80,6 +82,6 @@ test("as many objects of every kind come and go, with about as many changes", { 
   expect(sandbox.troubles).toEqual([])
   const { requests } = sandbox.sandbox
   const refused = requests.entries().filter(({ userAgent, status }) => userAgent.startsWith("kubectl") && status >= 400)
-  // What does not exist yet is asked for before it is created, and asked for again until it is gone.
+  // Objects are requested before they are created, and again until they are gone.
   expect(refused.filter(({ status, verb }) => !(status === 404 && verb === "get"))).toEqual([])
 })

@@ -1,6 +1,6 @@
 /**
  * The subcommands of `kubectl create`, which send protobuf: dry runs against the cluster and the sandbox come to the same
- * object. And `kubectl auth`, whose questions the sandbox answers with yes.
+ * object. And `kubectl auth`, for which the sandbox allows everything.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"

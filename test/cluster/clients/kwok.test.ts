@@ -46,14 +46,14 @@ test("nodes become ready, lose their taint and are leased", async () => {
   await run("wait", "node", "--all", "--for=condition=Ready", "--timeout=60s")
   const taints = async () =>
     itemsOf(await kubectlJson(cluster, "get", "nodes")).flatMap((node) => at(node, "spec", "taints") ?? [])
-  // A moment after the condition; the test's time limit ends what never comes.
+  // Shortly after the condition; otherwise the test's time limit ends this.
   while ((await taints()).length > 0) await run("get", "nodes")
   const leases = async () => itemsOf(await kubectlJson(cluster, "-n", "kube-node-lease", "get", "leases"))
   await run("-n", "kube-node-lease", "wait", "lease/kwok-1", "lease/kwok-2", "--for=create", "--timeout=60s")
   expect((await leases()).map((lease) => textAt(lease, "metadata", "name"))).toEqual(["kwok-1", "kwok-2"])
 })
 
-test("pods of a Deployment run, are replaced in a roll-out, and go with it", async () => {
+test("pods of a Deployment run, are replaced in a roll-out, and are deleted with it", async () => {
   await run("create", "deployment", "web", "--image=nginx", "--replicas=3")
   await run("rollout", "status", "deployment/web", "--timeout=60s")
   const pods = itemsOf(await kubectlJson(cluster, "get", "pods", "-l", "app=web"))
@@ -78,6 +78,6 @@ test("kwok was refused nothing", () => {
   })
   expect(refused).toEqual([])
   const errors = kwok?.log().match(/"level":"ERROR".*/g) ?? []
-  // Against a real server it says so too: it deletes a pod once more when it sees that no seconds are left to it.
+  // It logs that against a real server too: it deletes a pod again when it sees that its grace period is over.
   expect(errors.filter((line) => !/"err":"failed to delete pod [\w-]+: pods .* not found"/.test(line))).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** A sandbox with the workload controllers as a cluster that programs reach through a kubeconfig, over HTTPS with a token. */
+/** A sandbox with the workload controllers, as a cluster that programs access through a kubeconfig, over HTTPS with a token. */
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -12,7 +12,7 @@ import { openTestCluster, type TestCluster } from "../guard.ts"
 export interface SandboxCluster {
   readonly sandbox: Sandbox
   readonly cluster: TestCluster
-  /** What the controllers could not do. */
+  /** The failures of the controllers. */
   readonly troubles: ReadonlyArray<string>
   readonly close: () => Promise<void>
 }

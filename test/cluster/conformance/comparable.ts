@@ -1,10 +1,10 @@
 /**
- * Transcripts made comparable: what a server chooses or the clock decides becomes a word.
+ * Makes transcripts comparable: values that a server or the clock chooses become placeholders.
  *
- * UIDs, versions and the ends of generated names are only marked (`<uid …>`, `<version …>`, `<end …>`): the comparison
- * demands that equal ones are equal on both sides. The wording of refusals is left out. Times near now, addresses, node ports, ages, continue tokens,
- * hashes of documents and the cluster's certificate become words. Owners of fields are sorted by name. Versions of lists and bookmarks do too: they count the
- * writes of everybody. Discovery's lists become maps, because their order says nothing.
+ * UIDs, versions and the ends of generated names are only marked (`<uid …>`, `<version …>`, `<end …>`): the comparison demands that
+ * equal ones are equal on both sides. The wording of refusals is left out. Times near now, addresses, node ports, ages, continue
+ * tokens, hashes of documents and the cluster's certificate become words. So do versions of lists and bookmarks, which count all
+ * clients' writes. Owners of fields are sorted by name. Discovery's lists become maps, because their order has no meaning.
  */
 
 import { withoutWording } from "../../sandbox/without-wording.ts"
@@ -12,7 +12,7 @@ import { isObject, type Json, type JsonObject, textAt } from "../exact-json.ts"
 import type { Record as Entry, Transcript } from "./run-script.ts"
 import type { Script } from "./script.ts"
 
-/** One step's answer as it is compared. */
+/** The response to one step in comparable form. */
 export interface ComparableStep {
   readonly step: string
   readonly value: Json
@@ -28,7 +28,7 @@ const uid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g
 const time = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g
 const generatedEnd = "[bcdfghjklmnpqrstvwxz2456789]{5}\\b"
 
-/** What names are generated from in a script. */
+/** The prefixes of generated names in a script. */
 const prefixesOf = ({ steps }: Script): readonly string[] => {
   const bodies = steps.map((step) => (step.type === "request" ? (JSON.stringify(step.body) ?? "") : ""))
   const found = bodies.flatMap((body) =>
@@ -60,7 +60,7 @@ class Words {
 
   #event(event: Json): Json | undefined {
     if (textAt(event, "type") !== "BOOKMARK" || !isObject(event)) return this.#value(event, "")
-    // A bookmark's version counts everybody's writes.
+    // A bookmark's version counts all clients' writes.
     return { type: "BOOKMARK", object: this.#value(withoutVersions(event.object), "") ?? null }
   }
 
@@ -138,7 +138,7 @@ class Words {
   }
 }
 
-/** A time that a script wrote itself lies years away and stays. */
+/** A time that a script wrote itself is years away and stays. */
 const timeWord = (text: string, fraction: string | undefined): string => {
   if (Math.abs(Date.parse(text) - Date.now()) > dayMs) return text
   return fraction === undefined ? "<time>" : `<time with ${fraction.length - 1} digits>`
@@ -151,7 +151,7 @@ const withoutVersion = (metadata: Json | undefined): Json => {
     : metadata
 }
 
-/** A bookmark's version stands in its rows as well when it is a table. */
+/** If a bookmark is a table, its version is in the rows as well. */
 const withoutVersions = (value: Json | undefined): Json => {
   if (Array.isArray(value)) return (value as readonly Json[]).map(withoutVersions)
   if (!isObject(value)) return value ?? null
@@ -159,7 +159,7 @@ const withoutVersions = (value: Json | undefined): Json => {
   return withoutVersion(Object.fromEntries(members))
 }
 
-/** In a watch only the first table names its columns; there an age is told by its looks. */
+/** In a watch only the first table names its columns; in others an age is recognized by its format. */
 const isAge = (column: string | undefined, cell: Json): boolean =>
   column === undefined
     ? typeof cell === "string" && /^\d+[smhd]$/.test(cell)

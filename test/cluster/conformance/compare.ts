@@ -1,4 +1,4 @@
-/** What differs between two comparable transcripts, and which of it is known. */
+/** The differences between two comparable transcripts, and which of them are known. */
 
 import { isObject, type Json } from "../exact-json.ts"
 import type { ComparableStep } from "./comparable.ts"
@@ -9,7 +9,7 @@ export interface Difference {
   readonly step: string
   /** Into the step's answer: `/status`, `/contentType`, `/warnings/0`, `/body/…`, `/events/0/…`. */
   readonly pointer: string
-  /** `undefined` where there is nothing. */
+  /** `undefined` if absent. */
   readonly real: Json | undefined
   readonly sandbox: Json | undefined
 }
@@ -23,18 +23,18 @@ export interface KnownDifference {
   /** With `*` for one member and `**` for everything below. */
   readonly pointer: string
   readonly reason: string
-  /** It depends on how quick the real server's controllers are, so a run without it proves nothing. Default: it always occurs. */
+  /** It depends on the speed of the real server's controllers, so a run without it proves nothing. Default: it always occurs. */
   readonly sometimes?: boolean
 }
 
 const marked = /<(?:uid|version|end) ([^>]+)>/g
 
-/** Which UID, version or end of a name of the one server is which of the other's, one to one. */
+/** A one-to-one map of UIDs, versions and ends of names of one server to those of the other. */
 class Correspondence {
   readonly #sandboxOf = new Map<string, string>()
   readonly #realOf = new Map<string, string>()
 
-  /** Whether two texts are the same but for marked parts that correspond. New ones do from here on. */
+  /** Whether two texts are equal except for marked parts that correspond. New pairs correspond from here on. */
   agree(real: string, sandbox: string): boolean {
     if (real.replace(marked, "<>") !== sandbox.replace(marked, "<>")) return false
     const others = sandbox.match(marked) ?? []
@@ -55,7 +55,7 @@ class Correspondence {
   }
 }
 
-/** Nothing when both servers said the same. Of another status only the status counts: the bodies follow from it. */
+/** Empty if both responses are equal. If the status differs, only that is reported: the bodies follow from it. */
 export const differencesOf = (
   script: string,
   real: readonly ComparableStep[],

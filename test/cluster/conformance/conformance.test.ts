@@ -1,6 +1,6 @@
 /**
- * The sandbox is what it says it is: every script gets the same answers and events from it as from Kubernetes 1.34,
- * apart from the differences that differences.ts explains.
+ * The sandbox conforms: every script gets the same responses and events from it as from Kubernetes 1.34, apart from
+ * the differences that differences.ts explains.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -49,7 +49,7 @@ test("every known difference still occurs", async () => {
   expect(gone).toEqual([])
 })
 
-test("scripts and steps have names of their own", () => {
+test("names of scripts and steps are unique", () => {
   expect(new Set(scripts.map(({ name }) => name)).size).toBe(scripts.length)
   for (const { name, steps } of scripts) {
     const names = steps.map((step) => step.name)

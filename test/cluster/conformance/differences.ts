@@ -1,6 +1,6 @@
 /**
- * Where the sandbox answers otherwise than Kubernetes 1.34, and why: it is meant to, or it is a gap, and then the reason says so. An
- * entry that no longer occurs fails the suite.
+ * Responses of the sandbox that differ from Kubernetes 1.34, and why: on purpose, or as a limitation, in which case the reason
+ * states it. An entry that no longer occurs fails the suite.
  */
 
 import type { KnownDifference } from "./compare.ts"

@@ -4,23 +4,23 @@ import { spawn } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Command } from "./kubectl-script.ts"
 
-/** A server as kubectl finds it. */
+/** A server as kubectl reaches it. */
 export interface KubectlServer {
   readonly kubectl: string
   readonly kubeconfig: string
-  /** Discovery is kept there: each server needs one of its own. */
+  /** Directory of the discovery cache: each server needs its own. */
   readonly cacheDirectory: string
   readonly namespace: string
 }
 
-/** What one call came to, comparable. */
+/** The result of one call, in comparable form. */
 export interface Outcome {
   readonly code: number | null
   readonly output: readonly string[]
   readonly errors: readonly string[]
 }
 
-/** No call of the script takes longer unless the server never does what is waited for. */
+/** No call of the script takes longer unless the server never does what it waits for. */
 const longestMs = 90_000
 
 export const runCommand = async (server: KubectlServer, command: Command): Promise<Outcome> => {
@@ -37,7 +37,7 @@ export const runCommand = async (server: KubectlServer, command: Command): Promi
   }
 }
 
-/** Runs `kubectl get -w` while something is done, and until `lines` lines have come (10 s at most). */
+/** Runs `kubectl get -w` during an action, and until `lines` lines have come (10 s at most). */
 export const watchWhile = async (
   server: KubectlServer,
   words: readonly string[],
@@ -51,7 +51,7 @@ export const watchWhile = async (
       const deadline = performance.now() + 10_000
       while (child.output().split("\n").length <= count && performance.now() < deadline) await sleep(20)
     }
-    // The heading and the object that is there: from then on every change is seen.
+    // The heading and the present object: from then on every change is seen.
     await isPast(2)
     await act()
     await isPast(lines)
@@ -77,7 +77,7 @@ const start = ({ kubectl, kubeconfig, cacheDirectory, namespace }: KubectlServer
   return { process: child, ended, output: text(parts.output), errors: text(parts.errors) }
 }
 
-/** Of a refusal only its reason and the field or object that it is about. */
+/** Reduces a refusal to its reason and the field or object it concerns. */
 const withoutExplanation = (line: string): string =>
   line
     .replace(/^(Error from server(?: \(\w+\))?):.*/, "$1")

@@ -1,4 +1,4 @@
-/** What people do with kubectl, in the order in which they do it. */
+/** Typical uses of kubectl, in the order in which people run them. */
 
 /** One call of kubectl. */
 export interface Command {
@@ -8,9 +8,9 @@ export interface Command {
   readonly words: readonly string[]
   /** Standard input. */
   readonly input?: string
-  /** Only the last line counts: those before it tell how far somebody got when he was asked. */
+  /** Only the last line counts: those before it depend on timing. */
   readonly lastLine?: boolean
-  /** The lines come in an order of chance. */
+  /** The lines come in random order. */
   readonly sorted?: boolean
 }
 

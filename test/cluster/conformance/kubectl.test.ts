@@ -1,6 +1,6 @@
 /**
- * kubectl cannot tell the sandbox from a cluster: one script runs against both, and what it prints is the same, ages,
- * times, addresses and hashes aside. In the sandbox the workload controllers and virtual nodes do what the controller
+ * kubectl cannot tell the sandbox from a cluster: one script runs against both, and its output is the same except for
+ * ages, times, addresses and hashes. In the sandbox the workload controllers and virtual nodes do what the controller
  * manager, the scheduler and kwok do in the cluster.
  */
 
@@ -81,7 +81,7 @@ describe("kubectl", () => {
   })
 })
 
-test("the commands have names of their own", () => {
+test("names of commands are unique", () => {
   for (const name of knownKubectlDifferences.keys()) expect(commands.map((command) => command.name)).toContain(name)
   expect(new Set(commands.map(({ name }) => name)).size).toBe(commands.length)
 })

@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from "../exact-json.ts"
 
-/** The value that a pointer leads to; the empty pointer is the whole. */
+/** The value at a pointer; the empty pointer is the whole document. */
 export const pointedAt = (value: Json, pointer: string): Json | undefined => {
   let found: Json | undefined = value
   for (const part of pointer.split("/").slice(1)) {
@@ -17,7 +17,7 @@ export const pointedAt = (value: Json, pointer: string): Json | undefined => {
 export const memberPointer = (pointer: string, key: string): string =>
   `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`
 
-/** Whether a pointer is one that the pattern means: `*` stands for one member, `**` for all below. */
+/** Whether a pointer matches a pattern: `*` is one member, `**` everything below. */
 export const matchesPointer = (pattern: string, pointer: string): boolean => {
   const wanted = pattern.split("/")
   const parts = pointer.split("/")

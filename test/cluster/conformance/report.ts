@@ -1,7 +1,7 @@
 /**
- * Prints what differs between the sandbox and the cluster of KUBEREEL_TEST_KUBECONFIG, for people at work on either:
- * `node test/cluster/conformance/report.ts [--self] [script…]`. `--self` compares the cluster with itself: what differs
- * then is chance, and no script may let it in. Ends with the counts of each area.
+ * Prints the differences between the sandbox and the cluster of KUBEREEL_TEST_KUBECONFIG, for development: `node
+ * test/cluster/conformance/report.ts [--self] [script…]`. `--self` compares the cluster with itself: such differences
+ * are random, and no script may show them. The last lines are the counts of each area.
  */
 
 import { parseArgs } from "node:util"

@@ -6,10 +6,10 @@ import { runScript } from "./run-script.ts"
 import type { Script } from "./script.ts"
 import type { Target } from "./target.ts"
 
-/** Enough that waiting for controllers of one script leaves the servers work of others. */
+/** Enough that while one script waits for controllers the servers work for others. */
 const parallel = 8
 
-/** Starts at once; every script has its promise. @param run makes the namespaces of one run its own; a DNS label part. */
+/** Starts at once; every script has its promise. @param run distinguishes the namespaces of one run; a part of a DNS label. */
 export const runAll = (
   real: Target,
   sandbox: Target,

@@ -7,33 +7,33 @@ import { pointedAt } from "./pointer.ts"
 import type { Captured, RawBody, RequestStep, Script, WatchStep } from "./script.ts"
 import type { Answer, Request, Target } from "./target.ts"
 
-/** What a server said to one step. */
+/** A server's response to one step. */
 export type Record =
   | { readonly type: "answer"; readonly step: string; readonly answer: Answer; readonly body: Json }
   | { readonly type: "events"; readonly step: string; readonly answer: Answer; readonly events: readonly Json[] }
 
-/** Everything a server said to one script, in the order of the steps; watches come last. */
+/** All responses of a server to one script, in the order of the steps; watches come last. */
 export interface Transcript {
   readonly script: Script
   readonly host: string
-  /** The namespace that the script had for itself. */
+  /** The script's own namespace. */
   readonly namespace: string
   readonly records: readonly Record[]
 }
 
 /**
- * What a server does after its response (garbage, namespaces, new kinds) it must have done within this, all waits of a script
- * together. The real namespace controller took longer than 25 s once, on a machine that was busy with other work.
+ * Limit for everything that a server does after its response (garbage collection, namespaces, new kinds), all waits of a
+ * script together. The real namespace controller took longer than 25 s once, on a machine that was busy with other work.
  */
 const patienceMs = 90_000
-/** Events of changes that were answered long ago. */
+/** Limit for events of changes whose responses came long ago. */
 const eventsMs = 10_000
-/** Within this an event too many would have come. */
+/** An unexpected extra event would have come within this time. */
 const silenceMs = 150
 
 /**
- * @param namespace the same name on both servers, so that it need not be made comparable.
- * @throws Error when the server cannot be reached or the script cannot be run on it.
+ * @param namespace the same name on both servers, so that it compares equal. @throws Error when the server cannot be
+ * reached or the script cannot be run on it.
  */
 export const runScript = async (target: Target, script: Script, namespace: string): Promise<Transcript> => {
   const captured = new Map<string, Json>([["ns", namespace]])
@@ -60,7 +60,7 @@ const createNamespace = async (target: Target, name: string, patience: Patience)
   const headers = { "content-type": "application/json" }
   const answer = await target.send({ method: "POST", path: "/api/v1/namespaces", headers, body })
   if (answer.status !== 201) throw new Error(`${target.name}: no namespace ${name}: ${answer.status} ${answer.text}`)
-  // Both are made by controllers; a script that lists them or creates pods would see them come.
+  // Controllers create both; a script that lists them or creates pods would notice.
   for (const path of ["serviceaccounts/default", "configmaps/kube-root-ca.crt"]) {
     const until = (status: number): boolean => status === 200
     await patience.repeat(target, { method: "GET", path: `/api/v1/namespaces/${name}/${path}`, headers: {} }, until)
@@ -89,7 +89,7 @@ const perform = async (
 
 type Until = (status: number, body: Json) => boolean
 
-/** Waits for what a server does on its own account; one that never does it makes a script wait only once. */
+/** Waits for a server's asynchronous work; if it never happens, a script waits only once. */
 class Patience {
   #leftMs = patienceMs
 
@@ -124,7 +124,7 @@ const locationOf = ({ path, query }: RequestStep | WatchStep, captured: Captured
   return filled(path, captured) + ending
 }
 
-/** `<nil>` and the like are no variables and stay. */
+/** `<nil>` and the like are not variables and stay. */
 const filled = (text: string, captured: Captured): string =>
   text.replace(/<([A-Za-z][A-Za-z0-9]*)>/g, (whole, name: string) => {
     const value = captured.get(name)
@@ -132,7 +132,7 @@ const filled = (text: string, captured: Captured): string =>
   })
 
 const parsedBody = ({ contentType, text }: Answer): Json => {
-  // The index of OpenAPI is JSON that calls itself text.
+  // The OpenAPI index is JSON with a text content type.
   if (!contentType.startsWith("application/json") && !text.startsWith("{")) return text
   try {
     return parseExactly(text)
@@ -175,7 +175,7 @@ class OpenWatch {
     const { statusCode = 0, headers } = this.#response
     const contentType = headers["content-type"] ?? ""
     const answer: Answer = { status: statusCode, contentType, warnings: [], retryAfter: "", text: this.#rest }
-    // A refusal is one document without a line feed, or an indented one.
+    // A failure is one document without a line feed, or an indented one.
     const events = this.#rest === "" ? this.#events : [...this.#events, this.#rest]
     return { type: "events", step: this.#step.name, answer, events }
   }
@@ -191,7 +191,7 @@ class OpenWatch {
   }
 }
 
-/** Bookmarks come when a server finds it good; only the one that ends the initial events has its place. */
+/** A server sends bookmarks at any time; only the one that ends the initial events has a fixed position. */
 const isPeriodic = (event: Json): boolean =>
   textAt(event, "type") === "BOOKMARK" && !JSON.stringify(event).includes("k8s.io/initial-events-end")
 
@@ -199,7 +199,7 @@ const parsedLine = (line: string): Json => {
   try {
     return parseExactly(line)
   } catch {
-    // Compared as the text it is.
+    // Compared as text.
     return line
   }
 }

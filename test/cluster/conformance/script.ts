@@ -1,16 +1,16 @@
 /**
  * Request scripts: ordered steps that run against both servers.
  *
- * Paths, queries, headers and bodies may hold `<name>`: the value of a variable. `ns` is the namespace that a script has
- * for itself (cluster-scoped names and API groups of a script begin with it); others are captured from answers.
+ * Paths, queries, headers and bodies may contain `<name>`: the value of a variable. `ns` is the script's own namespace
+ * (its cluster-scoped names and API groups begin with it); others are captured from responses.
  */
 
 import type { Json } from "../exact-json.ts"
 
-/** Everything captured so far, whole answers included. */
+/** Everything captured so far, including whole responses. */
 export type Captured = ReadonlyMap<string, Json>
 
-/** A body sent as it stands. */
+/** A body sent as it is. */
 export interface RawBody {
   readonly raw: string | Buffer
 }
@@ -23,11 +23,11 @@ export interface RequestStep {
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   readonly headers: Readonly<Record<string, string>>
-  /** JSON, bytes, or made of what was captured. */
+  /** JSON, bytes, or a function of what was captured. */
   readonly body?: Json | RawBody | ((captured: Captured) => Json)
-  /** Variable → JSON pointer into the answer; the empty pointer is the whole body. */
+  /** Variable → JSON pointer into the response; the empty pointer is the whole body. */
   readonly capture: Readonly<Record<string, string>>
-  /** Asks again, at most 90 s in a script, until the answer is as wanted; only the last one is compared. */
+  /** Repeats the request, at most 90 s in a script, until the response is as expected; only the last one is compared. */
   readonly until?: (status: number, body: Json) => boolean
 }
 
@@ -37,24 +37,24 @@ export interface WatchStep {
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   readonly headers: Readonly<Record<string, string>>
-  /** Events that are due until the script ends. Each server gets 10 s for them, and time for one too many. */
+  /** Events expected until the script ends. Each server gets 10 s for them, and time for an unexpected one. */
   readonly events: number
 }
 
 export type Step = RequestStep | WatchStep
 
 export interface Script {
-  /** A DNS label: the namespace's name is made of it. */
+  /** A DNS label: the namespace's name is made from it. */
   readonly name: string
-  /** What the counts of a report are grouped by. */
+  /** The area by which the counts of a report are grouped. */
   readonly area: string
   /**
-   * Controllers write to the objects of this script whenever they like: their statuses and versions are left out, on
+   * Controllers write to the objects of this script at any time: their statuses and versions are left out, on
    * both sides, and so is what the controller manager owns.
    */
   readonly controlled?: boolean
   readonly steps: readonly Step[]
-  /** Paths outside of the script's namespace that are deleted at its end, whatever is there. */
+  /** Paths outside of the script's namespace that are deleted at its end, whether they exist or not. */
   readonly leftovers?: readonly string[]
 }
 
@@ -77,7 +77,7 @@ export const put = (name: string, path: string, body: NonNullable<Given["body"]>
 export const remove = (name: string, path: string, given: Given = {}): RequestStep =>
   request("DELETE", name, path, given)
 
-/** A method of its own. */
+/** A request with any method. */
 export const ask = (method: string, name: string, path: string, given: Given = {}): RequestStep =>
   request(method, name, path, given)
 
@@ -112,7 +112,7 @@ export const watch = (
   headers: Readonly<Record<string, string>> = {},
 ): WatchStep => ({ type: "watch", name, path, events, query: { watch: "1", ...query }, headers })
 
-/** Waits until an object is there. */
+/** Waits until an object exists. */
 export const isThere = (status: number): boolean => status === 200
 
 /** Waits until an object is gone. */

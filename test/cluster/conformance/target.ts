@@ -30,7 +30,7 @@ export interface Answer {
 /** The name that servers derive a field manager from when a request names none. */
 export const userAgent = "conformance/1.0 (linux/amd64)"
 
-/** No request takes longer but a watch that was not meant to be one. */
+/** No request takes longer, except for an accidental watch. */
 const longestMs = 20_000
 
 export class Target {
@@ -55,7 +55,7 @@ export class Target {
     this.#agent = isTls ? new HttpsAgent({ keepAlive: true, ...tls }) : new HttpAgent({ keepAlive: true })
   }
 
-  /** The head of an answer; its body is still to be read. @throws the system's error when there is no answer. */
+  /** The head of a response; its body is not read yet. @throws the system's error if there is no response. */
   open({ method, path, headers, body }: Request, signal?: AbortSignal): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const { hostname, port, protocol } = new URL(this.#connection.server)

@@ -1,6 +1,6 @@
 /**
- * A cluster whose API server writes down who asked it for what: the suite's own if it does, else one that is started for
- * this and stopped at the end.
+ * A cluster whose API server has an audit log: the suite's own if it has one, else one that is started for this and
+ * stopped at the end.
  */
 import { execFile } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -23,7 +23,7 @@ export interface AuditedCluster extends AsyncDisposable {
   /** Of the API server. */
   readonly host: string
   readonly port: string
-  /** What an account was let do since the API server started, as `verb group/resource`, names only where they matter. */
+  /** The allowed requests of an account since the API server started, as `verb group/resource`, names only where they matter. */
   readonly requestsOf: (user: string) => Promise<ReadonlyArray<AuditedRequest>>
 }
 
@@ -72,7 +72,7 @@ const describe = async (cluster: TestCluster, log: string, close: () => Promise<
   }
 }
 
-/** A watch has two entries: when it begins, and when it ends. */
+/** A watch has two entries: at its start and at its end. */
 const readEntry = (line: string, user: string): ReadonlyArray<AuditedRequest> => {
   const entry = JSON.parse(line) as {
     readonly stage: string
@@ -93,7 +93,7 @@ const readEntry = (line: string, user: string): ReadonlyArray<AuditedRequest> =>
   return [{ verb: entry.verb, group: apiGroup, resource: full, name, namespace, code: entry.responseStatus.code }]
 }
 
-/** What the server shows of its own chain: test clusters sign their certificates themselves and keep the authority's nowhere. */
+/** The certificate chain that the server presents: test clusters sign their own certificates and store the authority's nowhere. */
 const authorityOf = (host: string, port: number): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect({ host, port, rejectUnauthorized: false }, () => {
@@ -107,7 +107,7 @@ const authorityOf = (host: string, port: number): Promise<string> =>
     socket.on("error", reject)
   })
 
-/** The first of `count` consecutive ports of loopback that nobody listens on, away from those of the suite's own cluster. */
+/** The first of `count` consecutive free loopback ports, away from those of the suite's own cluster. */
 export const freePorts = async (count = 3): Promise<number> => {
   for (let first = 22_443; first < 32_000; first += count) {
     const free = await Promise.all(Array.from({ length: count }, (_, offset) => isFree(first + offset)))

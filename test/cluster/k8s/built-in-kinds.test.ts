@@ -52,7 +52,7 @@ const kindsOfCluster = async (): Promise<ReadonlyArray<string>> => {
   return kinds.flat()
 }
 
-test("manifests for all of them are the same with and without asking it", async () => {
+test("manifests for all of them are the same with and without the API server", async () => {
   const kinds = await kindsOfCluster()
   expect(kinds.length).toBeGreaterThan(40)
   const config = join(directory, "all.yml")

@@ -1,13 +1,13 @@
 /**
- * ConfigMaps that come, change and go as fast as an API server takes them, one after another, and which of it the server has
- * acknowledged. A server that is away is waited for; what it did with the request that broke nobody knows.
+ * Creates, changes and deletes ConfigMaps one after another, as fast as an API server accepts it, and keeps what the server
+ * has acknowledged. Waits for an unreachable server; the outcome of the request that broke is unknown.
  */
 import { Agent, request } from "node:https"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Connection, get, readText } from "../connection.ts"
 import { at, type Json, parseExactly, textAt } from "../exact-json.ts"
 
-/** A version of an object that the server said it has made. */
+/** A version of an object that the server has acknowledged. */
 export interface Written {
   readonly uid: string
   readonly resourceVersion: string
@@ -21,7 +21,7 @@ export class Burst {
   readonly #ended: Promise<void>
   #isStopped = false
 
-  /** Begins at once. The namespace has to exist. `prefix`: of the names. */
+  /** Starts at once. The namespace must exist. `prefix` is the prefix of the names. */
   constructor(connection: Connection, namespace: string, prefix: string) {
     this.#connection = connection
     this.#collection = `/api/v1/namespaces/${namespace}/configmaps`
@@ -53,7 +53,7 @@ export class Burst {
         await this.#write("PATCH", `/${name}`, { data: { step: "changed again" } })
         if (index >= 20) await this.#send("DELETE", `/${prefix}-${index - 20}`)
       } catch {
-        // The server is away, or does not know this client yet: what it has acknowledged counts, and nothing else.
+        // The server is unreachable, or does not accept this client yet: only acknowledged versions count.
         await sleep(20)
       }
     }

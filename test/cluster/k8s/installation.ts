@@ -28,7 +28,7 @@ export interface KubernetesObject {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly [key: string]: unknown }
-  // biome-ignore lint/suspicious/noExplicitAny: it has the shape of its kind, which tests know.
+  // biome-ignore lint/suspicious/noExplicitAny: an object of the kind's shape, known to the tests.
   readonly [key: string]: any
 }
 
@@ -47,7 +47,7 @@ export const parseObjects = (text: string): ReadonlyArray<KubernetesObject> =>
     return object === null ? [] : [object]
   })
 
-/** `kubectl apply`; answers everything it says, warnings too. */
+/** `kubectl apply`; returns all its output, including warnings. */
 export const apply = async (cluster: TestCluster, objects: ReadonlyArray<KubernetesObject>): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), "kubereel-apply-"))
   try {
@@ -71,7 +71,7 @@ export const only = (objects: ReadonlyArray<KubernetesObject>, kind: string): Ku
 export type InstallationPlace = Pick<AuditedCluster, "cluster" | "authority" | "host" | "port">
 
 export interface InstallationOptions {
-  /** Of everything; has to be this test's own. */
+  /** Namespace of everything; must belong to this test. */
   readonly name: string
   readonly words?: ReadonlyArray<string>
   /** Changes the manifests before they are applied. */
@@ -100,7 +100,7 @@ export class Installation {
     return new Installation(place, name, objects)
   }
 
-  /** As the API server names the account. */
+  /** The API server's name of the account. */
   get user(): string {
     return `system:serviceaccount:${this.name}:${this.name}`
   }
@@ -118,7 +118,7 @@ export class Installation {
     )
   }
 
-  /** The pod that {@link start} makes of it. */
+  /** The pod that {@link start} creates from it. */
   get pod(): { readonly name: string; readonly namespace: string; readonly uid: string } {
     return { name: `${this.name}-0`, namespace: this.name, uid: "00000000-0000-4000-8000-000000000007" }
   }
@@ -128,7 +128,7 @@ export class Installation {
     return only(this.objects, "Deployment").spec.template.spec.terminationGracePeriodSeconds
   }
 
-  /** A token of somebody who may export, or of somebody who may do nothing. */
+  /** A token of an account that may export, or of one without rights. */
   async tokenOf(who: "exporter" | "nobody"): Promise<string> {
     const { cluster } = this.#place
     const metadata = { name: who, namespace: this.name }
@@ -145,8 +145,8 @@ export class Installation {
   }
 
   /**
-   * A token of the recorder's account that is good for as long as a Secret of that name exists, as one of a pod is for as long
-   * as the pod does. Makes the Secret.
+   * A token of the recorder's account that is valid as long as a Secret of that name exists, like a pod's token as long as the
+   * pod exists. Creates the Secret.
    */
   async boundToken(secret: string): Promise<string> {
     const { cluster } = this.#place
@@ -157,7 +157,7 @@ export class Installation {
     return (await kubectl(cluster, "create", "token", this.name, ...bound, ...within)).trim()
   }
 
-  /** No token that is bound to it is good any more. */
+  /** Invalidates the tokens that are bound to it. */
   async revoke(secret: string): Promise<void> {
     await kubectl(this.#place.cluster, "delete", "secret", secret, "--namespace", this.name)
   }

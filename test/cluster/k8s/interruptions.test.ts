@@ -1,6 +1,6 @@
 /**
- * What happens to recorders in clusters, on a real control plane: tokens that rotate and are revoked, API servers that go away,
- * a SIGTERM in the middle of a burst. Afterwards the export holds all that the server still had, and says what it had not.
+ * What happens to recorders in clusters, on a real control plane: tokens that rotate and are revoked, API servers that fail, a
+ * SIGTERM in the middle of a burst. Afterwards the export has everything that the server still had, and gaps for the rest.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -72,7 +72,7 @@ const exportFrom = async (address: string): Promise<string> => {
   return text
 }
 
-/** What is wrong with the export once the recorder has had its time; it shares a machine with the cluster and its judge. */
+/** The differences of the export once the recorder has had its time; it shares a machine with the cluster and the observer. */
 const differencesFrom = async (
   address: string,
   observer: Observer,
@@ -107,8 +107,8 @@ const inState = (container: Container, address: string, state: RegExp): Promise<
   }, 60_000)
 
 /**
- * Breaks the connections again and again until something is so: a watch that is open stays open whatever becomes of its token, and
- * an API server takes its seconds until it knows that a token is revoked.
+ * Breaks the connections repeatedly until a condition holds: an open watch stays open whatever happens to its token, and an API
+ * server takes some seconds to learn that a token is revoked.
  */
 const cutUntil = <T>(container: Container, probe: () => Promise<T | undefined>): Promise<T> => {
   let lastCut = Number.NEGATIVE_INFINITY
@@ -132,7 +132,7 @@ test("tokens rotate and are revoked while events flow, and not one of them is mi
   try {
     image.renewToken(newer)
     await installed.revoke("oldest")
-    // An API server remembers for 10 s whom it has let in; this one has not met the token yet.
+    // An API server caches authentication for 10 s; this one has not seen the token yet.
     relay.leadTo(plane.second.port)
     await cutUntil(container, async () =>
       (await plane.tokensOf(installed.user)).has(identifierOf(newer)) ? true : undefined,
@@ -141,7 +141,7 @@ test("tokens rotate and are revoked while events flow, and not one of them is mi
     await inState(container, address, watching)
     expect(await metric(address, gapsMetric)).toBe(0)
 
-    // Nobody has renewed the token this time: the kubelet is away, or somebody has deleted the account.
+    // The token was not renewed this time: the kubelet is down, or the account was deleted.
     await installed.revoke("newer")
     relay.leadTo(plane.first.port)
     const states = await cutUntil(container, async () => {
@@ -166,7 +166,7 @@ test("tokens rotate and are revoked while events flow, and not one of them is mi
   expect((await container.terminate()).code).toBe(0)
 })
 
-test("after a SIGTERM in the middle of a burst the next recorder goes on, and nothing is missing", async () => {
+test("after a SIGTERM in the middle of a burst the next recorder continues, and nothing is missing", async () => {
   const installed = await install("terminated")
   const before = await installed.start(image)
   await before.ready()
@@ -188,7 +188,7 @@ test("after a SIGTERM in the middle of a burst the next recorder goes on, and no
   }
 })
 
-test("an API server goes away and another one is there: nothing is missing", async () => {
+test("an API server fails and another one takes over: nothing is missing", async () => {
   const installed = await install("failover")
   relay.leadTo(plane.second.port)
   const container = await installed.start(image)
@@ -209,14 +209,14 @@ test("an API server goes away and another one is there: nothing is missing", asy
   expect((await container.terminate()).code).toBe(0)
 })
 
-test("the only API server starts again: what it has forgotten is in a gap, and nothing else is missing", async () => {
+test("the only API server restarts: what it no longer has is in a gap, and nothing else is missing", async () => {
   const installed = await install("restarted")
   const { connection } = plane.first
   const before = await installed.start(image)
   const address = await before.ready()
   const burst = new Burst(connection, work, "restarted")
   await burst.more(50)
-  // With the watch cache that held the last minutes.
+  // The watch cache with the last minutes is lost too.
   relay.leadTo(undefined)
   await plane.kill(plane.first)
   await inState(before, address, /^\[!\]v1\.ConfigMap failing: /m)
@@ -243,7 +243,7 @@ test("the only API server starts again: what it has forgotten is in a gap, and n
   await plane.startFirst()
   const container = await installed.start(image, { keepsVolumes: true })
   const next = await container.ready()
-  // A server may answer a watch with 200 and say only then that it no longer has the version.
+  // A server may accept a watch with 200 and report only then that it no longer has the version.
   await container.until(async () => ((await metric(next, gapsMetric)) === 1 ? true : undefined))
   await inState(container, next, watching)
   expect(container.log).toMatch(/v1\.ConfigMap listing: the server no longer has the changes .* a gap is recorded/)
@@ -260,9 +260,9 @@ interface Gap {
 }
 
 interface Exported {
-  /** `uid version` of what was there. */
+  /** `uid version` of the objects at the start. */
   readonly versions: ReadonlySet<string>
-  /** UID and version of what is there in the end. */
+  /** UID and version of the objects at the end. */
   readonly state: ReadonlyMap<string, string>
   readonly gaps: ReadonlyArray<Gap>
 }
@@ -290,7 +290,10 @@ const readExport = (text: string): Exported => {
   return { versions, state, gaps }
 }
 
-/** Versions that are neither in the export nor in one of its gaps; and objects of which it knows another state than the server. */
+/**
+ * Versions that are neither in the export nor in one of its gaps; and objects whose state in the export differs from
+ * the server's.
+ */
 const faultsOf = async (
   address: string,
   written: ReadonlyArray<Written>,

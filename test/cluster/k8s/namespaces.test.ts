@@ -1,6 +1,6 @@
 /**
- * One recording of two namespaces of a real cluster with what `reel k8s` grants for it: a Role in each, and no right in the cluster.
- * An observer with all rights is the judge.
+ * One recording of two namespaces of a real cluster with the rights that `reel k8s` grants for it: a Role in each, and nothing
+ * cluster-wide. The reference is an observer with all rights.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -50,7 +50,7 @@ beforeAll(async () => {
   const printed = await printManifests(cluster, ...words, "--record-namespace", shop, "--record-namespace", stock)
   expect(printed.filter(({ kind }) => kind.startsWith("ClusterRole"))).toEqual([])
   const rights = printed.filter(({ kind }) => ["ServiceAccount", "Role", "RoleBinding"].includes(kind))
-  // What it needs for itself, where it runs, has other names.
+  // The Role for its own needs, where it runs, has another name.
   const own = rights.filter(({ metadata }) => metadata.name === account)
   expect(own.map(({ kind, metadata }) => `${kind} ${metadata.namespace}`).sort()).toEqual([
     `Role ${shop}`,
@@ -103,15 +103,15 @@ const start = async (dataDir: string): Promise<RecorderProcess> => {
   return started
 }
 
-/** `yes` or `no`, as the API server says it of the account. @param scope `-n NAMESPACE`, or `--all-namespaces`. */
+/** `yes` or `no`, the API server's decision for the account. @param scope `-n NAMESPACE`, or `--all-namespaces`. */
 const mayAccount = async (verb: string, resource: string, ...scope: string[]): Promise<string> =>
-  // kubectl ends with code 1 for "no", and says it on standard output.
+  // kubectl exits with code 1 for "no", and prints it on standard output.
   kubectl(cluster, "auth", "can-i", verb, resource, "--as", user, ...scope).then(
     (answer) => answer.trim(),
     (error: { readonly stdout?: string }) => (error.stdout ?? "").trim(),
   )
 
-/** Some life in all three namespaces at once; another each time. */
+/** Some changes in all three namespaces at once; different ones each time. */
 const live = async (round: number): Promise<void> => {
   const web = `web-${round}`
   const steps: ReadonlyArray<ReadonlyArray<string>> = [
@@ -157,7 +157,7 @@ const differences = async (namespace: string): Promise<ReadonlyArray<Difference>
 const namespacesIn = (text: string): ReadonlySet<string> =>
   new Set([...text.matchAll(/^\{"sequence":.*?"namespace":"([^"]*)"/gm)].map(([, namespace = ""]) => namespace))
 
-test("the account may list and watch in two namespaces, and nothing in the cluster or in a third one", async () => {
+test("the account may list and watch in two namespaces, but nothing cluster-wide or in a third one", async () => {
   for (const [, , plural] of kinds) {
     for (const verb of ["list", "watch"]) {
       for (const namespace of recorded) expect(await mayAccount(verb, plural, "-n", namespace)).toBe("yes")
@@ -170,7 +170,7 @@ test("the account may list and watch in two namespaces, and nothing in the clust
   for (const [, , plural] of kinds) expect(all).not.toMatch(new RegExp(`^${plural}\\b`, "m"))
 })
 
-test("what happens in both is recorded as an observer sees it, through a kill, and nothing of the third", async () => {
+test("changes in both are recorded as an observer sees them, even through a kill, and nothing of the third", async () => {
   recorder = await start("data")
   const { text: readiness } = await recorder.get("/readyz?verbose")
   for (const [gvk] of kinds)
@@ -187,13 +187,13 @@ test("what happens in both is recorded as an observer sees it, through a kill, a
   const whole = await exportOf([])
   expect(namespacesIn(whole)).toEqual(new Set(recorded))
   expect(whole.includes(elsewhere)).toBe(false)
-  // Agreement about nothing would be worthless.
+  // Agreement on empty recordings would be worthless.
   expect(kinds.filter(([gvk]) => !whole.includes(`"gvk":"${gvk}"`))).toEqual([])
   const answer = await recorder.post(everything("ndjson"))
   expect([answer.status, answer.headers.get("kubereel-incomplete")]).toEqual([200, null])
   await answer.arrayBuffer()
 
-  // Owners that are not recorded are asked for in their namespace, and a Role there has the right to.
+  // Owners that are not recorded are looked up in their namespace, where a Role grants it.
   for (const namespace of recorded) await makeOwnedPods(cluster, namespace, ["replicationcontrollers"])
   for (const namespace of recorded) expect([namespace, await differences(namespace)]).toEqual([namespace, []])
   expect(
@@ -210,7 +210,7 @@ test("what happens in both is recorded as an observer sees it, through a kill, a
   expect(code).toBe(0)
 })
 
-test("without the Role in one of them the other is recorded, and who reads the log knows what to grant where", async () => {
+test("without the Role in one of them the other is recorded, and the log states what to grant where", async () => {
   await kubectl(cluster, "-n", stock, "delete", "rolebinding", account)
   recorder = await start("other-data")
   await live(3)
@@ -228,6 +228,14 @@ test("without the Role in one of them the other is recorded, and who reads the l
   await recorder.until(async () => (await names()) > 0, "what happened in the other namespace")
   expect(namespacesIn(await exportOf([]))).toEqual(new Set([shop]))
   const answer = await recorder.post(everything("ndjson"))
-  expect(answer.headers.get("kubereel-incomplete")).toBe(kinds.map(([gvk]) => `${gvk}=forbidden`).join(", "))
+  expect(answer.headers.get("kubereel-incomplete")).toBe(
+    kinds.map(([gvk]) => `${gvk} in ${stock}=forbidden`).join(", "),
+  )
+  const healthy = await recorder.post({
+    ...everything("ndjson"),
+    filters: { ...everything("ndjson").filters, namespaces: [shop] },
+  })
+  expect([healthy.status, healthy.headers.get("kubereel-incomplete")]).toEqual([200, null])
+  await healthy.arrayBuffer()
   await answer.arrayBuffer()
 })

@@ -1,4 +1,4 @@
-/** Each overlay of k8s/ runs where only pods of the restricted standard may, on nodes that run pods in appearance. */
+/** Each overlay of k8s/ runs in a namespace that enforces the restricted standard, on nodes that simulate pods. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join, relative } from "node:path"
@@ -16,7 +16,7 @@ let cluster: TestCluster
 let directory = ""
 const created: Array<ReadonlyArray<KubernetesObject>> = []
 
-/** Unlike the nodes of a test's cluster, it says how much disk it has, as every kubelet does. */
+/** Unlike the nodes of a test's cluster, it reports its disk size, as every kubelet does. */
 const node: KubernetesObject = {
   apiVersion: "v1",
   kind: "Node",
@@ -44,7 +44,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** An overlay under names of this test's own: a cluster that tests share has one `kubereel` at most. */
+/** An overlay with names for this test: a cluster that tests share has at most one `kubereel`. */
 const build = async (
   name: string,
   overlay: string,
@@ -63,7 +63,7 @@ const build = async (
   return parseObjects(await kubectl(cluster, "kustomize", directory))
 }
 
-/** A volume for a claim without a class: this cluster makes none. */
+/** A volume for a claim without a class: this cluster provisions none. */
 const volume = (name: string): KubernetesObject => ({
   apiVersion: "v1",
   kind: "PersistentVolume",
@@ -85,16 +85,16 @@ test.each([
   const objects = await build(name, overlay, ...components)
   created.push([...objects, volume(name)])
   if (components.includes("volume-claim")) await apply(cluster, [volume(name)])
-  // Pod security warns of what it would refuse; "apply" of anything else has nothing to warn of either.
+  // Pod security warns about what it would refuse; there must be no other warnings of "apply" either.
   expect(await apply(cluster, objects)).not.toMatch(/warning/i)
   const deployment = only(objects, "Deployment").metadata.name
   await kubectl(cluster, "wait", `deployment/${deployment}`, "--for=condition=Available", "-n", name, "--timeout=120s")
   const events = at(await kubectlJson(cluster, "get", "events", "-n", name), "items")
   const reasons = Array.isArray(events) ? events.map((event) => textAt(event, "reason")) : []
   expect(reasons).toContain("SuccessfulCreate")
-  // Available, it has been scheduled; a claim may have been bound a moment after the pod was first looked at.
+  // It is available, so it has been scheduled; a claim may have been bound a moment after the pod was first tried.
   expect(reasons.filter((reason) => reason.startsWith("Failed") && reason !== "FailedScheduling")).toEqual([])
-  // The namespace does enforce what the pod was just let through by.
+  // The namespace really enforces the standard that admitted the pod.
   const careless = { name: "careless", image: "nothing", securityContext: { privileged: true } }
   const pod = {
     apiVersion: "v1",
@@ -118,7 +118,7 @@ test("the components are what the options of reel k8s add", async () => {
   expect(sorted(built)).toEqual(sorted(await printManifests(cluster, "--volume-claim", "--monitoring")))
 })
 
-/** Kustomize sorts members and objects; the rest has to be the same. */
+/** Kustomize sorts members and objects; the rest must be the same. */
 const sorted = (objects: ReadonlyArray<KubernetesObject>): ReadonlyArray<KubernetesObject> =>
   objects.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1))
 const nameOf = ({ kind, metadata }: KubernetesObject): string => `${kind}/${metadata.name}`

@@ -1,6 +1,6 @@
 /**
- * A control plane of this test's own, whose API servers can be ended, started again and joined by a second one: nobody else
- * may be made to live with that. It is removed at the end. For Linux, like the script that starts it.
+ * A control plane for this test alone, whose API servers can be stopped, restarted and joined by a second one, which would
+ * disturb other tests. It is removed at the end. For Linux, like the script that starts it.
  */
 import { execFile, spawn } from "node:child_process"
 import { appendFile, mkdtemp, open, readFile, rm } from "node:fs/promises"
@@ -18,7 +18,7 @@ const script = (name: string): string => fileURLToPath(new URL(`../control-plane
 
 const secondAudit = "audit-second.log"
 
-/** An API server as somebody sees it. */
+/** An API server as a client sees it. */
 export interface ApiServer {
   readonly port: number
   readonly connection: Connection
@@ -30,7 +30,7 @@ export class OwnControlPlane implements AsyncDisposable {
   /** PEM of the authority that signed both API servers' certificate. */
   readonly authority: string
   readonly first: ApiServer
-  /** Away until it is started. */
+  /** Stopped until it is started. */
   readonly second: ApiServer
   readonly #directory: string
   readonly #environment: NodeJS.ProcessEnv
@@ -78,7 +78,7 @@ export class OwnControlPlane implements AsyncDisposable {
   /** Starts another API server on the same etcd, as highly available control planes have it. */
   async startSecond(): Promise<void> {
     const { port } = this.second
-    // Each writes down for itself who asked what.
+    // Each writes its own audit log.
     const changed = this.#command.map((word) =>
       word.startsWith("--secure-port=")
         ? `--secure-port=${port}`
@@ -87,7 +87,7 @@ export class OwnControlPlane implements AsyncDisposable {
     await this.#start(changed, this.second)
   }
 
-  /** Ends an API server without a farewell: in order it would wait for a minute for its watches. */
+  /** Kills an API server: an orderly shutdown would wait for its watches for a minute. */
   async kill({ port }: ApiServer): Promise<void> {
     const pid = this.#pids.get(port)
     if (pid === undefined) throw new Error(`no API server of this control plane listens on ${port}`)
@@ -96,12 +96,12 @@ export class OwnControlPlane implements AsyncDisposable {
     while (isAlive(pid)) await sleep(20)
   }
 
-  /** Starts the first API server again, with what it had but for what it remembered. Resolves when it says that it is ready. */
+  /** Restarts the first API server with the same data but empty caches. Resolves when it reports ready. */
   startFirst(): Promise<void> {
     return this.#start(this.#command, this.first)
   }
 
-  /** Has etcd forget everything but the present, as it does of what is older than some minutes. */
+  /** Compacts etcd to the current revision, as it does itself with revisions older than some minutes. */
   async compact(): Promise<void> {
     const etcd = `http://127.0.0.1:${this.first.port + 1}/v3/kv`
     const ask = async (what: string, body: object): Promise<{ readonly header: { readonly revision: string } }> => {
@@ -113,7 +113,7 @@ export class OwnControlPlane implements AsyncDisposable {
     await ask("compaction", { revision: header.revision, physical: true })
   }
 
-  /** Identifiers of the tokens (`jti`) with which the second API server let an account in. */
+  /** Identifiers of the tokens (`jti`) with which the second API server authenticated an account. */
   async tokensOf(user: string): Promise<ReadonlySet<string>> {
     const found = new Set<string>()
     const lines = (await readFile(join(this.#directory, secondAudit), "utf8")).split("\n")
@@ -138,7 +138,7 @@ export class OwnControlPlane implements AsyncDisposable {
     await log.close()
     if (child.pid === undefined) throw new Error(`${program} cannot be started`)
     this.#pids.set(server.port, child.pid)
-    // Whoever takes the control plane down takes this one down too.
+    // The script that takes down the control plane takes down this one too.
     await appendFile(join(this.#directory, "pids"), `${child.pid}\n`)
     const deadline = performance.now() + 60_000
     for (;;) {
@@ -169,7 +169,7 @@ const apiServerProcess = async (directory: string) => {
   throw new Error(`${directory}/pids names no API server`)
 }
 
-/** A server that is starting lets nobody in but its administrators: it has not read its roles yet. */
+/** A starting server admits only administrators: it has not read its roles yet. */
 const isReady = async (connection: Connection): Promise<boolean> => {
   try {
     return (await readText(await get(connection, "/readyz"))) === "ok"

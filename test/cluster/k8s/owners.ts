@@ -1,10 +1,10 @@
-/** Pods that belong to objects of kinds which are not recorded, so that the recorder has to ask for those. */
+/** Pods that belong to objects of kinds which are not recorded, so that the recorder has to look them up. */
 import { kubectl, kubectlJson } from "../command.ts"
 import { at, textAt } from "../exact-json.ts"
 import type { TestCluster } from "../guard.ts"
 import { apply, type KubernetesObject } from "./installation.ts"
 
-/** How to make an owner where the cluster has none. It must not care about the pods that are said to be its own. */
+/** How to create an owner if the cluster has none. Its controller must ignore the pods that name it as owner. */
 const makers: Readonly<Record<string, (namespace: string) => KubernetesObject>> = {
   replicationcontrollers: (namespace) => ({
     apiVersion: "v1",
@@ -22,9 +22,9 @@ const makers: Readonly<Record<string, (namespace: string) => KubernetesObject>> 
 }
 
 /**
- * For each resource a pod that one of its objects owns. The namespace has to exist.
+ * Creates, for each resource, a pod that one of its objects owns. The namespace must exist.
  *
- * @throws Error for a resource that neither the cluster has an object of nor this module can make.
+ * @throws Error for a resource without an object in the cluster that this module cannot create either.
  */
 export const makeOwnedPods = async (
   cluster: TestCluster,
@@ -62,7 +62,7 @@ export const makeOwnedPods = async (
   }
 }
 
-/** A namespace that is there at once and has what pods need. */
+/** Creates a namespace with everything that pods need. */
 export const makeNamespace = async (cluster: TestCluster, name: string): Promise<void> => {
   await kubectl(cluster, "create", "namespace", name)
   await kubectl(cluster, "wait", "--for=create", "serviceaccount/default", "--namespace", name, "--timeout=30s")

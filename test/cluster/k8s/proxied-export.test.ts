@@ -1,6 +1,6 @@
 /**
- * `reel export --in-cluster` against a real API server: its service proxy, its rights, its refusals, its connections that break. The
- * recorder is installed as `reel k8s` prints it, but for its container, which is a process of this machine.
+ * `reel export --in-cluster` against a real API server: its service proxy, its rights, its refusals, its broken connections. The
+ * recorder is installed as `reel k8s` prints it, except for its container, which is a process of this machine.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { createServer, type Server } from "node:http"
@@ -26,7 +26,7 @@ let pod: StandInPod
 const kubeconfigs: Record<string, string> = {}
 const tokens: Record<string, string> = {}
 
-/** Somebody with these rules in the recorder's namespace. */
+/** An account with these rules in the recorder's namespace. */
 const person = async (who: string, rules: ReadonlyArray<Rule>): Promise<void> => {
   const metadata = { name: who, namespace: name }
   const group = "rbac.authorization.k8s.io"
@@ -91,7 +91,7 @@ const reelExport = async (words: ReadonlyArray<string>, environment: Record<stri
   const { KUBEREEL_TOKEN: _theirs, ...env } = process.env
   const running = new ReelProcess(["export", "--start", "0", ...words], { env: { ...env, ...environment } })
   const { code } = await running.ended
-  // No token is told to anybody.
+  // No output contains a token.
   for (const token of Object.values(tokens)) expect(running.said).not.toContain(token)
   return { code, log: running.log, output: running.output }
 }
@@ -141,26 +141,26 @@ describe("through the service proxy", () => {
     expect((await readFile(far)).length).toBeGreaterThan(100)
   })
 
-  test("what comes is what the recorder itself gives", async () => {
+  test("the trace is the same as directly from the recorder", async () => {
     await pod.readyFor(name)
     const window = ["--end", String(Math.floor(Date.now() / 1000)), "--name", `${name}/web`]
     const [near, far] = [join(directory, "near.ndjson"), join(directory, "far.ndjson")]
     const direct = ["-s", await recorder.listening(), "-o", near, ...window]
     expect(await reelExport(direct, { KUBEREEL_TOKEN: tokens.anna ?? "" })).toMatchObject({ code: 0 })
     expect(await inCluster("anna", "-o", far, ...window)).toMatchObject({ code: 0 })
-    // The first line has the cut, which is that of its moment.
+    // The first line has the cut, which differs each time.
     const events = async (path: string) => (await readFile(path, "utf8")).split("\n").slice(1)
     expect(await events(far)).toEqual(await events(near))
     expect((await events(far))[0]).toContain('"name":"web"')
   })
 
-  test("an export may be asked about", async () => {
+  test("a dry run works too", async () => {
     await pod.readyFor(name)
     const { code, output } = await inCluster("anna", "--dry-run")
     expect([code, output]).toEqual([0, expect.stringContaining("apps/v1.Deployment")])
   })
 
-  test("a token for the recorder is shown beside the kubeconfig's, and the log has who it was", async () => {
+  test("a token for the recorder is used in addition to the kubeconfig's, and the log names its user", async () => {
     await pod.readyFor(name)
     const words = ["--in-cluster", `${service}:http`, "--kubeconfig", kubeconfigs.reader ?? ""]
     const out = ["-o", join(directory, "token.ndjson")]
@@ -171,7 +171,7 @@ describe("through the service proxy", () => {
   })
 })
 
-describe("what is refused", () => {
+describe("a refused export", () => {
   const refused = async (who: string, expected: number, ...more: ReadonlyArray<string>): Promise<string> => {
     const file = join(directory, "refused.ndjson")
     const { code, log } = await inCluster(who, "-o", file, ...more)
@@ -210,7 +210,7 @@ describe("what is refused", () => {
     )
   })
 
-  test("says whether it is the kubeconfig's token, the Service, its port, or its pod", async () => {
+  test("states whether the cause is the kubeconfig's token, the Service, its port, or its pod", async () => {
     kubeconfigs.stranger = await kubeconfigOf("stranger", "no-token-of-this-cluster")
     expect(await refused("stranger", 4)).toContain("does not accept the kubeconfig's credentials: Unauthorized")
     const admin = (place: string) =>
@@ -227,7 +227,7 @@ describe("what is refused", () => {
     expect(await said(service)).toContain(
       `no pod of the Service ${service} is ready on port http: no endpoints available`,
     )
-    // Nor does the recorder tell of those it turned away.
+    // Nor does the recorder log the tokens that it refused.
     for (const token of Object.values(tokens)) expect(recorder.log).not.toContain(token)
   })
 })
@@ -268,7 +268,7 @@ describe("a Service that leads to something else", () => {
     return reelExport(["--in-cluster", place, "--kubeconfig", cluster.kubeconfig, "-o", join(directory, "b.ndjson")])
   }
 
-  test("that breaks off in the middle of a trace: the API server breaks off too, and nothing is kept", async () => {
+  test("that aborts in the middle of a trace: the API server aborts too, and nothing is kept", async () => {
     behave = (_, response) => {
       response.writeHead(200, { Trailer: "Repr-Digest", "Content-Type": "application/x-ndjson" })
       response.write(`${JSON.stringify({ format: "kubereel-ndjson" })}\n`)
@@ -282,7 +282,7 @@ describe("a Service that leads to something else", () => {
     expect(await readdir(directory)).not.toContain("b.ndjson")
   })
 
-  test("that gives signs of life before it answers: they come through, and so does what it says in the end", async () => {
+  test("that sends keep-alive bytes before its response: they arrive, and so does the final result", async () => {
     behave = (_, response) => {
       for (let count = 0; count < 8; count++) response.writeProcessing()
       response.writeHead(503, { "Retry-After": "7" }).end("not now\n")
@@ -294,7 +294,7 @@ describe("a Service that leads to something else", () => {
     ])
   })
 
-  test("where nothing listens: the API server says so", async () => {
+  test("where nothing listens: the API server reports it", async () => {
     await other.readyFor("other")
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))

@@ -1,4 +1,4 @@
-/** A place that leads to an API server, and to another one when it is told so: the Service `kubernetes`, in short. */
+/** A relay to an API server, which can be switched to another one: in short, the Service `kubernetes`. */
 import { connect, createServer, type Server, type Socket } from "node:net"
 
 export class Relay implements AsyncDisposable {
@@ -27,12 +27,12 @@ export class Relay implements AsyncDisposable {
     return address.port
   }
 
-  /** Leads there from the next connection on; `undefined`: nowhere, as while no API server says that it is ready. */
+  /** Sets the target of new connections; `undefined`: none, as while no API server is ready. */
   leadTo(target: number | undefined): void {
     this.#target = target
   }
 
-  /** Breaks every connection there is. */
+  /** Breaks every open connection. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
   }

@@ -1,6 +1,6 @@
 /**
  * The recorder from the image, with the token of its ServiceAccount and nothing else: it records what happens, uses every right
- * that it has, and without any one of them something fails that it names.
+ * that it has, and names the missing one if any is removed.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -81,7 +81,7 @@ const askFor = (address: string, token: string | undefined, excludesOwned = fals
   return fetch(`${address}/export`, { method: "POST", headers, body: JSON.stringify(request) })
 }
 
-/** What an export says. @throws Error when it is refused. */
+/** The response to an export. @throws Error if it is refused. */
 const exportFrom = async (...request: Parameters<typeof askFor>): Promise<Exported> => {
   const response = await askFor(...request)
   const text = await response.text()
@@ -107,7 +107,7 @@ const granted = (given: ReadonlyArray<Rule>): ReadonlySet<string> =>
 const rightOf = (verb: string, group: string, resource: string, name: string): string =>
   `${verb} ${group}/${resource} ${name}`.trim()
 
-/** What an account asked for with that outcome, in the words of {@link granted}. */
+/** The requests of an account with that outcome, in the form of {@link granted}. */
 const asked = async (
   user: string,
   isWanted: (code: number) => boolean,
@@ -120,7 +120,7 @@ const asked = async (
   )
 }
 
-test("it records the life of a cluster, and uses every right that it has and no other", async () => {
+test("it records a living cluster, and uses every right that it has and no other", async () => {
   const installed = await install({ name: base })
   expect(installed.rules).toEqual(rules)
   const first = await installed.start(image)
@@ -140,7 +140,7 @@ test("it records the life of a cluster, and uses every right that it has and no 
       const detection = new Map(recorded.map(([gvk, , detect]) => [gvk, { detect }]))
       return compare((await exportFrom(address, token)).text, parseLedger(await readFile(ledger, "utf8")), detection)
     }
-    // Judge, recorder and cluster share a machine, and what was received is exported within 250 ms.
+    // Test, recorder and cluster share a machine; the recorder exports within 250 ms of receipt.
     let found = await differences()
     for (let tries = 0; found.length > 0 && tries < 20; tries++) {
       await sleep(250)
@@ -157,7 +157,7 @@ test("it records the life of a cluster, and uses every right that it has and no 
   await refuseConfiguration(first, installed)
   expect(first.log).not.toContain("no Event could be posted")
   await stopInTime(first, installed)
-  // An upgrade: what it asks when it goes on with a recording is part of its rights.
+  // An upgrade: the requests on resuming a recording are part of its rights.
   const second = await installed.start(image, { keepsVolumes: true })
   await second.ready()
   await stopInTime(second, installed)
@@ -210,13 +210,13 @@ test.each(rules.map((rule, index) => [`${rule.verbs} ${rule.apiGroups[0]}/${rule
     const answer = await container.until(async () => {
       const response = await askFor(address, token)
       const text = await response.text()
-      // Until the recording is open, it is no answer to the question.
+      // Before the recording is open the response means nothing.
       return response.status === 503 && !/review/.test(text) ? undefined : { status: response.status, text }
     })
     if (rule.verbs.includes("create"))
       expect(answer).toEqual({ status: 503, text: expect.stringContaining(rule.resources[0] ?? "") })
     else expect(answer.status).toBe(200)
-    // Every resource of the rule is asked for in vain; which of its verbs is tried first is the recorder's business.
+    // Every resource of the rule is requested and refused; which of its verbs is tried first is up to the recorder.
     const resources = rule.resources.map((resource) => `${rule.apiGroups[0]}/${resource}`)
     await container.until(async () => {
       const refused = [...(await asked(installed.user, (code) => code === 403))]
@@ -238,13 +238,13 @@ test.each(rules.map((rule, index) => [`${rule.verbs} ${rule.apiGroups[0]}/${rule
       for (const resource of rule.resources)
         expect(container.log).toMatch(new RegExp(`cannot be looked up: /api\\S*/${resource}/`))
     }
-    // What is left of the rights is enough for all that it asks for besides.
+    // The remaining rights are enough for all its other requests.
     for (const right of await asked(installed.user, (code) => code === 403)) expect([...missing]).toContain(right)
     await container.terminate()
   },
 )
 
-test("without the right to post Events it says so, and a configuration that cannot be used is refused all the same", async () => {
+test("without the right to create Events it reports that, and still refuses an unusable configuration", async () => {
   const installed = await install({
     name: `${base}-events`,
     change: (object) =>
@@ -261,7 +261,7 @@ test("without the right to post Events it says so, and a configuration that cann
   expect((await container.terminate()).code).toBe(0)
 })
 
-test("who may not export is told what is missing", async () => {
+test("a user without the right to export gets the missing right", async () => {
   const installed = await install({ name: `${base}-export` })
   const container = await installed.start(image)
   const address = await container.ready()
@@ -276,7 +276,7 @@ test("who may not export is told what is missing", async () => {
   await container.terminate()
 })
 
-test("two namespaces are recorded with a Role in each and no right in the cluster", async () => {
+test("two namespaces are recorded with a Role in each and no cluster-wide right", async () => {
   const namespaces = [`${base}-shop`, `${base}-stock`]
   for (const name of namespaces) await makeNamespace(audited.cluster, name)
   try {
@@ -299,7 +299,7 @@ test("two namespaces are recorded with a Role in each and no right in the cluste
       expect((await exportFrom(address, undefined, true)).unknownOwners).toBe("")
       expect((await container.terminate()).code).toBe(0)
       const requests = await audited.requestsOf(installed.user)
-      // Which cluster this is it may not know then, and goes on without.
+      // It then cannot identify the cluster, and continues without.
       const beyond = requests.filter((each) => each.namespace !== namespace && each.resource !== "namespaces")
       expect(beyond.filter(({ code }) => code !== 403)).toEqual([])
       expect(requests.some(({ verb, code }) => verb === "watch" && code === 200)).toBe(true)

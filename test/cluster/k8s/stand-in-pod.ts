@@ -1,7 +1,7 @@
 /**
- * A pod whose process is one of this machine: the API server, its controllers and its service proxy see a node and a pod on it that
- * runs and is ready, because this is what a kubelet would write of them; their address is the machine's. Loopback would not
- * do: an API server proxies to no such address.
+ * A pod whose process runs on this machine: the API server, its controllers and its service proxy see a node with a running,
+ * ready pod, because the test writes what a kubelet would; their address is the machine's. Loopback would not work: an API server
+ * does not proxy to it.
  */
 import { networkInterfaces } from "node:os"
 import { until } from "../../recorder/recorder/recorder-command.ts"
@@ -19,7 +19,7 @@ export const machineAddress = (): string => {
 
 export interface StandInPodOptions {
   readonly namespace: string
-  /** Of the pod, and of a node that is its alone. */
+  /** Name of the pod, and of its own node. */
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly spec: Readonly<Record<string, unknown>>
@@ -46,7 +46,7 @@ export class StandInPod {
     return pod
   }
 
-  /** Says that it is ready, until the Service of that name has it. A node nobody hears of loses its pods within a minute. */
+  /** Reports it ready until the Service of that name has it. A node without heartbeats loses its pods within a minute. */
   async readyFor(service: string): Promise<void> {
     const { namespace } = this.#options
     const isThere = async (): Promise<boolean> => {
@@ -57,7 +57,7 @@ export class StandInPod {
     await until(isThere, () => `an endpoint of ${namespace}/${service}`, 60_000)
   }
 
-  /** Says that it is not ready, until the Service has no endpoint any more. */
+  /** Reports it not ready until the Service has no endpoint any more. */
   async unreadyFor(service: string): Promise<void> {
     const { namespace } = this.#options
     await this.#report("False")

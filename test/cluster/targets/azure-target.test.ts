@@ -1,4 +1,4 @@
-/** Azure Blob Storage, spoken by azurite. */
+/** Azure Blob Storage, emulated by azurite. */
 import { BlobServiceClient, type ContainerClient, ContainerSASPermissions, RestError } from "@azure/storage-blob"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
@@ -75,7 +75,7 @@ describe("a blob that an export was to replace, and did not", () => {
     return Effect.runPromise(openTarget(reading.address, { environment }))
   }
   const ours = (): string | undefined => server.environment.AZURE_STORAGE_CONNECTION_STRING
-  // More than may be under way, so that a part is known to have been staged.
+  // More than may be in flight, so that a part is certain to have been staged.
   const someParts = Buffer.alloc(25 * 1024 * 1024, 1)
 
   test("keeps its metadata and headers", async () => {
@@ -108,7 +108,7 @@ describe("a blob that an export was to replace, and did not", () => {
     })
     expect((await blob.downloadToBuffer()).toString()).toBe("before")
     expect((await blob.getProperties()).etag).toBe(etag)
-    // The next export to it takes them away.
+    // The next export to it removes them.
     const next = await open("in-one-piece", ours())
     await next.write(Buffer.from("after"))
     await next.finish()

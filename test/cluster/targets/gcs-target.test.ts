@@ -1,7 +1,7 @@
 /**
- * Google Cloud Storage, spoken by fake-gcs-server. It lets everybody in, keeps no media type of resumable uploads, has no list of
- * their sessions and says 499 to a deletion without deleting. So whoever asks it goes through a relay that keeps account of the
- * sessions: what Google guarantees is that one it has said 499 or 200 to is over.
+ * Google Cloud Storage, emulated by fake-gcs-server. It has no authentication, keeps no media type of resumable uploads, has no
+ * list of their sessions and returns 499 for a deletion without deleting. So all requests go through a relay that tracks the
+ * sessions: Google guarantees that a session is over once it has returned 499 or 200 for it.
  */
 import { createServer, request } from "node:http"
 import { vi } from "vitest"

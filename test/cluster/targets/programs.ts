@@ -3,7 +3,7 @@ import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 
-/** @throws Error when they are not there and cannot be built; the message says why. */
+/** @throws Error if they do not exist and cannot be built; the message states why. */
 export const buildServers = async (): Promise<Record<"versitygw" | "fakeGcs" | "azurite", string>> => {
   const script = fileURLToPath(new URL("servers", import.meta.url))
   const { stdout } = await promisify(execFile)(script, [])

@@ -1,4 +1,4 @@
-/** S3, spoken by versitygw, which understands the checksums that the SDK sends by default. */
+/** S3, emulated by versitygw, which supports the checksums that the SDK sends by default. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -20,7 +20,7 @@ const start = async (): Promise<StoreServer> => {
     AWS_ENDPOINT_URL: url,
     AWS_ACCESS_KEY_ID: "kubereel",
     AWS_SECRET_ACCESS_KEY: "right-secret",
-    // What the machine's own user has set up is not ours.
+    // The settings of the machine's user must not apply.
     AWS_CONFIG_FILE: "/dev/null",
     AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
     AWS_EC2_METADATA_DISABLED: "true",

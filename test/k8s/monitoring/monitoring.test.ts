@@ -1,4 +1,4 @@
-/** Alerts and dashboard speak of metrics and labels that a recorder has. */
+/** Alerts and dashboard use metrics and labels that a recorder has. */
 import { readFile } from "node:fs/promises"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { alerts, dashboard, dashboardExpressions } from "../../../src/k8s/index.ts"
@@ -24,7 +24,7 @@ beforeAll(async () => {
       ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "none", uid: "1" }],
     },
   })
-  // An actor's metrics come with its first answer.
+  // An actor's metrics arrive with its first reply.
   await recorder.until(async () => (await recorder.get("/metrics")).text.includes("kubereel_mailbox_"), "mailboxes")
   samples = parsePrometheusText((await recorder.get("/metrics")).text)
 })
@@ -33,7 +33,7 @@ afterAll(() => sandbox?.close())
 /** Labels that Prometheus adds to what it scrapes from a pod. */
 const scraped = ["namespace", "pod"]
 
-/** A metric, and the labels that are asked of it. */
+/** A metric, and the labels that are used with it. */
 const usesOf = (expression: string): ReadonlyArray<{ readonly name: string; readonly labels: ReadonlyArray<string> }> =>
   [...expression.matchAll(/\b((?:kubereel|process)_[a-z_]+)(?:\{([^}]*)\})?/g)].map(
     ([, name = "", selectors = ""]) => ({
@@ -42,7 +42,7 @@ const usesOf = (expression: string): ReadonlyArray<{ readonly name: string; read
     }),
   )
 
-/** Nothing but functions and operators may be left of an expression without its metrics. */
+/** Only functions and operators may remain of an expression without its metrics. */
 const strangers = (expression: string): ReadonlyArray<string> =>
   expression
     .replace(/"[^"]*"/g, "")
@@ -69,7 +69,7 @@ test.each(expressions)("%s", (expression) => {
   expect(strangers(expression)).toEqual([])
 })
 
-test("texts of alerts and legends name labels that their metrics have", () => {
+test("texts of alerts and legends use labels that their metrics have", () => {
   const check = (text: string, expression: string, pattern: RegExp): void => {
     const known = usesOf(expression).flatMap(({ name }) =>
       Object.keys(samples.find((each) => each.name === name)?.labels ?? {}),
@@ -85,13 +85,13 @@ test("texts of alerts and legends name labels that their metrics have", () => {
     check(legendFormat, expr, /\{\{([a-z_]+)\}\}/g)
 })
 
-test("counters are asked for their increase, never for their value", () => {
+test("counters are queried for their increase, never for their value", () => {
   for (const expression of expressions)
     for (const [, name = ""] of expression.matchAll(/\b((?:kubereel|process)_[a-z_]+_total)/g))
       expect(expression).toMatch(new RegExp(`(?:increase|rate|resets)\\(${name}`))
 })
 
-test("every state that an alert names is one that kinds can be in", () => {
+test("every state in an alert exists", () => {
   const states = new Set(samples.filter(({ name }) => name === "kubereel_kind_state").map(({ labels }) => labels.state))
   for (const { expression } of alerts)
     for (const [, named = ""] of expression.matchAll(/state=~"([^"]*)"/g))
@@ -103,9 +103,9 @@ test("every alert is explained in the guide", async () => {
   for (const { name } of alerts) expect(guide).toContain(`\`${name}\``)
 })
 
-test("every metric stands in the reference", async () => {
+test("every metric is in the reference", async () => {
   const page = await readFile(new URL("../../../docs/reference/http-api.md", import.meta.url), "utf8")
-  // `…_recorded_total` goes on from the name before it, `x_{a,b}` are two, and other braces hold labels.
+  // `…_recorded_total` continues the previous name, `x_{a,b}` are two, and other braces contain labels.
   const documented = [...page.matchAll(/`((?:kubereel_|process_|…_)[^`]*)`/g)].flatMap(([, token = ""]) => {
     const [, head = "", choices = "", tail = ""] = /^(.*_)\{(.*)\}(.*)$/.exec(token) ?? []
     return choices === "" ? [token.replace(/\{.*/, "")] : choices.split(",").map((each) => head + each + tail)
@@ -115,7 +115,7 @@ test("every metric stands in the reference", async () => {
   expect([...new Set(samples.map(({ name }) => name))].filter((name) => !isDocumented(name))).toEqual([])
 })
 
-test("--monitoring prints the objects of the operator and lets Prometheus in", async () => {
+test("--monitoring prints the operator's objects and gives Prometheus access", async () => {
   const { objects, one } = await printed(
     "--offline",
     "--auth",

@@ -1,4 +1,4 @@
-/** The rights of the recorder's account: what its configuration needs, and nothing else. */
+/** The permissions of the recorder's account: what its configuration needs, and nothing else. */
 import { afterAll, describe, expect, test } from "vitest"
 import { printed } from "../printed.ts"
 import { ConfigurationFile, clusterIdentity, rightsOf } from "../rights.ts"
@@ -10,8 +10,8 @@ afterAll(() => configuration.close())
 const rights = async (kind: string, ...words: ReadonlyArray<string>): Promise<ReadonlyArray<string>> =>
   rightsOf((await printed("--offline", "--auth", "none", ...words)).one(kind))
 
-describe("the rights", () => {
-  test("are to list and watch what is recorded, and to get owners that are not", async () => {
+describe("the permissions", () => {
+  test("are to list and watch recorded kinds, and to get owners that are not recorded", async () => {
     const config = configuration.write("v1.Pod: {}", "apps/v1.ReplicaSet: {}")
     expect(await rights("ClusterRole", "-c", config)).toEqual([
       "list,watch /pods",
@@ -27,7 +27,7 @@ describe("the rights", () => {
     ])
   })
 
-  test("include pods where lives are tracked and pods are not", async () => {
+  test("include pods if lifecycles are tracked and pods are not recorded", async () => {
     const config = configuration.write("batch/v1.CronJob: {trackLifecycle: true}")
     expect(await rights("ClusterRole", "-c", config)).toEqual([
       "list,watch /pods",
@@ -43,7 +43,7 @@ describe("the rights", () => {
     ])
   })
 
-  test("are none to get owners for kinds that nothing owns", async () => {
+  test("do not include owners for kinds that nothing owns", async () => {
     const config = configuration.write("v1.ConfigMap: {}", "v1.Namespace: {}")
     expect(await rights("ClusterRole", "-c", config)).toEqual([
       "list,watch /configmaps",
@@ -52,7 +52,7 @@ describe("the rights", () => {
     ])
   })
 
-  test("include owners that are recorded in part only", async () => {
+  test("include owners that are recorded only in part", async () => {
     const whole = await rights(
       "ClusterRole",
       "-c",
@@ -63,7 +63,7 @@ describe("the rights", () => {
     expect(await rights("ClusterRole", "-c", part)).toContain("get apps/deployments")
   })
 
-  test("include owners that are named, and what may own those", async () => {
+  test("include configured owner kinds, and the possible owners of those", async () => {
     const config = configuration.write("v1.ConfigMap: {}")
     expect(await rights("ClusterRole", "-c", config, "--owner-kind", "apps/v1.ReplicaSet")).toEqual([
       "list,watch /configmaps",
@@ -73,7 +73,7 @@ describe("the rights", () => {
     ])
   })
 
-  test("stay within the only namespace that is recorded", async () => {
+  test("stay within the only recorded namespace", async () => {
     const config = configuration.write("v1.Pod: {}")
     const output = await printed("--offline", "--auth", "none", "-c", config, "--record-namespace", "shop")
     expect(output.objects.filter(({ kind }) => kind.startsWith("ClusterRole"))).toEqual([])
@@ -99,7 +99,7 @@ describe("the rights", () => {
     expect(output.one("Deployment").spec.template.spec.containers[0].args).toContain("--namespace=shop")
   })
 
-  test("are a Role and its binding in each of several namespaces, and none in the cluster", async () => {
+  test("are a Role and its binding in each of several namespaces, and no ClusterRole", async () => {
     const config = configuration.write("v1.Pod: {}", "v1.ConfigMap: {namespaces: [stock]}")
     const words = ["--offline", "--auth", "none", "-c", config, "--record-namespace", "shop,stock"]
     const { objects, named } = await printed(...words)
@@ -121,7 +121,7 @@ describe("the rights", () => {
     )
   })
 
-  test("are divided where some kinds are recorded in one namespace and others everywhere", async () => {
+  test("are split if some kinds are recorded in one namespace and others everywhere", async () => {
     const config = configuration.write(
       "v1.ConfigMap: {namespaces: [shop]}",
       "v1.Node: {}",
@@ -159,7 +159,7 @@ describe("the rights", () => {
     ])
   })
 
-  test("never hold a wildcard, nor a verb that changes what is recorded", async () => {
+  test("never contain a wildcard, nor a verb that changes what is recorded", async () => {
     for (const right of await rights("ClusterRole")) expect(right).toMatch(/^(?:get|list,watch) [^*]+$/)
   })
 })

@@ -133,6 +133,41 @@ describe("Credentials", () => {
   })
 })
 
+describe("Warnings", () => {
+  const warn = (...values: ReadonlyArray<string>): string => values.map((value) => `Warning: ${value}\r\n`).join("")
+
+  test("are told with their question, one by one, with answers and with refusals", async () => {
+    const heads = [
+      warn(
+        '299 - "old is deprecated, use new"',
+        String.raw`299 kube "unknown field \"spec.a\"" "Sat, 21 Nov 2026 10:00:00 GMT"`,
+      ),
+      warn('299 - "first", 299 - "a \\\\ b", 299 - ""'),
+      warn("nonsense"),
+      "",
+    ]
+    let requests = 0
+    await using server = await TcpServer.start((socket) => {
+      const head = heads[requests++] ?? ""
+      socket.write(requests === 2 ? status(404, head) : answer(JSON.stringify(settings), head))
+    })
+    const told: string[] = []
+    const client = clientOf(server, {
+      onWarning: (text, { verb, kind, name }) => told.push(`${verb} ${kind} ${name}: ${text}`),
+    })
+    await client.get(kinds.configMaps, place)
+    expect(told.splice(0)).toEqual([
+      "get v1.ConfigMap a: old is deprecated, use new",
+      'get v1.ConfigMap a: unknown field "spec.a"',
+    ])
+    await errorOf(client.get(kinds.configMaps, place))
+    expect(told.splice(0)).toEqual(["get v1.ConfigMap a: first", String.raw`get v1.ConfigMap a: a \ b`])
+    await client.get(kinds.configMaps, place)
+    await client.get(kinds.configMaps, place)
+    expect([requests, told]).toEqual([4, []])
+  })
+})
+
 describe("Calls that fail", () => {
   test("are not repeated unless the caller's policy allows it, then after the server's Retry-After", async () => {
     let requests = 0

@@ -2,17 +2,17 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { presentedToken, tokenForm } from "../../../src/recorder/access/access.ts"
 import { DecisionCache } from "../../../src/recorder/access/decision-cache.ts"
-import { isLoopback } from "../../../src/recorder/access/loopback.ts"
+import { isLoopback } from "../../../src/recorder/access/open-access.ts"
 
 describe("the token of a request", () => {
-  test("stands in Authorization, or in a header of ours that is read first", () => {
+  test("is in Authorization, or in our own header, which is read first", () => {
     expect(presentedToken({ authorization: "Bearer abc.def" })).toEqual({ tag: "token", token: "abc.def" })
     expect(presentedToken({ authorization: "bearer   abc=" })).toEqual({ tag: "token", token: "abc=" })
     const both = { authorization: "Bearer proxy", "kubereel-authorization": "Bearer own" }
     expect(presentedToken(both)).toEqual({ tag: "token", token: "own" })
   })
 
-  test("that is missing, or is none, is a 401 that says how, and never what was sent", () => {
+  test("if missing or malformed, is a 401 that says how to send one, and never quotes what was sent", () => {
     const refused = (headers: Record<string, string>) => {
       const presented = presentedToken(headers)
       if (presented.tag !== "refused") throw new Error(`${JSON.stringify(headers)} was taken`)
@@ -28,7 +28,7 @@ describe("the token of a request", () => {
     }
   })
 
-  test("comes out as it was sent, or not at all", () => {
+  test("is returned as it was sent, or not at all", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 40 }), (text) => {
         const presented = presentedToken({ authorization: `Bearer ${text}` })
@@ -58,7 +58,7 @@ test.each([
   expect(isLoopback(host)).toBe(expected)
 })
 
-test("decisions hold for their time, and only so many", () => {
+test("decisions expire, and their number is bounded", () => {
   let nowMs = 0
   const cache = new DecisionCache<string>({ monotonicMs: () => nowMs }, 2)
   cache.set("a", "yes", 100)

@@ -1,20 +1,20 @@
-/** Web pages of others get nothing from a recorder that asks for no token. */
+/** Web pages of other origins get nothing from a recorder that requires no token. */
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
-import { type Action, anybody, type Decision } from "../../../src/recorder/access/access.ts"
+import { type Action, anonymousAccess, type Decision } from "../../../src/recorder/access/access.ts"
 import { type OwnNames, withoutForeignPages } from "../../../src/recorder/access/browser-guard.ts"
 import { openAccess } from "../../../src/recorder/access/open-access.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const decide = (headers: Record<string, string>, action: Action = "export", names: OwnNames = []): Promise<Decision> =>
-  withoutForeignPages(anybody, names).decide(headers, action)
+  withoutForeignPages(anonymousAccess, names).decide(headers, action)
 
 const statusOf = async (...parameters: Parameters<typeof decide>): Promise<number> => {
   const decision = await decide(...parameters)
   return decision.tag === "allowed" ? 200 : decision.status
 }
 
-describe("the name by which a recorder is asked", () => {
+describe("the host name in a request to a recorder", () => {
   test.each([
     "localhost",
     "localhost:7777",
@@ -45,19 +45,19 @@ describe("the name by which a recorder is asked", () => {
     for (const action of ["export", "coverage", "metrics"] as const) expect(await statusOf({ host }, action)).toBe(421)
   })
 
-  test("is what --bind and --allow-host say, however it is written", async () => {
+  test("is accepted if --bind or --allow-host names it, in any spelling", async () => {
     const names = ["recorder.example.com", "::1"]
     expect(await statusOf({ host: "Recorder.Example.com:80" }, "export", names)).toBe(200)
     expect(await statusOf({ host: "example.com" }, "export", names)).toBe(421)
   })
 
-  test("is quoted in the refusal, as far as a line has room", async () => {
+  test("is quoted in the rejection, up to the length of a line", async () => {
     const decision = await decide({ host: `evil.example${"x".repeat(5000)}` })
     expect(decision).toMatchObject({ message: expect.stringMatching(/^the host name "evil\.examplex+/) })
     expect(decision.tag === "refused" && decision.message.length).toBeLessThan(500)
   })
 
-  test("may be missing, as in HTTP/1.0, which no browser speaks", async () => {
+  test("may be missing, as in HTTP/1.0, which no browser uses", async () => {
     expect(await statusOf({})).toBe(200)
   })
 })
@@ -65,7 +65,7 @@ describe("the name by which a recorder is asked", () => {
 describe("an export", () => {
   const host = "127.0.0.1:7777"
 
-  test("for a page of another origin is refused, whichever way the browser tells", async () => {
+  test("for a page of another origin is rejected, with any header that reveals it", async () => {
     for (const headers of [
       { origin: "https://evil.example" },
       { origin: "http://localhost:3000" },
@@ -80,7 +80,7 @@ describe("an export", () => {
     }
   })
 
-  test("for programs, for a person's own request, and for a page of this very origin is made", async () => {
+  test("for programs, for a person's own request, and for a page of this origin is accepted", async () => {
     for (const headers of [
       {},
       { "sec-fetch-site": "none" },
@@ -92,14 +92,14 @@ describe("an export", () => {
     }
   })
 
-  test("on an address that others reach, by whatever name, is refused to pages of others all the same", async () => {
+  test("on an address that others can reach, by any name, is rejected for pages of other origins too", async () => {
     const anywhere = { host: "kubereel.kubereel.svc:7777" }
     expect(await statusOf(anywhere, "export", "any")).toBe(200)
     expect(await statusOf({ ...anywhere, origin: "https://evil.example" }, "export", "any")).toBe(403)
   })
 })
 
-test("names are asked for on loopback addresses, and wherever somebody has given some", async () => {
+test("names are checked on loopback addresses, and everywhere if any are configured", async () => {
   const asked = (settings: { allowAnonymous: boolean; allowedHosts?: ReadonlyArray<string> }, host: string) =>
     Effect.runPromise(
       Effect.scoped(

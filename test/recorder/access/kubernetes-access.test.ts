@@ -1,4 +1,4 @@
-/** Access by reviews, over real HTTP: against a server that answers as told, and against the sandbox. */
+/** Access by reviews, over real HTTP: against a server with scripted responses, and against the sandbox. */
 import { describe, expect, test } from "vitest"
 import type { Action } from "../../../src/recorder/access/access.ts"
 import {
@@ -47,7 +47,7 @@ const accessTo = ({ server, nowMs = () => 0, token = () => "own", unauthorized =
   return { access, decide, troubles, [Symbol.dispose]: () => access.close() }
 }
 
-/** A server where one user may do what `may` says. */
+/** A server where one user has the permissions in `may`. */
 const serverFor = (may: (attributes: ReviewQuestion["spec"]) => boolean): Promise<ReviewServer> =>
   ReviewServer.start(({ path, spec }) =>
     path.endsWith("/tokenreviews")
@@ -58,8 +58,8 @@ const serverFor = (may: (attributes: ReviewQuestion["spec"]) => boolean): Promis
       : { status: { allowed: may(spec) } },
   )
 
-describe("who may is for the API server to say", () => {
-  test("an export wants create, a look get, in the recorder's namespace; metrics get on their path", async () => {
+describe("the API server decides who has access", () => {
+  test("an export requires create, read-only requests get, in the recorder's namespace; metrics require get on their path", async () => {
     await using server = await serverFor(() => true)
     using asked = accessTo({ server: server.url })
     for (const action of ["export", "coverage", "metrics"] as const)
@@ -75,7 +75,7 @@ describe("who may is for the API server to say", () => {
     expect(new Set(server.questions.map(({ authorization }) => authorization))).toEqual(new Set(["Bearer own"]))
   })
 
-  test("without the right it is a 403 that names who, what is missing, and the rule that would give it", async () => {
+  test("without the permission it is a 403 that names the user, what is missing, and the rule that grants it", async () => {
     await using server = await serverFor(() => false)
     using asked = accessTo({ server: server.url })
     expect(await asked.decide("export")).toEqual({
@@ -91,7 +91,7 @@ describe("who may is for the API server to say", () => {
     })
   })
 
-  test("a token that it does not know is a 401, and one without a token asks it nothing", async () => {
+  test("an unknown token is a 401, and a request without a token is not reviewed", async () => {
     await using server = await serverFor(() => true)
     using asked = accessTo({ server: server.url })
     expect(await asked.decide("export", "stolen")).toMatchObject({
@@ -103,13 +103,13 @@ describe("who may is for the API server to say", () => {
     expect(server.questions).toHaveLength(1)
   })
 
-  test("a user without a name is nobody", async () => {
+  test("a user without a name is not authenticated", async () => {
     await using server = await ReviewServer.start(() => ({ status: { authenticated: true, user: { username: "" } } }))
     using asked = accessTo({ server: server.url })
     expect(await asked.decide("export")).toMatchObject({ status: 401 })
   })
 
-  test("what it adds to a no is passed on, on one line", async () => {
+  test("the server's remark on a denial is passed on, on one line", async () => {
     await using server = await ReviewServer.start(({ path }) => ({
       status: path.endsWith("/tokenreviews")
         ? { authenticated: true, user: { username: "jane" } }
@@ -122,8 +122,8 @@ describe("who may is for the API server to say", () => {
   })
 })
 
-describe("an answer is remembered", () => {
-  test("a minute if it is yes, seconds if it is no, by token and by what is wanted", async () => {
+describe("a decision is cached", () => {
+  test("for a minute if positive, for seconds if negative, by token and action", async () => {
     let nowMs = 0
     let isBound = false
     await using server = await serverFor(() => isBound)
@@ -146,7 +146,7 @@ describe("an answer is remembered", () => {
     expect(await statusOf("export")).toBe(403)
   })
 
-  test("whoever asks the same at the same time shares one question", async () => {
+  test("identical concurrent requests share one review", async () => {
     await using server = await serverFor(() => true)
     using asked = accessTo({ server: server.url })
     const decisions = await Promise.all(Array.from({ length: 50 }, () => asked.decide("export")))
@@ -154,7 +154,7 @@ describe("an answer is remembered", () => {
     expect(server.questions).toHaveLength(2)
   })
 
-  test("many tokens at once do not become as many questions", async () => {
+  test("many tokens at once do not cause as many reviews", async () => {
     await using server = await ReviewServer.start(() => "nothing")
     using asked = accessTo({ server: server.url })
     const waiting = Array.from({ length: maximumQuestions }, (_, number) => asked.decide("export", `token-${number}`))
@@ -164,8 +164,8 @@ describe("an answer is remembered", () => {
   })
 })
 
-describe("when it cannot be asked", () => {
-  test("a 401 makes the recorder's own credentials be read again, and the question be asked again", async () => {
+describe("when the API server cannot be asked", () => {
+  test("a 401 makes the recorder read its own credentials again and repeat the review", async () => {
     let own = "old"
     await using server = await ReviewServer.start(({ authorization, path }) => {
       if (authorization !== "Bearer new") return { code: 401, body: "" }
@@ -183,7 +183,7 @@ describe("when it cannot be asked", () => {
     ])
   })
 
-  test("because the recorder may not, the answer says what its account needs; once to the log", async () => {
+  test("because the recorder lacks the permission, the response says what its account needs, and the log once", async () => {
     await using server = await ReviewServer.start(() => forbidden("tokenreviews.authentication.k8s.io"))
     using asked = accessTo({ server: server.url })
     for (const _ of [1, 2])
@@ -212,7 +212,7 @@ describe("when it cannot be asked", () => {
     expect(asked.troubles).toEqual([expect.stringContaining("TokenReview: "), undefined])
   })
 
-  test("because nothing listens, nobody is let in", async () => {
+  test("because nothing listens, no one has access", async () => {
     const server = await serverFor(() => true)
     await server[Symbol.asyncDispose]()
     using asked = accessTo({ server: server.url })
@@ -221,7 +221,7 @@ describe("when it cannot be asked", () => {
   })
 })
 
-test("the sandbox, whose everybody may everything, lets in whom it knows", async () => {
+test("the sandbox, which allows everything, gives access to known users", async () => {
   await using sandbox = await Sandbox.start()
   using asked = accessTo({ server: sandbox.url })
   expect(await asked.decide("export")).toEqual({ tag: "allowed", who: "sandbox" })

@@ -1,4 +1,4 @@
-/** An API server that answers nothing but reviews: as told, over real HTTP, and remembers what it was asked. */
+/** An API server that serves only reviews, over real HTTP, with scripted responses, and stores the requests. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
@@ -8,7 +8,7 @@ export interface ReviewQuestion {
   readonly spec: Readonly<Record<string, unknown>>
 }
 
-/** `status` of a review, or an answer of another kind. */
+/** `status` of a review, or a response of another kind. */
 export type ReviewReply = { readonly status: object } | { readonly code: number; readonly body: string } | "nothing"
 
 export class ReviewServer {

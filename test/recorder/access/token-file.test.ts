@@ -16,7 +16,7 @@ afterEach(() => rm(folder, { recursive: true }))
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-test("who has a token of the file may do everything, and is called by its line", async () => {
+test("a client with a token from the file may do everything, and is identified by the token's line", async () => {
   await writeFile(path, `${first}\n\n  ${second}\r\n`)
   const access = tokenFileAccess(path, () => expect.unreachable())
   expect(await access.decide(bearer(first), "export")).toEqual({ tag: "allowed", who: "the holder of token 1" })
@@ -26,18 +26,18 @@ test("who has a token of the file may do everything, and is called by its line",
   expect(await access.decide({}, "export")).toMatchObject({ tag: "refused", status: 401 })
 })
 
-test("a token that was replaced counts from the next request on, and no longer", async () => {
+test("a replaced token takes effect with the next request, and the old one no longer works", async () => {
   await writeFile(path, first)
   const access = tokenFileAccess(path, () => expect.unreachable())
   expect((await access.decide(bearer(first), "export")).tag).toBe("allowed")
-  // As kubelets do it: another file takes the name.
+  // As kubelets do it: another file is moved to the name.
   await writeFile(`${path}.new`, second)
   await rename(`${path}.new`, path)
   expect((await access.decide(bearer(first), "export")).tag).toBe("refused")
   expect((await access.decide(bearer(second), "export")).tag).toBe("allowed")
 })
 
-test("a file that does not serve lets nobody in, is told of once, and again when it is back", async () => {
+test("an unusable file gives no one access, and is reported once, and again when it can be used", async () => {
   const said: (string | undefined)[] = []
   const access = tokenFileAccess(path, (error) => said.push(error?.message))
   const decide = async () => {

@@ -25,7 +25,7 @@ describe("field selectors", () => {
     expect(fieldSelectorFault(text)).toBe(fault)
   })
 
-  test("any text is either accepted or refused with a reason", () => {
+  test("any text is either accepted or rejected with a reason", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(fieldSelectorFault(text) ?? "accepted").toMatch(/^[^\p{Cc}]+$/u)

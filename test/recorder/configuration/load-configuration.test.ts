@@ -43,7 +43,7 @@ describe("a configuration file", () => {
     expect((await load(file)).configuration).toMatchObject({ source: file, kinds: [{ gvkText: "v1.Pod" }] })
   })
 
-  test("that is missing, a directory or forbidden is named together with what to do", async () => {
+  test("that is missing, a directory or forbidden is reported with advice", async () => {
     const missing = join(folder, "none.yml")
     expect((await failure(missing)).message).toBe(
       `cannot read the configuration ${missing}: file not found. Pass its path with --config`,
@@ -59,14 +59,14 @@ describe("a configuration file", () => {
     )
   })
 
-  test("that never ends is given up after the largest allowed size", async () => {
+  test("that never ends is rejected after the largest allowed size", async () => {
     const error = await failure("/dev/zero")
     expect(error._tag).toBe("ConfigurationInvalidError")
     expect(error.message).toMatch(/larger than 262144 bytes/)
   })
 })
 
-test("namespaces of the command line count for kinds that name none of their own", async () => {
+test("namespaces of the command line apply to kinds without their own", async () => {
   const text = "trackedObjects: {v1.Pod: {}, v1.Service: {namespaces: [shop]}}"
   const { configuration } = await load("a.yml", { readBeginning: () => Promise.resolve(Buffer.from(text)) })
   expect(withinNamespaces(configuration, [])).toEqual(configuration)
@@ -76,7 +76,7 @@ test("namespaces of the command line count for kinds that name none of their own
   ])
 })
 
-describe("however a file is damaged", () => {
+describe("for any damage to the file", () => {
   const good = `# what to record
 trackedObjects:
   apps/v1.Deployment: &plain {trackLifecycle: true, detect: spec}
@@ -163,14 +163,14 @@ trackedObjects:
     ).toEqual([])
   })
 
-  test("the answer is a configuration or a list of placed mistakes, never anything else", () => {
+  test("the result is a configuration or a list of mistakes with positions, never anything else", () => {
     fc.assert(
       fc.property(damaged, (text) => checkBytes(Buffer.from(text))),
       { numRuns: rounds(500) },
     )
   })
 
-  test("so it is for bytes that never were YAML", () => {
+  test("the same holds for bytes that never were YAML", () => {
     fc.assert(
       fc.property(
         fc.oneof(

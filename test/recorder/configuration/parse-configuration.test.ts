@@ -46,7 +46,7 @@ const withSettings = (settings: string, kind = "example.com/v1.Thing"): string =
   `trackedObjects:\n  ${kind}: {${settings}}\n`
 
 describe("what SimKube accepts", () => {
-  test("the example of its documentation is read as SimKube reads it", () => {
+  test("the example of its documentation is read as by SimKube", () => {
     expect(
       kindsOf(`
 trackedObjects:
@@ -100,11 +100,11 @@ trackedObjects:
       expect(kindsOf(withSettings(settings, kind))[0]?.podSpecTemplatePaths).toEqual([path])
   })
 
-  test("a leading slash is dropped from the name of a core kind", () => {
+  test("a leading slash of a core kind's name is dropped", () => {
     expect(kindsOf("trackedObjects: {/v1.Pod: {}}")[0]?.gvkText).toBe("v1.Pod")
   })
 
-  test("the deprecated path counts, with a warning, when the plural is missing or empty", () => {
+  test("the deprecated path is used, with a warning, if the plural is missing or empty", () => {
     const text = withSettings('podSpecTemplatePath: "/spec/template", podSpecTemplatePaths: []')
     expect(kindsOf(text)[0]?.podSpecTemplatePaths).toEqual(["/spec/template"])
     expect(warningsOf(text)).toEqual([
@@ -112,7 +112,7 @@ trackedObjects:
     ])
   })
 
-  test("the deprecated path is ignored, with a warning, beside a plural", () => {
+  test("the deprecated path is ignored, with a warning, if there is a plural", () => {
     const text = withSettings("podSpecTemplatePath: /old, podSpecTemplatePaths: [/new]")
     expect(kindsOf(text)[0]?.podSpecTemplatePaths).toEqual(["/new"])
     expect(warningsOf(text)).toEqual([
@@ -120,7 +120,7 @@ trackedObjects:
     ])
   })
 
-  test("paths of unknown kinds are never checked, only warned of", () => {
+  test("paths of unknown kinds are never checked, but cause a warning", () => {
     const text = withSettings("podSpecTemplatePaths: [spec, /a~b, 404]")
     expect(kindsOf(text)[0]?.podSpecTemplatePaths).toEqual(["spec", "/a~b", "404"])
     expect(warningsOf(text)).toEqual([
@@ -134,7 +134,7 @@ trackedObjects:
     expect(kindsOf(withSettings(`trackLifecycle: ${word}`))[0]?.trackLifecycle).toBe(true)
   })
 
-  test("of a kind that stands twice the last counts, with a warning", () => {
+  test("if a kind appears twice, the last one wins, with a warning", () => {
     const text = "trackedObjects:\n  v1.Pod: {trackLifecycle: true}\n  /v1.Pod: {skipOwned: true}\n"
     expect(kindsOf(text)).toMatchObject([{ gvkText: "v1.Pod", trackLifecycle: false, skipOwned: "export" }])
     expect(warningsOf(text)).toEqual([
@@ -142,7 +142,7 @@ trackedObjects:
     ])
   })
 
-  test("unknown keys at the top are ignored, with a warning that says what was probably meant", () => {
+  test("unknown keys at the top are ignored, with a warning that says what was probably intended", () => {
     expect(
       warningsOf(
         "trackedObjects: {v1.Pod: {}}\ntrackedObject: {}\ndetect: all\napps/v1.Deployment: {}\nnotes: [a, b]\n",
@@ -155,7 +155,7 @@ trackedObjects:
     ])
   })
 
-  test("no kinds at all is accepted, with a warning", () => {
+  test("an empty list of kinds is accepted, with a warning", () => {
     expect(warningsOf("trackedObjects: {}")).toEqual([
       "tracer.yml:1:1: trackedObjects is empty: nothing will be recorded",
     ])
@@ -171,7 +171,7 @@ trackedObjects:
     ])
   })
 
-  test("a redefined anchor stands for its last definition before the alias", () => {
+  test("an alias of a redefined anchor means the last definition before it", () => {
     const text = "a: &x all\ntrackedObjects: {v1.Node: {detect: &x spec}, v1.Pod: {detect: *x}}\nb: &x content\n"
     expect(kindsOf(text)[1]?.detect).toBe("spec")
   })
@@ -239,7 +239,7 @@ trackedObjects:
   })
 })
 
-test("settings that do nothing are warned of", () => {
+test("settings without effect cause a warning", () => {
   expect(
     warningsOf(
       "trackedObjects: {v1.Pod: {ignore: [/a]}, v1.Node: {detect: all, ignore: []}, v1.Event: {ignore: ['/a/*/b']}}",
@@ -250,7 +250,7 @@ test("settings that do nothing are warned of", () => {
   ])
 })
 
-describe("files that are no configuration", () => {
+describe("files that are not configurations", () => {
   test.each<[name: string, file: string | Uint8Array]>([
     ["an empty file", ""],
     ["a byte order mark alone", "\uFEFF"],
@@ -278,7 +278,7 @@ describe("files that are no configuration", () => {
     expect(mistakesOf(file)).toMatchSnapshot()
   })
 
-  test("deep nesting is refused with advice, at the depth that the thread's stack allows", () => {
+  test("deep nesting is rejected with advice, at the depth that the thread's stack allows", () => {
     expect(mistakesOf("[".repeat(20_000))).toEqual([
       expect.stringMatching(
         /^tracer\.yml:1:\d+: not valid YAML: it is nested too deeply; a configuration has four levels$/,
@@ -304,7 +304,7 @@ describe("files that are no configuration", () => {
     ])
   })
 
-  test("the thousand laughs are answered at once", () => {
+  test("the thousand laughs are rejected at once", () => {
     const levels = Array.from(
       { length: 20 },
       (_, n) => `a${n + 1}: &a${n + 1} [${"*a".concat(String(n), ",").repeat(9)}]`,
@@ -362,7 +362,7 @@ describe("mistakes inside a kind", () => {
     expect(mistakesOf(`trackedObjects: {${JSON.stringify(kind)}: {}}`)).toMatchSnapshot()
   })
 
-  test("a path SimKube would refuse to read back is refused, and told why", () => {
+  test("a path with which SimKube would reject the trace is rejected, with the reason", () => {
     expect(mistakesOf(withSettings("podSpecTemplatePaths: [/spec/template]", "apps/v1.ReplicaSet"))).toEqual([
       'tracer.yml:2:47: podSpecTemplatePaths of apps/v1.ReplicaSet is "/spec/template"; SimKube fixes it at "/spec" and rejects traces with other paths. Omit the key',
     ])
@@ -383,12 +383,12 @@ describe("mistakes inside a kind", () => {
     ).toMatchSnapshot()
   })
 
-  test("at most a hundred mistakes are kept", () => {
+  test("at most a hundred mistakes are reported", () => {
     const kinds = Array.from({ length: 500 }, (_, index) => `  thing${index}: {}\n`).join("")
     expect(mistakesOf(`trackedObjects:\n${kinds}`)).toHaveLength(100)
   })
 
-  test("what the file says cannot write to a terminal or fill a log", () => {
+  test("the content of the file cannot control a terminal or fill a log", () => {
     const [message = ""] = mistakesOf(`trackedObjects: {v1.Pod: {"\\e]0;owned\\a\\u202e${"x".repeat(5000)}": 1}}`)
     expect(message).not.toMatch(/[\p{Cc}\p{Cf}]/u)
     expect(message.length).toBeLessThan(400)

@@ -1,4 +1,4 @@
-/** docs/reference/configuration.md says what the code does. */
+/** docs/reference/configuration.md agrees with the code. */
 import { readFile } from "node:fs/promises"
 import * as Result from "effect/Result"
 import { expect, test } from "vitest"
@@ -27,7 +27,7 @@ test("it has a row for every setting", () => {
   for (const key of [...kindKeys, "podSpecTemplatePath"]) expect(page).toContain(`\n| \`${key}\` | `)
 })
 
-test("it names the defaults there are", () => {
+test("it states the actual defaults", () => {
   for (const [kind, paths] of DEFAULT_TEMPLATE_PATHS) {
     expect(page).toContain(`\`${kind}\``)
     for (const path of paths) expect(page).toContain(path)

@@ -18,7 +18,7 @@ describe("the nearest word", () => {
     expect(nearest(word, ["record", "export"])).toBe(expected)
   })
 
-  test("is the word itself if that is a candidate, and always a candidate", () => {
+  test("is the word itself if that is a candidate, and otherwise a candidate", () => {
     const word = fc.string({ minLength: 1, maxLength: 20 })
     fc.assert(
       fc.property(word, fc.array(word), (wanted, candidates) => {
@@ -29,12 +29,12 @@ describe("the nearest word", () => {
     )
   })
 
-  test("is not looked for when the word is absurdly long", () => {
+  test("is not searched if the word is absurdly long", () => {
     expect(nearest("a".repeat(100_000), ["a".repeat(100_000)])).toBeUndefined()
   })
 })
 
-test("a quoted text is short, on one line and shows nothing a terminal obeys", () => {
+test("a quoted text is short, on one line and contains no terminal control characters", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
       expect(quoted(text)).toMatch(/^"[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*"$/u)
@@ -44,7 +44,7 @@ test("a quoted text is short, on one line and shows nothing a terminal obeys", (
   expect(quoted("a\u202eb")).toBe('"a\\u{202e}b"')
 })
 
-test("a JSON pointer built from any keys has no fault; without its slash it has one", () => {
+test("a JSON pointer built from any keys is valid; without its slash it is not", () => {
   fc.assert(
     fc.property(fc.array(fc.string()), (keys) => {
       const pointer = keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")

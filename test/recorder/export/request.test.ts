@@ -1,4 +1,4 @@
-/** The body of `POST /export`: everything that is wrong with it is a 400 that names it, and nothing is ignored. */
+/** The body of `POST /export`: every mistake is a 400 that names it, and nothing is ignored. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { ExportRequest, filtersOf, readExportRequest } from "../../../src/recorder/export/request.ts"
@@ -22,14 +22,14 @@ const fields = Object.keys(ExportRequest.fields)
 const filters = Object.keys(ExportRequest.fields.filters.fields)
 
 describe("an export request", () => {
-  test("is read as SimKube's client sends it", () => {
+  test("of SimKube's client is read", () => {
     expect(readExportRequest(JSON.stringify(good))).toMatchObject({ tag: "request", destination: { tag: "answer" } })
   })
 
-  test.each(fields)("with a %s of another type is refused, naming it", (field) => {
+  test.each(fields)("with a %s of another type is rejected, naming it", (field) => {
     for (const wrong of [null, true, 7.5, {}, [[]], "\u0000"]) {
       const request = { ...good, [field]: wrong }
-      // What a field may be is no mistake.
+      // Valid values are not mistakes.
       if (field === "dry_run" && wrong === true) continue
       if (field === "export_path" && typeof wrong === "string") continue
       const message = refusal(request)
@@ -37,18 +37,18 @@ describe("an export request", () => {
     }
   })
 
-  test.each(filters)("with a filter %s of another type is refused, naming it", (field) => {
+  test.each(filters)("with a filter %s of another type is rejected, naming it", (field) => {
     for (const wrong of [null, 7, {}, "shop"]) {
       expect(refusal({ ...good, filters: { ...good.filters, [field]: wrong } })).toContain(`["filters"]["${field}"]`)
     }
   })
 
-  test.each(["start_ts", "end_ts", "export_path", "filters"])("without %s is refused, naming it", (field) => {
+  test.each(["start_ts", "end_ts", "export_path", "filters"])("without %s is rejected, naming it", (field) => {
     const { [field as "filters"]: _, ...rest } = good
     expect(refusal(rest)).toBe(`not an export request: Missing key at ["${field}"]`)
   })
 
-  test("for objects as the server sent them is refused in formats that are replayed", () => {
+  test("for unsanitised objects is rejected in replay formats", () => {
     for (const format of ["simkube", "kwok"]) {
       expect(refusal({ ...good, format, sanitise: "none" })).toContain(`for the format ${format}`)
       expect(readExportRequest(JSON.stringify({ ...good, format, sanitise: "replay" }))).toMatchObject({
@@ -58,7 +58,7 @@ describe("an export request", () => {
     expect(readExportRequest(JSON.stringify({ ...good, format: "ndjson", sanitise: "none" })).tag).toBe("request")
   })
 
-  test("with a field that nobody knows is refused by its name, wherever it stands", () => {
+  test("with an unknown field is rejected by its name, at any depth", () => {
     expect(refusal({ ...good, excluded_namespaces: [] })).toContain('["excluded_namespaces"]')
     expect(refusal({ ...good, filters: { ...good.filters, exclude_namespaces: ["a"] } })).toContain(
       '["filters"]["exclude_namespaces"]',
@@ -69,7 +69,7 @@ describe("an export request", () => {
     expect(refusal(selector({ matchExpressions: [expression] }))).toMatch(/^excluded_labels\[0\]: .*vales/)
   })
 
-  test("with mistakes without number is refused in a line of bounded length", () => {
+  test("with countless mistakes is rejected in a line of bounded length", () => {
     const many = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`field-${index}`, index]))
     expect(refusal({ ...good, ...many }).length).toBeLessThan(2100)
   })
@@ -81,7 +81,7 @@ describe("an export request", () => {
     },
   )
 
-  test("of which the window ends before it begins is refused, whichever way it is written", () => {
+  test("whose window ends before it begins is rejected, in either notation", () => {
     expect(refusal({ ...good, start_ts: 10, end_ts: 9 })).toBe(
       "the window ends at 9000000 µs, before it starts at 10000000 µs",
     )
@@ -91,13 +91,13 @@ describe("an export request", () => {
     expect(refusal({ ...good, start_ts: Number.MAX_SAFE_INTEGER, end_ts: Number.MIN_SAFE_INTEGER })).toContain("ends")
   })
 
-  test("with an invalid selector is refused, quoting it", () => {
+  test("with an invalid selector is rejected, quoting it", () => {
     const labels = (excluded_labels: unknown[]) => ({ ...good, filters: { ...good.filters, excluded_labels } })
     expect(refusal(labels(["app=web", "tier in ("]))).toMatch(/^excluded_labels\[1\]: "tier in \(": /)
     expect(refusal({ ...good, filters: { ...good.filters, labels: [7] } })).toMatch(/^labels\[0\]: /)
   })
 
-  test("is read without throwing, whatever it is", () => {
+  test("is read without throwing, for any content", () => {
     const request = fc.record(
       Object.fromEntries(fields.map((field) => [field, fc.oneof(fc.jsonValue(), fc.integer(), fc.constant([]))])),
       { requiredKeys: [] },
@@ -116,7 +116,7 @@ describe("an export request", () => {
   })
 })
 
-test("a window without length holds nothing, whatever the filters let in", () => {
+test("a window without length contains nothing, with any filters", () => {
   const read = (more: object) => {
     const reading = readExportRequest(JSON.stringify({ ...good, ...more }))
     if (reading.tag !== "request") throw new Error(reading.message)

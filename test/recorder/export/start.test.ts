@@ -1,4 +1,4 @@
-/** Whether an export waits for owners that are being looked up. */
+/** Whether an export waits for owner look-ups. */
 import { expect, test } from "vitest"
 import type { RecorderConfiguration } from "../../../src/recorder/configuration/tracked-kind.ts"
 import type { ExportRequest } from "../../../src/recorder/export/request.ts"
@@ -16,7 +16,7 @@ const request = (format: ExportRequest["format"], excluded_owned?: boolean) =>
 
 const configuration = (trackLifecycle: boolean) => ({ kinds: [{ trackLifecycle }] }) as unknown as RecorderConfiguration
 
-test("formats that are replayed leave out owned objects unless told otherwise, so who owns what must be known", () => {
+test("replay formats leave out owned objects unless told otherwise, so ownership must be known", () => {
   for (const format of ["simkube", "kwok"] as const) {
     expect(needsOwners(request(format), configuration(false))).toBe(true)
     expect(needsOwners(request(format, false), configuration(false))).toBe(false)
@@ -25,7 +25,7 @@ test("formats that are replayed leave out owned objects unless told otherwise, s
   expect(needsOwners(request("ndjson", true), configuration(false))).toBe(true)
 })
 
-test("lives of pods stand below their owners in SimKube's format alone", () => {
+test("lifecycles are grouped by their owners in SimKube's format only", () => {
   expect(needsOwners(request("simkube", false), configuration(true))).toBe(true)
   expect(needsOwners(request("kwok", false), configuration(true))).toBe(false)
 })

@@ -1,4 +1,4 @@
-/** What of a window no recording holds: what came before a kind's first list, and what has not come yet. */
+/** The parts of a window that no recording contains: the time before a kind's first list, and the future. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
@@ -18,33 +18,36 @@ const since = new Map([
 ])
 
 const states = (start: string, end: string, kinds = ["v1.Pod"]) =>
-  partlyRecorded(kinds, { fromTime: at(start), untilTime: at(end) }, since, now).map(({ gvk, state }) => [gvk, state])
+  kinds.flatMap((gvk) => {
+    const lacking = partlyRecorded({ fromTime: at(start), untilTime: at(end) }, since.get(gvk), now)
+    return lacking === undefined ? [] : [[gvk, lacking.state]]
+  })
 
 describe("a window", () => {
-  test("that begins before a kind was recorded lacks its beginning, whatever is known of others", () => {
+  test("that begins before a kind was recorded lacks its beginning, regardless of other kinds", () => {
     expect(states("2026-11-21T10:05:00Z", "2026-11-21T10:20:00Z", ["v1.Pod", "v1.Node"])).toEqual([
-      // Rounded to where the kind is whole.
+      // Rounded up to when the kind is complete.
       ["v1.Pod", "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:20:00.000Z"],
     ])
     expect(states("2026-11-21T10:10:00.002Z", "2026-11-21T10:20:00Z")).toEqual([])
   })
 
   test("from 0 asks for the recording from its beginning, so nothing is missing before that", () => {
-    expect(partlyRecorded(["v1.Pod"], { fromTime: 0, untilTime: now }, since, now)).toEqual([])
+    expect(partlyRecorded({ fromTime: 0, untilTime: now }, since.get("v1.Pod"), now)).toBeUndefined()
   })
 
-  test("that is over before the recording began, and one that has not begun, hold nothing", () => {
+  test("that ended before the recording began, or has not begun, contains nothing", () => {
     expect(states("2026-11-21T09:00:00Z", "2026-11-21T10:00:00Z")).toEqual([["v1.Pod", "unrecorded"]])
     expect(states("2026-11-21T11:00:00Z", "2026-11-21T12:00:00Z")).toEqual([["v1.Pod", "unrecorded"]])
   })
 
-  test("that is not over yet lacks nothing but what it lacks until now", () => {
+  test("that has not ended lacks only what is missing until now", () => {
     expect(states("2026-11-21T10:05:00Z", "2030-01-01T00:00:00Z", ["v1.Pod", "v1.Node"])).toEqual([
       ["v1.Pod", "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:30:00.000Z"],
     ])
   })
 
-  test("that is not over yet is told of to who insists on all of it, unless a clock is only some seconds ahead", () => {
+  test("that has not ended is rejected by require=all, unless the clocks differ by only some seconds", () => {
     const ending = (untilTime: number) => aheadOfNow({ fromTime: 0, untilTime }, now)
     expect(ending(now + clockTolerance)).toBeUndefined()
     expect(ending(at("2026-11-21T11:00:00Z"))).toBe(
@@ -54,16 +57,16 @@ describe("a window", () => {
     expect(ending(Number.MAX_SAFE_INTEGER)).toContain("which is in the future")
   })
 
-  test("without length lacks nothing, wherever it stands", () => {
+  test("without length lacks nothing, at any time", () => {
     for (const moment of ["2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z"]) expect(states(moment, moment)).toEqual([])
   })
 
-  test("of a kind that was never listed to the end lacks everything", () => {
+  test("of a kind whose first list is not complete lacks everything", () => {
     expect(states("2026-11-21T10:05:00Z", "2026-11-21T10:20:00Z", ["v1.Secret"])).toEqual([["v1.Secret", "unrecorded"]])
   })
 })
 
-test("a kind that is asked for by name and not recorded is named; a pattern asks for whatever there is", () => {
+test("a kind that is requested by name and not recorded is reported; a pattern only matches recorded kinds", () => {
   const tracked = [{ gvk: "v1.Pod" }]
   expect(
     untrackedKinds(["v1.Pod", "v1.Pods", "apps/*", "v?.Secret", "v1.Pods"], tracked).map(({ gvk, state }) => [
@@ -74,31 +77,37 @@ test("a kind that is asked for by name and not recorded is named; a pattern asks
   expect(untrackedKinds(undefined, tracked)).toEqual([])
 })
 
-test("what is missing fits into a header however many kinds lack something, whatever their names", () => {
+test("the list of incomplete kinds fits into a header for any number of kinds and any names", () => {
   const state = "recorded-2026-11-21T10:10:00.001Z/2026-11-21T10:30:00.000Z"
   const kinds = (count: number) =>
-    Array.from({ length: count }, (_, index) => ({ gvk: `example.com/v1.Kind${index}`, state, fault: "" }))
+    Array.from({ length: count }, (_, index) => ({
+      gvk: `example.com/v1.Kind${index}`,
+      namespace: "",
+      state,
+      fault: "",
+    }))
   expect(describeIncomplete([])).toBeUndefined()
   expect(describeIncomplete(kinds(2))).toBe(`example.com/v1.Kind0=${state}, example.com/v1.Kind1=${state}`)
   const many = describeIncomplete(kinds(1000)) ?? ""
   expect(many.length).toBeLessThan(4100)
   expect(many).toMatch(/^example\.com\/v1\.Kind0=recorded-.*, 9\d\d more=recorded-in-part$/)
-  const forbidden = { gvk: "v1.Secret", state: "forbidden", fault: "" }
+  const forbidden = { gvk: "v1.Secret", namespace: "", state: "forbidden", fault: "" }
   expect(describeIncomplete([...kinds(1000), forbidden])).toMatch(/ more=incomplete$/)
   expect(describeIncomplete([{ ...forbidden, gvk: "v1.Sécret\r\n" }])).toBe("v1.S?cret??=forbidden")
+  expect(describeIncomplete([{ ...forbidden, namespace: "stock" }])).toBe("v1.Secret in stock=forbidden")
 })
 
-test("a kind is named exactly when some past moment of the window is not recorded", () => {
+test("a kind is reported exactly if some past moment of the window is not recorded", () => {
   const moment = fc.integer({ min: 1, max: 20 })
   fc.assert(
     fc.property(moment, moment, moment, (one, other, begins) => {
       const [from, until] = [Math.min(one, other), Math.max(one, other)]
       const window = { fromTime: from * second, untilTime: until * second }
-      const named = partlyRecorded(["v1.Pod"], window, new Map([["v1.Pod", begins * second]]), 20 * second)
+      const lacking = partlyRecorded(window, begins * second, 20 * second)
       const moments = Array.from({ length: until - from }, (_, index) => from + index)
       const isHeld = (each: number): boolean => each >= begins
-      expect(named.length === 0).toBe(moments.every(isHeld))
-      expect(named[0]?.state === "unrecorded").toBe(moments.length > 0 && !moments.some(isHeld))
+      expect(lacking === undefined).toBe(moments.every(isHeld))
+      expect(lacking?.state === "unrecorded").toBe(moments.length > 0 && !moments.some(isHeld))
     }),
   )
 })

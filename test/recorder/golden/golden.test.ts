@@ -1,6 +1,4 @@
-/**
- * What SimKube's own tracer exported for a minute, and what we export for the same minute, from the same watch lines.
- */
+/** Compares SimKube's own export of one minute with ours, from the same watch lines. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -18,14 +16,14 @@ import { formatExactJson, type JsonObject } from "../../../src/trace/json/exact-
 import { readRecording } from "../../harness/recorded-watches.ts"
 import { recordLines } from "./record-lines.ts"
 
-/** JSON pointers of what we take out and SimKube leaves in. A closed list: every other byte of every object agrees. */
+/** JSON pointers that we remove and SimKube keeps. A closed list: every other byte of every object agrees. */
 const sanitisedPointers: ReadonlyArray<string> = ["/status", "/metadata/finalizers", "/metadata/ownerReferences"]
 
 interface Golden {
   readonly name: string
   /** Applied, deleted and index entries in SimKube's export. */
   readonly size: readonly [applied: number, deleted: number, index: number]
-  /** Objects that SimKube left out because the trace holds their owner, by prefix of `gvk namespace/name`. */
+  /** Objects that SimKube omitted because the trace contains their owner, by prefix of `gvk namespace/name`. */
   readonly owned: ReadonlyArray<string>
   /** Lifecycles in SimKube's export. */
   readonly lives: number
@@ -46,7 +44,7 @@ const goldens: ReadonlyArray<Golden> = [
       "v1.Pod team-b/migrate-",
     ],
   },
-  // The second run of the CronJob, at :40, was recorded and lay beyond the window.
+  // The second run of the CronJob, at :40, was recorded and is beyond the window.
   { name: "recording-2", size: [7, 3, 5], owned: [], lives: 8, until: 1_795_257_540 },
 ]
 
@@ -59,12 +57,12 @@ describe.each(goldens)("the golden pair $name", ({ name, size, owned, lives, unt
   const folder = fileURLToPath(new URL(`../../data/${name}`, import.meta.url))
   const simkube = readTrace(readFileSync(join(folder, "simkube-2.7.sktrace")))
   const ours = exportRecording(folder, simkube, { until })
-  test("is as large as when it was made", () => {
+  test("has its original size", () => {
     const counted = (action: string): number => simkube.changes.filter((change) => change.action === action).length
     expect([counted("applied"), counted("deleted"), simkube.index.size]).toEqual(size)
   })
 
-  test("leaves out what its objects own, which was recorded all the same", async () => {
+  test("leaves out the objects that its objects own, although they were recorded", async () => {
     const { changes } = await ours
     const { changes: all } = await exportRecording(folder, simkube, { excludeOwned: false, until })
     for (const prefix of owned) {
@@ -73,24 +71,24 @@ describe.each(goldens)("the golden pair $name", ({ name, size, owned, lives, unt
     }
   })
 
-  test("holds the same events: second, kind, name, applied or deleted", async () => {
+  test("contains the same events: second, kind, name, applied or deleted", async () => {
     const trace = await ours
     expect(trace.changes.map(describeChange).sort()).toEqual(simkube.changes.map(describeChange).sort())
   })
 
-  test("holds the same index hashes", async () => {
+  test("contains the same index hashes", async () => {
     const trace = await ours
     expect(sorted(trace.index)).toEqual(sorted(simkube.index))
   })
 
-  test("holds the same objects, but for the sanitised pointers", async () => {
+  test("contains the same objects, except for the sanitised pointers", async () => {
     const trace = await ours
     const objectsOf = ({ changes }: Trace, sanitised: ReadonlyArray<string>): ReadonlyArray<string> =>
       changes.map((change) => `${describeChange(change)} ${formatExactJson(without(change.object, sanitised))}`).sort()
     expect(objectsOf(trace, [])).toEqual(objectsOf(simkube, sanitisedPointers))
   })
 
-  test("holds the same lifecycles: owner, hash, start and end, in the same order", async () => {
+  test("contains the same lifecycles: owner, hash, start and end, in the same order", async () => {
     const trace = await ours
     expect([...simkube.lifecycles.values()].flat()).toHaveLength(lives)
     expect(sortedEntries(trace.lifecycles)).toEqual(sortedEntries(simkube.lifecycles))
@@ -156,14 +154,14 @@ async function exportRecording(
     excludeDaemonSetOwned: excludeOwned,
     recordedKinds: Object.keys(trackedObjects),
     trackedObjects,
-    incomplete: {},
+    incomplete: [],
   })
   const chunks: Array<Uint8Array> = []
   for await (const piece of pieces) chunks.push(piece)
   return readTrace(Buffer.concat(chunks))
 }
 
-/** What an owner-resolver would have asked: the owners of kinds that were watched but are not tracked. */
+/** The owners that an owner-resolver would have looked up: of kinds that were watched but are not tracked. */
 async function learnOwners(folder: string, tracked: ReadonlySet<string>, directory: string): Promise<void> {
   const kinds = (await readRecording(folder)).map((kind) => ({ ...kind, gvk: formatGvk(kind.resource.gvk) }))
   const answers = kinds
@@ -222,7 +220,7 @@ function keyOf(object: JsonObject): string {
   return `${String(object["apiVersion"])}.${String(object["kind"])} ${namespace}${String(metadata["name"])}`
 }
 
-/** A copy without what the pointers (of object members only) point to. */
+/** A copy without the fields at the pointers (of object members only). */
 function without(object: JsonObject, pointers: ReadonlyArray<string>): JsonObject {
   const copy = structuredClone(object) as Record<string, JsonObject>
   for (const pointer of pointers) {

@@ -1,6 +1,6 @@
 /**
- * The pod lifecycles in SimKube's own traces, and those that we record from the same watch lines: same hashes, same seconds. Which
- * owner each belongs to is decided at export, so here they are compared pod for pod.
+ * The pod lifecycles in SimKube's own traces, and those that we record from the same watch lines: same hashes, same seconds. Their owners
+ * are determined at export, so here they are compared pod by pod.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -14,9 +14,9 @@ import { recordLines } from "./record-lines.ts"
 
 interface Golden {
   readonly name: string
-  /** Lives in SimKube's export. */
+  /** Lifecycles in SimKube's export. */
   readonly lives: number
-  /** Pods that SimKube left out because no owner of theirs was to be tracked, by prefix of their name. */
+  /** Pods that SimKube omitted because none of their owners is tracked, by prefix of their name. */
   readonly untracked: ReadonlyArray<string>
   /** Unix seconds: the end of the window that SimKube exported, exclusive. */
   readonly until: number
@@ -24,7 +24,7 @@ interface Golden {
 
 const goldens: ReadonlyArray<Golden> = [
   { name: "recording", lives: 16, untracked: ["team-b/agent-", "team-b/bare"], until: Number.POSITIVE_INFINITY },
-  // The second run of the CronJob, at :40, was recorded and lay beyond the window.
+  // The second run of the CronJob, at :40, was recorded and is beyond the window.
   { name: "recording-2", lives: 8, untracked: [], until: 1_795_257_540 },
 ]
 
@@ -37,21 +37,24 @@ describe.each(goldens)("the lifecycles of $name", ({ name, lives, untracked, unt
   const folder = fileURLToPath(new URL(`../../data/${name}`, import.meta.url))
   const simkube = simkubeLives(folder)
 
-  test("are as many as when it was made", () => {
+  test("have the recorded number", () => {
     expect(simkube.length).toBe(lives)
   })
 
-  test.each(["v1.Pod", "lifecycle/v1.Pod"])("are those that SimKube recorded, by the stream of %s", async (stream) => {
-    const recorded = await recordedLives(folder, stream)
-    const tracked = recorded.filter(({ namespace, name: pod, start }) => {
-      const named = `${namespace}/${pod}`
-      return start < until && !untracked.some((prefix) => named.startsWith(prefix)) && namespace !== "kube-system"
-    })
-    expect(tracked.map(describeLife).sort()).toEqual(simkube)
-    for (const prefix of untracked) {
-      expect(recorded.some(({ namespace, name: pod }) => `${namespace}/${pod}`.startsWith(prefix))).toBe(true)
-    }
-  })
+  test.each(["v1.Pod", "lifecycle/v1.Pod"])(
+    "equal those that SimKube recorded, on the stream of %s",
+    async (stream) => {
+      const recorded = await recordedLives(folder, stream)
+      const tracked = recorded.filter(({ namespace, name: pod, start }) => {
+        const named = `${namespace}/${pod}`
+        return start < until && !untracked.some((prefix) => named.startsWith(prefix)) && namespace !== "kube-system"
+      })
+      expect(tracked.map(describeLife).sort()).toEqual(simkube)
+      for (const prefix of untracked) {
+        expect(recorded.some(({ namespace, name: pod }) => `${namespace}/${pod}`.startsWith(prefix))).toBe(true)
+      }
+    },
+  )
 })
 
 /** `hash start end` */

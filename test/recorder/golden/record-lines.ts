@@ -16,8 +16,8 @@ import { nothingRecorded as resume } from "../../actors/watcher/nothing-recorded
 import { readRecording } from "../../harness/recorded-watches.ts"
 
 /**
- * Records the kinds named, with `detect: spec`, into `directory`. The lives of pods are followed: with the events of `v1.Pod` if
- * that is among them, alone if `lifecycle/v1.Pod` is.
+ * Records the given kinds, with `detect: spec`, into `directory`. Pod lifecycles are followed: with the events of `v1.Pod` if that is among
+ * them, or alone if `lifecycle/v1.Pod` is.
  */
 export const recordLines = async (recording: string, gvks: ReadonlySet<string>, directory: string): Promise<void> => {
   const found = (await readRecording(recording)).map((kind) => ({ ...kind, name: formatGvk(kind.resource.gvk) }))

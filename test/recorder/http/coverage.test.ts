@@ -6,7 +6,7 @@ import { Sandbox } from "../../../src/sandbox/index.ts"
 import { podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
 import { everything, type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"
 
-test("what gaps leave of a range is everything that no gap covers, and nothing else", () => {
+test("the parts of a range outside of all gaps are exactly what no gap covers", () => {
   const range = fc.tuple(fc.nat(30), fc.nat(30)).map(([one, other]) => ({
     start: Math.min(one, other),
     end: Math.max(one, other),
@@ -55,7 +55,7 @@ describe("of a recording", () => {
 
   const of = ({ kinds }: Coverage, gvk: string) => kinds.find((kind) => kind.gvk === gvk)
 
-  /** A client's present: what is to come is missing from no trace. */
+  /** The client's current time: the future is missing from no trace. */
   const untilNow = () => ({ end_time: Date.now() * 1000 })
 
   const forecast = async (more: object = {}): Promise<ExportForecast> => {
@@ -63,7 +63,7 @@ describe("of a recording", () => {
     return (await answer.json()) as ExportForecast
   }
 
-  test("each kind has its state, its events, and since when it is recorded", async () => {
+  test("each kind has its state, its events, and the time since which it is recorded", async () => {
     const answer = await coverage()
     expect(answer.kinds.map(({ gvk, state, events }) => [gvk, state, events])).toEqual([
       ["v1.ConfigMap", "watching", 3],
@@ -77,7 +77,7 @@ describe("of a recording", () => {
     expect(of(answer, "v1.Secret")).toMatchObject({ ranges: [], detail: expect.stringContaining("403") })
   })
 
-  test("a window counts what was received in it, to the microsecond", async () => {
+  test("a window counts the events received in it, to the microsecond", async () => {
     sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "d" } })
     await recorder.until(async () => of(await coverage(), "v1.ConfigMap")?.events === 4, "the fourth")
     const text = await (await recorder.post(everything("ndjson"))).text()
@@ -101,7 +101,7 @@ describe("of a recording", () => {
     expect((await recorder.get(`/v1/coverage${query}`)).status).toBe(400)
   })
 
-  test("a dry run says what an export would hold, what would be missing, and why it would be refused", async () => {
+  test("a dry run returns what an export would contain, what would be missing, and why it would be rejected", async () => {
     const whole = await forecast()
     expect(whole).toMatchObject({ format: "ndjson", incomplete: ["v1.Secret=forbidden"], leftOut: [], refusals: [] })
     expect(whole.kinds.map(({ gvk }) => gvk)).toEqual(["v1.ConfigMap", "apps/v1.Deployment", "v1.Secret"])
@@ -113,7 +113,7 @@ describe("of a recording", () => {
     expect(await forecast({ filters, require: "all" })).toMatchObject({ incomplete: [], refusals: [] })
   })
 
-  test("a dry run counts what the export then holds: what existed at the start, and what happened, by kind, namespace and name", async () => {
+  test("a dry run counts what the export then contains: the objects at the start and the changes, by kind, namespace and name", async () => {
     const times = (await recorder.exported()).map((line) => (line as { readonly time?: number }).time ?? 0)
     const middle = times[2] ?? 0
     const none = { excluded_namespaces: [], excluded_labels: [] }
@@ -138,7 +138,7 @@ describe("of a recording", () => {
     }
   })
 
-  test("a dry run names the filters before which it counts", async () => {
+  test("a dry run names the filters that its counts ignore", async () => {
     const filters = { ...everything("ndjson").filters, labels: ["app=web"] }
     expect((await forecast({ filters })).countedBefore).toEqual(["label filters"])
     expect((await forecast({ filters, format: "kwok" })).countedBefore).toEqual(["label filters", "owner filters"])
@@ -147,19 +147,19 @@ describe("of a recording", () => {
     expect(asked.output).toMatch(/^0 objects at the start and 4 events before label filters, 1970/)
   })
 
-  test("a dry run counts nothing of kinds that the format has no place for", async () => {
+  test("a dry run does not count kinds that the format cannot represent", async () => {
     const dry = await forecast({ format: "simkube" })
     expect(dry.kinds.map(({ gvk, events }) => [gvk, events])).toContainEqual(["v1.ConfigMap", 0])
     expect(dry.countedBefore).toEqual(["owner filters"])
   })
 
-  test("a dry run of a request that means nothing is a 400 like the request itself", async () => {
+  test("a dry run of an invalid request is a 400, like the request itself", async () => {
     const filters = { ...everything("ndjson").filters, excluded_labels: ["app in ("] }
     const answer = await recorder.post({ ...everything("ndjson"), filters, dry_run: true })
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("excluded_labels[0]")])
   })
 
-  test("require=all refuses what is not complete, names it, and takes what is", async () => {
+  test("require=all rejects incomplete kinds and names them, and accepts complete ones", async () => {
     const request = { ...everything("ndjson"), ...untilNow(), require: "all" }
     const refused = await recorder.post(request)
     expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("v1.Secret is forbidden")])
@@ -168,7 +168,7 @@ describe("of a recording", () => {
     await complete.text()
   })
 
-  test("a window that begins before the recording is named in header, trace and dry run, and require=all refuses it", async () => {
+  test("a window that begins before the recording is reported in header, trace and dry run, and require=all rejects it", async () => {
     const begins = of(await coverage(), "v1.ConfigMap")?.ranges[0]?.start ?? 0
     expect(begins).toBeGreaterThan(startMicros)
     const filters = { ...everything("ndjson").filters, kinds: ["v1.ConfigMap"] }
@@ -205,7 +205,7 @@ describe("of a recording", () => {
     expect((await forecast(request)).incomplete).toEqual(["configmaps=untracked"])
   })
 
-  test("a kind without any object is recorded since its first list, not since its first object", async () => {
+  test("a kind without objects is recorded since its first list, not since its first object", async () => {
     const answer = await coverage()
     const request = { ...everything("ndjson"), ...untilNow(), require: "all" }
     const filters = { ...request.filters, kinds: ["apps/v1.Deployment"] }
@@ -215,7 +215,7 @@ describe("of a recording", () => {
     expect([whole.status, await whole.text()]).toEqual([200, expect.stringContaining("kubereel")])
   })
 
-  test("a window that is not over yet is refused by require=all, and otherwise holds what there is", async () => {
+  test("a window that has not ended is rejected by require=all, and otherwise contains what is recorded", async () => {
     const filters = { ...everything("ndjson").filters, kinds: ["v1.ConfigMap"] }
     const refused = await recorder.post({ ...everything("ndjson"), filters, require: "all" })
     expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("which is in the future")])
@@ -236,7 +236,7 @@ describe("of a recording", () => {
     )
   })
 
-  test("what the server no longer had is a gap with its range and reason, and require=all refuses it", async () => {
+  test("changes that the server no longer had are a gap with its range and reason, and require=all rejects it", async () => {
     await recorder.stop()
     sandbox.faults.forceExpired("configmaps", 1)
     recorder = place.record({
@@ -262,7 +262,7 @@ describe("of a recording", () => {
     expect((await recorder.post({ ...everything("ndjson"), ...before, require: "all" })).status).toBe(200)
   })
 
-  test("a kind that is recorded no more is still there", async () => {
+  test("a kind that is no longer recorded is still listed", async () => {
     await recorder.stop()
     recorder = place.record({ cluster: { server: sandbox.url }, kinds: { "apps/v1.Deployment": "{}" } })
     await recorder.ready()
@@ -274,7 +274,7 @@ describe("of a recording", () => {
   })
 })
 
-test("W-01: while a requested kind is being listed an export is a 503 that names it; a dry run says so, and others go on", async () => {
+test("W-01: while a requested kind is being listed for the first time, an export is a 503 that names it; a dry run says so; other kinds can be exported", async () => {
   await using other = new Workplace()
   await using slow = await Sandbox.start()
   slow.faults.stall("configmaps")
@@ -300,7 +300,7 @@ test("W-01: while a requested kind is being listed an export is a 503 that names
   expect((await starting.post(request)).status).toBe(200)
 })
 
-test("lives of pods that have a stream of their own are covered from its first list on", async () => {
+test("pod lifecycles on their own stream are covered since its first list", async () => {
   await using place = new Workplace()
   await using sandbox = await Sandbox.start()
   const recorder = place.record({

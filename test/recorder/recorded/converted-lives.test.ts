@@ -1,4 +1,4 @@
-/** The lives that `reel convert` computes from a recorder's NDJSON are those that the recorder has followed itself. */
+/** The lifecycles that `reel convert` computes from a recorder's NDJSON equal those that the recorder followed itself. */
 import { afterAll, beforeAll, expect, test } from "vitest"
 import type { StoredObject } from "../../../src/sandbox/index.ts"
 import { converted } from "../../trace/formats/traces.ts"
@@ -26,7 +26,7 @@ const put = (gvk: string, name: string, owner?: StoredObject, more: object = {})
     metadata: { namespace: "shop", name, ...(owner !== undefined && ownedBy(owner)) },
   })
 
-test("whatever became of the pods, and whenever the window begins", async () => {
+test("for any fate of the pods and any start of the window", async () => {
   const { sandbox } = recorder
   const now = Math.floor(Date.now() / 1000)
   const putPod = (name: string, owner: StoredObject | undefined, life?: Container): StoredObject =>
@@ -40,7 +40,7 @@ test("whatever became of the pods, and whenever the window begins", async () => 
   putPod("bare", undefined, { start: now - 10 })
   putPod("used-twice", between, { start: now - 9 })
   const start_time = await recorder.boundary()
-  // Not before: seconds are whole, and what ended in that of the window's start counts as in it for whoever followed it.
+  // Not earlier: times are whole seconds, and a pod that ended in the second of the window's start counts as in it when followed.
   sandbox.delete(pod, "shop", "used-twice")
   putPod("used-twice", between, { start: now - 5 })
   sandbox.delete(pod, "shop", "deleted")

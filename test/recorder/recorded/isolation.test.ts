@@ -1,11 +1,11 @@
-/** What happens to one kind is nothing to another. */
+/** Events of one kind do not affect another. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { patient } from "../../harness/patience.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
-test("20 expired watches of one kind leave another kind's stream alone", { timeout: patient(60_000) }, async () => {
+test("20 expired watches of one kind do not affect another kind's stream", { timeout: patient(60_000) }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked("apps/v1.Deployment"), tracked("v1.ConfigMap")] })
   const { sandbox } = recorded
   const busy = new Workload(sandbox, ["apps/v1.Deployment"], 1)
@@ -28,7 +28,7 @@ test("20 expired watches of one kind leave another kind's stream alone", { timeo
         () => `410 number ${forced}`,
         10_000,
       )
-      // Not its state, which is still that of before for a moment: a second 410 in one list would be one gap for both.
+      // Not its state, which is briefly still the previous one: a second 410 in one list would be one gap for both.
       await until(
         async () => (await gapsOf(recorded, "v1.ConfigMap")) >= forced,
         () => `gap number ${forced}`,
@@ -60,7 +60,7 @@ const gapsOf = async ({ actors }: RecordedSandbox, gvk: string): Promise<number>
   return (await Effect.runPromise(found.watcher.call("statistics", undefined))).gaps
 }
 
-test("two kinds with objects of one namespace and name are kept apart", async () => {
+test("two kinds whose objects share namespace and name are kept apart", async () => {
   const recorded = await RecordedSandbox.start({
     kinds: [tracked("apps/v1.Deployment"), tracked("apps/v1.StatefulSet")],
   })
@@ -98,7 +98,7 @@ test("an object deleted and created again within a second is two objects", async
   }
 })
 
-test("an object deleted and created again across a relist vanishes before its successor appears", async () => {
+test("an object that is deleted and re-created across a relist vanishes before its successor appears", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked("v1.ConfigMap")] })
   const { sandbox } = recorded
   try {

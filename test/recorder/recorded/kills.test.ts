@@ -1,4 +1,4 @@
-/** Each actor is killed again and again while 2,000 events a second arrive; the export must equal the server's ledger. */
+/** Each actor is killed repeatedly while 2,000 events a second arrive; the export must equal the server's ledger. */
 
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
@@ -37,7 +37,7 @@ test(`every actor killed ${killsEach} times at 2,000 events/s loses and repeats 
         await killed(victim)
       }
     }
-    // The random kills nearly always meet a frame that is committed and not acknowledged; go on until one has.
+    // The random kills nearly always hit a frame that is committed and not acknowledged; continue until one has.
     for (let attempt = 0; duplicates === 0 && attempt < 50; attempt++) {
       await Promise.all(victims.map((victim) => Effect.runPromise(victim.running())))
       await workload.moment(300)
@@ -105,7 +105,7 @@ test(`with a history of 50 events every missing range is a gap and nothing else 
         .map(({ uid, resourceVersion }) => `${uid} ${resourceVersion}`)
       expect(inside.filter((version) => !known.has(version))).toEqual([])
       expect(new Set(inside).size).toBe(inside.length)
-      // At the end both agree on what is alive.
+      // At the end both agree on the live objects.
       expect(aliveAfter(recordedChanges)).toEqual(aliveAfter(ledger))
       expect(gaps.length).toBeGreaterThan(0)
     }
@@ -115,7 +115,7 @@ test(`with a history of 50 events every missing range is a gap and nothing else 
   }
 })
 
-/** Kills a life, be it still starting; between two lives there is nothing to kill. */
+/** Kills a life, even while it is starting; between two lives there is nothing to kill. */
 const killed = async (victim: { readonly thread: unknown; kill(): Promise<void> }): Promise<void> => {
   await until(
     async () => victim.thread !== undefined,
@@ -136,7 +136,7 @@ const aliveAfter = (
   return [...alive].sort()
 }
 
-/** Frames that the store's present life was given again although they were committed. */
+/** Frames that were delivered to the store's present life again although they were committed. */
 const duplicatesOf = async (recorded: RecordedSandbox): Promise<number> => {
   const metrics = await recorded.actors.store.metrics()
   return metrics?.inboxes["observations"]?.duplicateFrames ?? 0

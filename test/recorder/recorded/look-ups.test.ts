@@ -1,6 +1,6 @@
 /**
- * Look-ups never block ingest: with every read of a single object held by the API server, and hundreds of questions about owners
- * open, changes go on being recorded, acknowledged and exported. Once the server answers, nothing is missing.
+ * Look-ups never block ingest: while the API server delays every read of a single object, and hundreds of look-ups are open, changes
+ * continue to be recorded, acknowledged and exported. Once the server responds, nothing is missing.
  */
 import { expect, test } from "vitest"
 import { defaultLookUpLimits } from "../../../src/actors/owner-resolver/look-up-queue.ts"
@@ -54,7 +54,7 @@ test.each([
         const index = (round - 1) * 2 + each
         run(`second-${index}`, between[index % questions] as StoredObject, 10_000 + index)
       }
-      // As an API server: what is written goes out while more is written.
+      // As in an API server: written bytes are sent while more is being written.
       await new Promise(setImmediate)
     }
     await recorder.recorded()
@@ -72,7 +72,7 @@ test.each([
     const askedAt = performance.now()
     const early = await recorder.trace({ owner_deadline_ms: ownerDeadlineMs })
     const tookMs = performance.now() - askedAt
-    // Any end tells it from an export that waits for its look-ups: those are never answered.
+    // Any end distinguishes it from an export that waits for its look-ups, which never complete here.
     expect(tookMs).toBeGreaterThanOrEqual(ownerDeadlineMs)
     expect(tookMs).toBeLessThan(patient(2500))
     expect(early.unknownOwners).toMatch(
@@ -80,7 +80,7 @@ test.each([
     )
     expect(early.objects.filter((line) => line.startsWith(deployment))).toHaveLength(deployments)
     expect(early.lifecycles).toEqual([])
-    // All that while nobody had got an answer, and the server was asked no more than the limit at once.
+    // Until then no look-up had completed, and the server received no more than the limit at once.
     const { pending, running } = await recorder.statistics()
     expect(pending).toBe(questions)
     expect(running).toBeLessThanOrEqual(defaultLookUpLimits.concurrency)

@@ -1,6 +1,6 @@
 /**
- * A sandbox behind a server that can treat namespaces differently: the sandbox's own faults are of kinds, here one namespace fails
- * while another goes on. It forwards what it is not told to answer itself, byte for byte.
+ * A sandbox behind a server that can treat namespaces differently: the sandbox's own faults concern kinds; here one namespace fails while
+ * another works. It forwards everything else byte for byte.
  */
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
 import { type Change, RecordedSandbox, type RecordedSandboxOptions, until } from "./recorded-sandbox.ts"
 
-/** A Status in place of what the sandbox would say. */
+/** A Status in place of the sandbox's response. */
 export interface Answer {
   readonly code: number
   readonly reason: string
@@ -34,6 +34,8 @@ export class NamespacedSandbox {
   readonly #server: Server
   readonly #open = new Set<{ readonly path: string; readonly response: ServerResponse }>()
   #rules: Rule[] = []
+  readonly #held = new Set<string>()
+  #waiting: Array<() => void> = []
   /** What was asked for, in order. */
   readonly asked: URL[] = []
 
@@ -48,7 +50,7 @@ export class NamespacedSandbox {
     return behind
   }
 
-  /** Records it; nobody who asks for anything else of the sandbox notices. */
+  /** Records a request without affecting others to the sandbox. */
   record(options: RecordedSandboxOptions): Promise<RecordedSandbox> {
     const { port } = this.#server.address() as AddressInfo
     const endpoint = { ...this.sandbox.endpoint, server: `http://127.0.0.1:${port}` }
@@ -62,7 +64,7 @@ export class NamespacedSandbox {
     return RecordedSandbox.of(seen, options)
   }
 
-  /** Requests in a namespace are answered so: that many times, or until {@link permit}. */
+  /** Requests in a namespace get this response: that many times, or until {@link permit}. */
   answer(
     namespace: string,
     answer: Answer,
@@ -72,11 +74,18 @@ export class NamespacedSandbox {
     this.#rules.push({ namespace, answer, isMeant, left: times })
   }
 
-  permit(): void {
-    this.#rules = []
+  /** Requests in a namespace get no response, until {@link permit}. */
+  hold(namespace: string): void {
+    this.#held.add(namespace)
   }
 
-  /** Cuts what is open of a namespace. */
+  permit(): void {
+    this.#rules = []
+    this.#held.clear()
+    for (const serve of this.#waiting.splice(0)) serve()
+  }
+
+  /** Closes the open connections of a namespace. */
   hangUp(namespace: string): void {
     for (const { path, response } of this.#open) if (isIn(path, namespace)) response.destroy()
   }
@@ -100,6 +109,10 @@ export class NamespacedSandbox {
 
   #serve(incoming: IncomingMessage, response: ServerResponse): void {
     const url = new URL(incoming.url ?? "/", this.sandbox.endpoint.server)
+    if ([...this.#held].some((namespace) => isIn(url.pathname, namespace))) {
+      this.#waiting.push(() => this.#serve(incoming, response))
+      return
+    }
     this.asked.push(url)
     const rule = this.#rules.find(
       ({ namespace, isMeant, left }) => left > 0 && isIn(url.pathname, namespace) && isMeant(url),
@@ -132,7 +145,7 @@ export class NamespacedSandbox {
 
 const isIn = (path: string, namespace: string): boolean => path.includes(`/namespaces/${namespace}/`)
 
-/** What the store knows of each namespace of a kind. */
+/** The stored progress of each namespace of a kind. */
 export const namespacesOf = async (recorded: RecordedSandbox, gvk: string): Promise<ReadonlyMap<string, bigint>> => {
   const { namespaces } = await Effect.runPromise(
     recorded.actors.store.call("kindState", gvk).pipe(Effect.orElseSucceed(() => ({ namespaces: [] }))),
@@ -140,7 +153,7 @@ export const namespacesOf = async (recorded: RecordedSandbox, gvk: string): Prom
   return new Map(namespaces.map(({ namespace, resumeVersion }) => [namespace, BigInt(resumeVersion || 0)]))
 }
 
-/** Changes of the ledger that lie in these namespaces. */
+/** Changes in the ledger in these namespaces. */
 export const ledgerIn = (
   sandbox: Sandbox,
   gvk: string,

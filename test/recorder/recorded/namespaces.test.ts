@@ -1,4 +1,4 @@
-/** One recording of several namespaces, each of them watched by itself: what happens to one is nothing to the others. */
+/** One recording of several namespaces, each of them watched separately: events of one do not affect the others. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -78,7 +78,7 @@ const detailOf = ({ actors }: RecordedSandbox): string =>
     .map(({ state, detail }) => `${state}: ${detail}`)
     .join()
 
-/** Changes of both namespaces, one after the other, as long as `goesOn`. */
+/** Alternating changes of both namespaces, as long as `goesOn`. */
 const churn = async (sandbox: Sandbox, goesOn: (round: number) => boolean): Promise<void> => {
   for (let round = 0; goesOn(round); round++) {
     for (const namespace of [...both, "elsewhere"]) {
@@ -90,7 +90,7 @@ const churn = async (sandbox: Sandbox, goesOn: (round: number) => boolean): Prom
   }
 }
 
-test("two namespaces are recorded by two watches and no other request; a third one's objects are nowhere", async () => {
+test("two namespaces are recorded by two watches and no other request; objects of a third one are not recorded", async () => {
   const { server, sandbox, recorded } = await start(both, ({ sandbox }) => {
     for (const namespace of [...both, "elsewhere"]) put(sandbox, namespace, "before")
   })
@@ -99,7 +99,7 @@ test("two namespaces are recorded by two watches and no other request; a third o
   await caughtUpIn(recorded, sandbox, configMaps, both)
   const { changes, gaps } = await recorded.export()
   const wanted = ledgerIn(sandbox, configMaps, both)
-  // Changes of one namespace come in their order; of both, as two streams bring them.
+  // Changes of one namespace are in order; those of both are interleaved by two streams.
   for (const namespace of both) {
     const uids = new Set(ledgerIn(sandbox, configMaps, [namespace]).map(({ uid }) => uid))
     const found = changes.filter(({ uid }) => uids.has(uid))
@@ -112,7 +112,7 @@ test("two namespaces are recorded by two watches and no other request; a third o
     [1, 1],
   ])
   const beyond = server.asked.filter(({ pathname }) => !both.some((each) => pathname.includes(`/namespaces/${each}/`)))
-  // What there is on the server, and which cluster it is.
+  // The objects on the server, and which cluster it is.
   expect([...new Set(beyond.map(({ pathname }) => pathname))].sort()).toEqual([
     "/api/v1",
     "/api/v1/namespaces/kube-system",
@@ -120,7 +120,7 @@ test("two namespaces are recorded by two watches and no other request; a third o
   expect(detailOf(recorded)).toMatch(/^watching: shop from version \d+, stock from version \d+$/)
 })
 
-test("410 in one namespace is a gap and a list of that one; the other streams on and loses nothing of what it has", async () => {
+test("a 410 in one namespace causes a gap and a list of that namespace only; the other one continues and loses nothing", async () => {
   const { server, sandbox, recorded } = await start()
   await watching(recorded)
   await churn(sandbox, (round) => round < 50)
@@ -130,7 +130,7 @@ test("410 in one namespace is a gap and a list of that one; the other streams on
   const listedBefore = server.lists("stock")
   const watchedBefore = server.watches("stock")
   server.answer("shop", expired, 1, resumes)
-  // What vanished from one while nobody watched it must not take anything of the other with it.
+  // Objects that vanished from one while it was not watched must not affect the other.
   server.answer("shop", { code: 503, reason: "ServiceUnavailable", message: "later" }, 1, (url) => !resumes(url))
   server.hangUp("shop")
   sandbox.delete(configMaps, "shop", "goes")
@@ -163,7 +163,7 @@ test("410 in one namespace is a gap and a list of that one; the other streams on
   expect(await aliveIn(recorded)).toEqual(aliveOf(sandbox))
 })
 
-/** Objects alive at the end of what is recorded. */
+/** Objects alive at the end of the recording. */
 const aliveIn = async (recorded: RecordedSandbox): Promise<ReadonlyArray<string>> => {
   const alive = new Map<string, string>()
   for (const { uid, action, name } of (await recorded.export()).changes) {
@@ -182,7 +182,7 @@ const aliveOf = (sandbox: Sandbox): ReadonlyArray<string> => {
   return [...alive.values()].sort()
 }
 
-test("killed again and again while both stream, the watcher resumes both and records nothing twice", {
+test("killed repeatedly while both stream, the watcher resumes both and records nothing twice", {
   timeout: patient(60_000),
 }, async () => {
   const { server, sandbox, recorded } = await start()
@@ -219,7 +219,7 @@ test("killed again and again while both stream, the watcher resumes both and rec
   expect(both.map((namespace) => server.lists(namespace))).toEqual([1, 1])
 })
 
-test("a namespace that is forbidden is named, with what to grant; the other is recorded, resumes, and is not told of as complete", async () => {
+test("a forbidden namespace is named with the missing permission; the other is recorded, resumes, and is not reported as complete", async () => {
   const { server, sandbox, recorded } = await start(both, (behind) => {
     put(behind.sandbox, "shop", "before")
     put(behind.sandbox, "stock", "unseen")
@@ -247,7 +247,7 @@ test("a namespace that is forbidden is named, with what to grant; the other is r
     ).kinds[0]
   expect(coverage()).toMatchObject({ state: "forbidden", ranges: [] })
 
-  // Another life: what is permitted goes on where it was, and is not listed a second time.
+  // Another life: the permitted namespace resumes where it was, and is not listed a second time.
   await recorded.stopRecording()
   put(sandbox, "shop", "meanwhile")
   const again = await record(server, both, recorded.directory)
@@ -274,7 +274,7 @@ test("a namespace that is forbidden is named, with what to grant; the other is r
   expect(whole.kinds[0]?.ranges).toHaveLength(1)
 })
 
-test("a namespace is added and another taken away while it is recorded: the one that stays is resumed, nothing of it is missing", async () => {
+test("a namespace is added and another removed while recording: the remaining one is resumed and misses nothing", async () => {
   const { server, sandbox, recorded } = await start(both, ({ sandbox }) => put(sandbox, "bank", "before"))
   await watching(recorded)
   await churn(sandbox, (round) => round < 20)
@@ -313,14 +313,14 @@ test("a namespace is added and another taken away while it is recorded: the one 
   put(sandbox, "shop", "last")
   await caughtUpIn(recorded, sandbox, configMaps, ["shop"])
   expect(server.lists("shop")).toBe(1)
-  // And the whole cluster: what one version says of all of it nobody knows, so it is listed.
+  // And the whole cluster: no version covers all of it, so it is listed.
   await actors.reconfigure([tracked(configMaps)])
   await watching(recorded)
   await recorded.reached(configMaps, BigInt(sandbox.resourceVersion))
   expect(gapsOf(recorded).at(-1)?.detail).toBe(
     "the selection of this kind's objects was changed from namespaces shop to all namespaces; its current state was listed",
   )
-  // Back to several: the version of the whole holds for each of them.
+  // Back to several: the version of the whole applies to each of them.
   await actors.reconfigure([within(both)])
   await watching(recorded)
   expect(both.map((namespace) => server.lists(namespace))).toEqual([1, 1])
@@ -328,7 +328,7 @@ test("a namespace is added and another taken away while it is recorded: the one 
   await caughtUpIn(recorded, sandbox, configMaps, both)
 })
 
-test("a kind without namespaces is watched once, whichever namespaces are asked for", async () => {
+test("a cluster-scoped kind is watched once, for any requested namespaces", async () => {
   const nodes = "v1.Node"
   const server = await NamespacedSandbox.start({ bookmarkInterval: 100 })
   opened.push(() => server.close())
@@ -361,7 +361,7 @@ test("a kind without namespaces is watched once, whichever namespaces are asked 
   expect(await changes()).toEqual(["applied one", "applied two", "vanished one"])
 })
 
-test("a kind in which nothing happens is complete as soon as all its namespaces are watched", async () => {
+test("a kind without changes is complete as soon as all its namespaces are watched", async () => {
   const server = await NamespacedSandbox.start({ bookmarkInterval: 0 })
   opened.push(() => server.close())
   const recorded = await record(server, both)
@@ -377,7 +377,7 @@ test("a kind in which nothing happens is complete as soon as all its namespaces 
   expect(coverage.kinds[0]).toMatchObject({ state: "watching", gaps: [] })
 })
 
-test("the statistics of a kind are those of all its streams", async () => {
+test("the statistics of a kind cover all its streams", async () => {
   const { sandbox, recorded } = await start()
   await watching(recorded)
   for (const namespace of both) put(sandbox, namespace, "a")
@@ -388,7 +388,7 @@ test("the statistics of a kind are those of all its streams", async () => {
   expect(statistics).toMatchObject({ received: 2, recorded: 2, watches: 0, relists: 0, liveObjects: 2 })
 })
 
-test("another cluster behind the same address is another for all namespaces: one new epoch, a gap and a list in each", async () => {
+test("another cluster behind the same address concerns all namespaces: one new epoch, a gap and a list in each", async () => {
   const { sandbox, recorded } = await start()
   await watching(recorded)
   await churn(sandbox, (round) => round < 40)
@@ -416,7 +416,7 @@ test("another cluster behind the same address is another for all namespaces: one
   expect(gapsOf(again)).toHaveLength(2)
 })
 
-test("lives of pods are followed in each namespace, and a list of one ends none of the other's, also of pods from before a restart", async () => {
+test("pod lifecycles are followed in each namespace, and a list of one ends none of the other's, even of pods from before a restart", async () => {
   const pods = "v1.Pod"
   const kinds = [{ ...within(both, pods), trackLifecycle: true }]
   const server = await NamespacedSandbox.start({ bookmarkInterval: 100 })
@@ -456,7 +456,7 @@ test("lives of pods are followed in each namespace, and a list of one ends none 
     }
   }
   expect(livesOf(first)).toEqual(["shop/goes runs", "shop/stays runs", "stock/goes runs", "stock/stays runs"])
-  // It goes on where it was; then one namespace is listed because the server has forgotten, and the other is not.
+  // It resumes where it was; then one namespace is listed because the server has dropped its history, and the other is not.
   server.answer("shop", expired, 1, resumes)
   sandbox.delete(pods, "shop", "goes")
   const second = await server.record({ kinds, directory })
@@ -475,7 +475,7 @@ test("lives of pods are followed in each namespace, and a list of one ends none 
   expect([server.lists("shop"), server.lists("stock")]).toEqual([2, 1])
 })
 
-test("lives of pods that are switched on where pods of several namespaces are recorded list each once, and a gap says so", async () => {
+test("pod lifecycles that are switched on for recorded pods of several namespaces cause one list each, and a gap says so", async () => {
   const pods = "v1.Pod"
   const { server, sandbox, recorded } = await startWith(within(both, pods))
   for (const namespace of both)
@@ -495,7 +495,7 @@ test("lives of pods that are switched on where pods of several namespaces are re
   reader.close()
   expect(lives.sort()).toEqual(["shop/one", "stock/one"])
   expect(both.map((namespace) => server.lists(namespace))).toEqual([2, 2])
-  // Whose list is complete first is the server's business.
+  // Which list is complete first depends on the server.
   const gaps = gapsOf(recorded).map(({ gvk, reason, namespace }) => `${gvk} ${reason} ${namespace}`)
   expect(gaps.sort()).toEqual([`${pods} stopped shop`, `${pods} stopped stock`])
 })
@@ -511,7 +511,7 @@ const startWith = async (kind: TrackedKind) => {
 
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 
-test(`whatever happens to which namespace, the recording ends as the cluster is, and what has no gap is all there (seed ${seed})`, {
+test(`after any events in any namespace, the recording ends in the state of the cluster, and only gaps lack anything (seed ${seed})`, {
   timeout: patient(120_000),
 }, async () => {
   const { server, sandbox, recorded: first } = await start()
@@ -573,7 +573,7 @@ test(`whatever happens to which namespace, the recording ends as the cluster is,
       .map(({ resourceVersion }) => Number(resourceVersion))
     const missing = wanted.filter(({ resourceVersion }) => !versions.includes(Number(resourceVersion)))
     const own = gaps.filter((gap) => gap.namespace === namespace)
-    // Every change that is missing lies in a gap of its own namespace.
+    // Every missing change is in a gap of its own namespace.
     const uncovered = missing.filter(
       ({ resourceVersion }) =>
         !own.some(

@@ -1,6 +1,6 @@
 /**
- * The owner-resolver and the store are killed again and again while pods and their owners appear: afterwards every owner is
- * known, and an export holds the ownership that the server's ledger has.
+ * The owner-resolver and the store are killed repeatedly while pods and their owners appear: afterwards every owner is known, and an export
+ * contains the ownership in the server's ledger.
  */
 
 import * as Effect from "effect/Effect"
@@ -53,7 +53,7 @@ test.each([
           await killed(victim)
         }
       }
-      // The random moments nearly always meet answers in flight and answers that come twice; go on until they have.
+      // The random kills nearly always hit answers in flight and answers that are delivered twice; continue until they have.
       for (let attempt = 0; inFlight === 0 && attempt < 50; attempt++) {
         await Effect.runPromise(resolver.running())
         await workload.moment(300)
@@ -88,7 +88,7 @@ test.each([
       expect(trace.objects.filter((line) => line.startsWith(ownerKinds.pod))).toEqual(
         above.flatMap(({ name, owner }) => (owner === undefined ? [`${ownerKinds.pod} shop/${name}`] : [])).sort(),
       )
-      // A pod's name ends with the number that its start has.
+      // A pod's name ends with a number that also determines its start.
       expect(trace.lifecycles).toEqual(
         above
           .flatMap(({ name, owner }) => {
@@ -117,7 +117,7 @@ const pod = { apiVersion: "v1", kind: "Pod" }
 const answerAbout = (reader: ArchiveReader, uid: string) =>
   reader.ownersOf({ ...replicaSet, uid }) ?? reader.ownersOf({ ...app, uid })
 
-/** Waits until the database says of every owner who owns it. */
+/** Waits until the database knows the owners of every owner. */
 const allKnown = async (recorded: RecordedSandbox, uids: ReadonlySet<string>): Promise<void> => {
   const reader = ArchiveReader.open(recorded.directory)
   const missing = (): number => [...uids].filter((uid) => answerAbout(reader, uid) === undefined).length
@@ -150,7 +150,7 @@ const exportedTrace = async ({ actors }: RecordedSandbox) => {
       [ownerKinds.deployment]: { podSpecTemplatePaths: ["/spec/template"], trackLifecycle: true, skipOwned: false },
       [ownerKinds.pod]: { podSpecTemplatePaths: [""], trackLifecycle: false, skipOwned: false },
     },
-    incomplete: {},
+    incomplete: [],
   }
   await new Promise<void>((resolve, reject) => {
     const reader = {
@@ -162,7 +162,7 @@ const exportedTrace = async ({ actors }: RecordedSandbox) => {
   return readTrace(Buffer.concat(pieces))
 }
 
-/** Waits until the store's present life was given answers. */
+/** Waits until the store's present life has received answers. */
 const answersTaken = async ({ actors }: RecordedSandbox): Promise<void> => {
   await Effect.runPromise(actors.store.running())
   const given = async (): Promise<number> => (await actors.store.metrics())?.inboxes[mailbox]?.receivedFrames ?? 0
@@ -173,7 +173,7 @@ const answersTaken = async ({ actors }: RecordedSandbox): Promise<void> => {
   )
 }
 
-/** Kills a life, be it still starting; between two lives there is nothing to kill. */
+/** Kills a life, even while it is starting; between two lives there is nothing to kill. */
 const killed = async (victim: { readonly thread: unknown; kill(): Promise<void> }): Promise<void> => {
   await until(
     async () => victim.thread !== undefined,
@@ -183,6 +183,6 @@ const killed = async (victim: { readonly thread: unknown; kill(): Promise<void> 
   await victim.kill()
 }
 
-/** Frames of answers that the store's present life was given again although they were committed. */
+/** Frames of answers that were delivered to the store's present life again although they were committed. */
 const duplicatesOf = async ({ actors }: RecordedSandbox): Promise<number> =>
   (await actors.store.metrics())?.inboxes[mailbox]?.duplicateFrames ?? 0

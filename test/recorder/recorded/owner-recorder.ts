@@ -1,4 +1,4 @@
-/** A recorder as its users meet it (configuration, real workers, `POST /export`) of a sandbox whose objects own each other. */
+/** A recorder as its users run it (configuration, real workers, `POST /export`) of a sandbox whose objects own each other. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
@@ -9,11 +9,11 @@ import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts
 import { configurationOf, everything, kubeconfigOf, Workplace } from "../recorder/recorder-command.ts"
 import { type Change, impatient, until, untiring } from "./recorded-sandbox.ts"
 
-/** What an export in SimKube's format says. */
+/** The content of an export in SimKube's format. */
 export interface ExportedTrace {
   /** `Kubereel-Unknown-Owners`. */
   readonly unknownOwners: string | null
-  /** `v1.Pod shop/web-1`: everything that the trace applies at some time, sorted. */
+  /** `v1.Pod shop/web-1`: everything that the trace ever applies, sorted. */
   readonly objects: ReadonlyArray<string>
   /** `Pod shop/web-1`, as often as the trace deletes it, sorted. */
   readonly deleted: ReadonlyArray<string>
@@ -21,7 +21,7 @@ export interface ExportedTrace {
   readonly lifecycles: ReadonlyArray<string>
 }
 
-/** Members of the request besides those that ask for everything. */
+/** Members of the request in addition to those that request everything. */
 export interface ExportWishes {
   readonly filters?: Readonly<Record<string, unknown>>
   /** µs since the Unix epoch. */
@@ -84,7 +84,7 @@ export class OwnerRecorder {
     return recorder
   }
 
-  /** Everything that the sandbox has done to a kind, or to all that are watched, is committed. */
+  /** Waits until every change of a kind, or of all watched kinds, in the sandbox is committed. */
   async recorded(...kinds: ReadonlyArray<string>): Promise<void> {
     for (const { gvk } of this.running.actors.watchers) {
       if (kinds.length > 0 && !kinds.includes(gvk)) continue
@@ -99,7 +99,7 @@ export class OwnerRecorder {
     }
   }
 
-  /** A moment, µs since the Unix epoch, that lies after all events so far and before all to come. */
+  /** A time, µs since the Unix epoch, after all events so far and before all later ones. */
   async boundary(): Promise<number> {
     await this.recorded()
     const now = Date.now()
@@ -107,7 +107,7 @@ export class OwnerRecorder {
     return (now + 1) * 1000
   }
 
-  /** What the owner-resolver counts; it starts when it is asked for, if it was not needed so far. */
+  /** The owner-resolver's counters; starts it if it was not needed so far. */
   statistics() {
     const resolver = this.running.actors.owners.needed()
     return Effect.runPromise(Effect.andThen(resolver.running(), resolver.call("statistics", undefined)))
@@ -143,7 +143,7 @@ export class OwnerRecorder {
   }
 }
 
-/** What the bytes of a trace say. */
+/** The content of a trace's bytes. */
 export const readTrace = (bytes: Uint8Array): Omit<ExportedTrace, "unknownOwners"> => {
   const reader = new SimkubeTraceReader()
   const items = [...reader.push(bytes), ...reader.end()]
@@ -182,7 +182,7 @@ export const ownedBy = (...owners: ReadonlyArray<StoredObject>) => ({
   })),
 })
 
-/** Spec and status of a pod with one container that went through these lives, the last of which it is in. */
+/** Spec and status of a pod with one container that went through these lives, and is in the last of them. */
 export const podThat = (life?: Container) => ({
   spec: { containers: [{ name: "main", image: "web:1" }] },
   status: { containerStatuses: life === undefined ? [] : [{ name: "main", state: stateOf(life) }] },

@@ -1,4 +1,4 @@
-/** What an export makes of ownership, on a real recording: each rule by the defect of SimKube 2.7 that it answers. */
+/** The effects of ownership on an export, on a real recording: each rule is named by the defect of SimKube 2.7 that it avoids. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import type { KubernetesObject, StoredObject } from "../../../src/sandbox/index.ts"
 import { type Container, type ExportWishes, OwnerRecorder, ownedBy, podThat } from "./owner-recorder.ts"
@@ -12,7 +12,7 @@ const job = "batch/v1.Job"
 const fleet = "example.com/v1.Fleet"
 
 let recorder: OwnerRecorder
-/** Each test has a namespace of its own, so that one recorder serves all. */
+/** Each test has its own namespace, so that one recorder serves all. */
 let namespace = ""
 let tests = 0
 
@@ -45,7 +45,7 @@ const putPod = (name: string, life: Container | undefined, owner?: StoredObject)
   put(pod, name, owner === undefined ? {} : ownedBy(owner), podThat(life))
 const remove = (gvk: string, name: string): void => void recorder.sandbox.delete(gvk, namespace, name)
 
-/** What the trace says of this test's own objects, in short names. */
+/** The part of the trace about this test's own objects, in short names. */
 const exported = async (wishes: ExportWishes = {}) => {
   await recorder.recorded()
   const { objects, deleted, lifecycles, unknownOwners } = await recorder.trace(wishes)
@@ -56,7 +56,7 @@ const exported = async (wishes: ExportWishes = {}) => {
 
 const web = `${deployment} web`
 
-describe("W-09: an owned object is left out in whatever order things were recorded", () => {
+describe("W-09: an owned object is left out, in whatever order the objects were recorded", () => {
   test("recorded before its owner", async () => {
     inOwnNamespace()
     recorder.sandbox.faults.stall("deployments")
@@ -74,12 +74,12 @@ describe("W-09: an owned object is left out in whatever order things were record
     })
   })
 
-  test("its owner and what is between them gone by export time", async () => {
+  test("although its owner and the objects between them are gone by export time", async () => {
     inOwnNamespace()
     const owner = put(deployment, "web")
     const between = put(replicaSet, "web-1", ownedBy(owner))
     putPod("web-1-a", { start: 100 }, between)
-    // Learns what is between them while it exists.
+    // Looks up the objects between them while they exist.
     await exported()
     remove(pod, "web-1-a")
     remove(replicaSet, "web-1")
@@ -93,7 +93,7 @@ describe("W-09: an owned object is left out in whatever order things were record
     expect(lifecycles).toEqual([expect.stringMatching(new RegExp(`^${web} 100-\\d+$`))])
   })
 
-  test("what stood between them gone before anybody could ask: nobody knows, nobody waits, and it is exported", async () => {
+  test("if the object between them is gone before it could be looked up, the owner is unknown, nothing waits for it, and the object is exported", async () => {
     inOwnNamespace()
     const owner = put(deployment, "web")
     recorder.sandbox.faults.stall("pods")
@@ -108,7 +108,7 @@ describe("W-09: an owned object is left out in whatever order things were record
     })
   })
 
-  test("deleted before the window, its objects are in the trace", async () => {
+  test("if the owner was deleted before the window, its objects are in the trace", async () => {
     inOwnNamespace()
     const owner = put(deployment, "web")
     putPod("web-a", { start: 100 }, owner)
@@ -119,7 +119,7 @@ describe("W-09: an owned object is left out in whatever order things were record
     expect({ objects, lifecycles }).toEqual({ objects: [`${pod} web-a`, `${pod} web-b`], lifecycles: [] })
   })
 
-  test("created after the window, its objects are in the trace", async () => {
+  test("if the owner was created after the window, its objects are in the trace", async () => {
     inOwnNamespace()
     recorder.sandbox.faults.stall("deployments")
     const owner = put(deployment, "web")
@@ -134,7 +134,7 @@ describe("W-09: an owned object is left out in whatever order things were record
 })
 
 describe("W-13: owners without a namespace", () => {
-  test("leave what they own out when they are in the trace, and hold its lifecycles under their bare name", async () => {
+  test("exclude the objects that they own when they are in the trace, and key their lifecycles by their bare name", async () => {
     inOwnNamespace()
     putPod("sailor", { start: 100, end: 200 }, putCluster(fleet, "fleet"))
     const { objects, lifecycles } = await exported()
@@ -142,7 +142,7 @@ describe("W-13: owners without a namespace", () => {
     expect(lifecycles).toEqual([`${fleet} ${namespace}-fleet 100-200`])
   })
 
-  test("are in no trace of a format that has no place for them, so what they own is", async () => {
+  test("are in no trace of a format that cannot represent them, so the objects that they own are", async () => {
     inOwnNamespace()
     putPod("mirror", { start: 100 }, putCluster("v1.Node", "node"))
     expect((await exported()).objects).toEqual([`${pod} mirror`])
@@ -151,7 +151,7 @@ describe("W-13: owners without a namespace", () => {
     expect(names).not.toContain("mirror")
   })
 
-  test("are asked for where they are, and followed further up", async () => {
+  test("are looked up at their cluster-scoped path, and their own owners are followed", async () => {
     inOwnNamespace()
     const unrelated = putCluster("v1.PersistentVolume", "volume")
     const related = putCluster("v1.PersistentVolume", "claimed", ownedBy(putCluster(fleet, "fleet")))
@@ -172,7 +172,7 @@ describe("W-13: owners without a namespace", () => {
 })
 
 describe("lifecycles", () => {
-  test("W-30: a name that is used again has a life for each pod that had it", async () => {
+  test("W-30: a reused name has a lifecycle for each pod that had it", async () => {
     inOwnNamespace()
     const owner = put(statefulSet, "db")
     putPod("db-0", { start: 100, end: 200 }, owner)
@@ -182,7 +182,7 @@ describe("lifecycles", () => {
     expect((await exported()).lifecycles).toEqual([`${statefulSet} db 100-200`, `${statefulSet} db 300-`])
   })
 
-  test("W-32: pods that ran and ended before their owners were seen are there", async () => {
+  test("W-32: pods that ran and ended before their owners were seen are included", async () => {
     inOwnNamespace()
     recorder.sandbox.faults.stall("deployments")
     const between = put(replicaSet, "web-1", ownedBy(put(deployment, "web")))
@@ -194,7 +194,7 @@ describe("lifecycles", () => {
     expect((await exported()).lifecycles).toEqual([`${web} 100-200`])
   })
 
-  test("W-33: a pod that spans the window is there, from the window's start", async () => {
+  test("W-33: a pod that spans the window is included, from the window's start", async () => {
     inOwnNamespace()
     const owner = put(deployment, "web")
     const start_time = await recorder.boundary()
@@ -209,7 +209,7 @@ describe("lifecycles", () => {
     expect(lifecycles).toEqual([`${web} ${seconds}-`, `${web} ${seconds}-${seconds + 1000}`])
   })
 
-  test("W-35: a pod whose container is started again ends when that one does", async () => {
+  test("W-35: a pod whose container is restarted ends when the restarted one does", async () => {
     inOwnNamespace()
     const owner = put(deployment, "web")
     for (const life of [{ start: 100 }, { start: 100, end: 200 }, { start: 300 }, { start: 300, end: 400 }]) {
@@ -218,7 +218,7 @@ describe("lifecycles", () => {
     expect((await exported()).lifecycles).toEqual([`${web} 100-400`])
   })
 
-  test("an object that is adopted after it was seen belongs to its owner from then on", async () => {
+  test("an object that is adopted after it was first seen belongs to its owner from then on", async () => {
     inOwnNamespace()
     putPod("stray", { start: 100 })
     const owner = put(deployment, "web")
@@ -232,7 +232,7 @@ describe("lifecycles", () => {
   })
 })
 
-describe("W-31: a look-up that fails is asked again and never taken for an answer", () => {
+describe("W-31: a failed look-up is repeated and never taken for an answer", () => {
   test.each([500, 503, 429])("status %i", async (status) => {
     inOwnNamespace()
     const failures = (await recorder.statistics()).failures
@@ -247,7 +247,7 @@ describe("W-31: a look-up that fails is asked again and never taken for an answe
     expect((await recorder.statistics()).failures).toBe(failures + 1)
   })
 
-  test("as long as it fails the export names what is unknown and holds what it cannot tell from others", async () => {
+  test("as long as it fails, the export names the unknown owner and includes the objects that may be owned by it", async () => {
     inOwnNamespace()
     recorder.sandbox.faults.respond("replicasets", 403, { verb: "get" })
     putPod("web-1-a", { start: 100, end: 200 }, put(replicaSet, "web-1", ownedBy(put(deployment, "web"))))
@@ -263,7 +263,7 @@ describe("W-31: a look-up that fails is asked again and never taken for an answe
 })
 
 describe("filters", () => {
-  test("what a DaemonSet owns is left out, unless it is asked for", async () => {
+  test("objects of a DaemonSet are left out unless requested", async () => {
     inOwnNamespace()
     putPod("agent-a", { start: 100 }, put(daemonSet, "agent"))
     expect((await exported()).objects).toEqual([])
@@ -271,13 +271,13 @@ describe("filters", () => {
     expect((await exported({ filters })).objects).toEqual([`${pod} agent-a`])
   })
 
-  test("what is owned can be asked for", async () => {
+  test("owned objects can be requested", async () => {
     inOwnNamespace()
     putPod("web-1-a", { start: 100 }, put(replicaSet, "web-1", ownedBy(put(deployment, "web"))))
     expect((await exported({ filters: { excluded_owned: false } })).objects).toEqual([web, `${pod} web-1-a`])
   })
 
-  test("W-10: skipOwned leaves an owned object out with its deletion, whoever owns it, and what it owns in", async () => {
+  test("W-10: skipOwned excludes an owned object and its deletion, with any owner, and includes the objects that it owns", async () => {
     inOwnNamespace()
     const nightly = put(job, "nightly", ownedBy(put("batch/v1.CronJob", "nightly")))
     putPod("nightly-a", { start: 100 }, nightly)
@@ -289,7 +289,7 @@ describe("filters", () => {
     expect((await exported()).objects).toEqual([`${job} by-hand`, `${pod} nightly-a`])
   })
 
-  test("what an owner owns is in the trace when a label leaves the owner out", async () => {
+  test("the objects of an owner that a label filter excludes are in the trace", async () => {
     inOwnNamespace()
     putPod("web-a", { start: 100, end: 200 }, put(deployment, "web", { labels: { kind: "noise" } }))
     putPod("shop-a", { start: 100, end: 200 }, put(deployment, "shop", { labels: { kind: "load" } }))
@@ -299,15 +299,15 @@ describe("filters", () => {
     expect(lifecycles).toEqual([`${deployment} shop 100-200`])
   })
 
-  test("what an owner owns is in the trace when its namespace leaves the owner out", async () => {
+  test("the objects of an owner that a namespace filter excludes are in the trace", async () => {
     inOwnNamespace()
     putPod("sailor", { start: 100 }, putCluster(fleet, "fleet"))
     expect((await exported()).objects).toEqual([`${fleet} ${namespace}-fleet`])
-    // The empty name stands for objects without a namespace.
+    // The empty name matches objects without a namespace.
     expect((await exported({ filters: { excluded_namespaces: [""] } })).objects).toEqual([`${pod} sailor`])
   })
 
-  test("what is below an owner that is left out is left out itself if something above that is in the trace", async () => {
+  test("objects below an excluded owner are excluded if an owner further up is in the trace", async () => {
     inOwnNamespace()
     const owner = put(statefulSet, "db", { labels: { kind: "noise" }, ...ownedBy(putCluster(fleet, "fleet")) })
     putPod("db-0", { start: 100, end: 200 }, owner)

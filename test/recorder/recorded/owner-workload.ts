@@ -1,4 +1,4 @@
-/** A seeded life of pods and of what owns them, over one, two or three steps, or over none that is recorded. */
+/** A seeded workload of pods and their owners, over one, two or three steps, or over none that is recorded. */
 import type { Sandbox, StoredObject } from "../../../src/sandbox/index.ts"
 import { seededRandom } from "../../runtime/random.ts"
 import { ownedBy, podThat } from "./owner-recorder.ts"
@@ -9,7 +9,7 @@ const app = "example.com/v1.App"
 const namespace = "shop"
 const deployments = 10
 const tickMs = 10
-/** One in so many changes makes a new owner: some 20 a second at 2,000 changes, of the 50 that may be asked for. */
+/** One in so many changes creates a new owner: some 20 a second at 2,000 changes, of the 50 that may be looked up. */
 const changesPerOwner = 100
 const changesPerPod = 10
 const firstStart = 1_700_000_000
@@ -55,7 +55,7 @@ export class OwnerWorkload {
     else this.#change(this.#below(deployments))
   }
 
-  /** Waits a random while of at most `maximumMs`, changes going on. */
+  /** Waits a random time of at most `maximumMs` while changes continue. */
   moment(maximumMs: number): Promise<void> {
     return new Promise((resolve) => setTimeout(resolve, this.#random() * maximumMs))
   }
@@ -71,7 +71,7 @@ export class OwnerWorkload {
     })
   }
 
-  /** A ReplicaSet of a Deployment, of an App of a Deployment, or of nobody. */
+  /** A ReplicaSet of a Deployment, of an App of a Deployment, or without an owner. */
   #addOwner(): void {
     const owner = this.#deployments[this.#below(deployments)] as StoredObject
     const dice = this.#below(4)
@@ -90,7 +90,7 @@ export class OwnerWorkload {
   }
 }
 
-/** Who owns what, as the sandbox's ledger has it. */
+/** The ownership in the sandbox's ledger. */
 export class LedgerOwnership {
   readonly #owners = new Map<string, ReadonlyArray<Reference>>()
 
@@ -100,7 +100,7 @@ export class LedgerOwnership {
     }
   }
 
-  /** The UIDs of all that stand above these objects and are not of that kind. */
+  /** The UIDs of all direct and indirect owners of these objects that are not of that kind. */
   aboveOtherThan(uids: Iterable<string>, kind: string): ReadonlySet<string> {
     const above = new Set<string>()
     const ahead = [...uids]

@@ -1,4 +1,4 @@
-/** Lives of pods, recorded by real workers that are killed, started over, and told to begin or to stop following pods. */
+/** Pod lifecycles, recorded by real workers that are killed, restarted, and reconfigured to start or stop following pods. */
 
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
@@ -22,7 +22,7 @@ const alone = [{ ...tracked("apps/v1.Deployment"), trackLifecycle: true }]
 /** Pods are recorded and not followed. */
 const unfollowed = [tracked("v1.Pod")]
 
-/** With how often watcher and store are killed. A watcher of Pods that are recorded is killed with the others too (kills.test.ts). */
+/** With the number of kills of watcher and store. A watcher of recorded Pods is also killed with the others (kills.test.ts). */
 const streams = [
   ["v1.Pod", rounds(8), shared],
   [lives, rounds(20), alone],
@@ -46,13 +46,16 @@ const gapsOf = (recorded: RecordedSandbox) => {
   }
 }
 
-/** Everything that the sandbox has done to pods is committed. */
+/** Waits until every change of pods in the sandbox is committed. */
 const caughtUp = async (recorded: RecordedSandbox, stream: string): Promise<void> => {
   const last = recorded.sandbox.ledger.of("v1.Pod").at(-1)
   if (last !== undefined) await recorded.reached(stream, BigInt(last.resourceVersion), 30_000)
 }
 
-/** What the workload says should have been recorded, and what was; a pod that was deleted as it ran has an end from our clock. */
+/**
+ * What should have been recorded according to the workload, and what was; the end of a pod that was deleted while running is from our
+ * clock.
+ */
 const compared = (recorded: RecordedSandbox, workload: PodWorkload, fromSeconds: number) => {
   const found = recordedLives(recorded).map(({ uid, start, end }) => {
     const story = workload.stories.get(uid)
@@ -97,7 +100,7 @@ test.each(streams)(
           await killed(victim)
         }
       }
-      // The random kills nearly always meet frames in flight, one of them committed already; go on until they have.
+      // The random kills nearly always hit frames in flight, one of them committed already; continue until they have.
       for (let attempt = 0; (duplicates === 0 || redelivered === 0) && attempt < 50; attempt++) {
         await Promise.all([watcher, store].map((victim) => Effect.runPromise(victim.running())))
         await workload.moment(250)
@@ -158,7 +161,7 @@ test.each(streams)(
 )
 
 describe("switching lifecycles on and off", () => {
-  test("lists once, leaves a truthful gap, and goes on without one under whichever stream comes next", {
+  test("causes one list, leaves a truthful gap, and continues without one on whichever stream comes next", {
     timeout: patient(40_000),
   }, async () => {
     let recorded = await RecordedSandbox.start({ kinds: unfollowed })
@@ -188,7 +191,7 @@ describe("switching lifecycles on and off", () => {
       ).toEqual(living.map(([uid]) => uid).sort())
       const missed = new Set([...workload.stories].flatMap(([uid, { isGone }]) => (isGone ? [uid] : [])))
 
-      // Nothing more is missed: resumed on the same stream, on one of its own, and back.
+      // Nothing more is missing: resumed on the same stream, on a separate one, and back.
       for (const [kinds, stream] of [
         [shared, "v1.Pod"],
         [alone, lives],
@@ -201,7 +204,7 @@ describe("switching lifecycles on and off", () => {
       expect(found.map((line) => line.split(" ")[0])).toEqual(seen.map((line) => line.split(" ")[0]))
       expect(found.map((line) => line.split(" ")[2])).toEqual(seen.map((line) => line.split(" ")[2]))
 
-      // v1.Pod was not recorded meanwhile: its own history has a hole now, that of lifecycles gets one with the list.
+      // v1.Pod was not recorded meanwhile: its own history has a gap now, and that of lifecycles gets one with the list.
       await again(shared, "v1.Pod")
       expect(
         gapsOf(recorded)
@@ -218,7 +221,7 @@ describe("switching lifecycles on and off", () => {
   })
 })
 
-test("pods are followed from the start, whether or not their owners are there yet (W-32), and the watcher is named", async () => {
+test("pods are followed from the start, before their owners are seen too (W-32), and the watcher is named", async () => {
   const kinds = [{ ...tracked("ml.example.com/v1.Training"), trackLifecycle: true }]
   const recorded = await RecordedSandbox.start({ kinds })
   const workload = new PodWorkload(recorded.sandbox, 5)
@@ -241,7 +244,7 @@ test("pods are followed from the start, whether or not their owners are there ye
   }
 })
 
-/** Kills a life, be it still starting; between two lives there is nothing to kill. */
+/** Kills a life, even while it is starting; between two lives there is nothing to kill. */
 const killed = async (victim: {
   readonly thread: unknown
   kill(): Promise<void>

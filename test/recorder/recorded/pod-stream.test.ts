@@ -1,6 +1,6 @@
-/** Which watcher follows the lives of pods. */
+/** Which watcher follows pod lifecycles. */
 import { expect, test } from "vitest"
-import { type WatchedKinds, watchedKinds } from "../../../src/recorder/pod-stream.ts"
+import { type WatchedKinds, watchedKinds } from "../../../src/recorder/watchers/pod-stream.ts"
 import { tracked } from "./recorded-sandbox.ts"
 
 const deployments = { ...tracked("apps/v1.Deployment"), trackLifecycle: true }
@@ -11,16 +11,16 @@ const brief = ({ kinds, podStream }: WatchedKinds): ReadonlyArray<string> =>
     ({ gvkText, namespaces }) => `${gvkText}${gvkText === podStream ? ` follows ${namespaces?.join() ?? "all"}` : ""}`,
   )
 
-test("none if no kind asks for it", () => {
+test("no watcher if no kind tracks lifecycles", () => {
   expect(brief(watchedKinds([tracked("apps/v1.Deployment"), pods]))).toEqual(["apps/v1.Deployment", "v1.Pod"])
 })
 
-test("that of v1.Pod, also if it is the only kind that asks for it", () => {
+test("the watcher of v1.Pod, even if it is the only kind that tracks them", () => {
   expect(brief(watchedKinds([deployments, pods]))).toEqual(["apps/v1.Deployment", "v1.Pod follows all"])
   expect(brief(watchedKinds([{ ...pods, trackLifecycle: true }]))).toEqual(["v1.Pod follows all"])
 })
 
-test("one of its own if Pods are not recorded, in the namespaces of the kinds that ask for it", () => {
+test("a separate watcher if Pods are not recorded, in the namespaces of the kinds that track them", () => {
   const jobs = { ...tracked("batch/v1.Job"), trackLifecycle: true }
   expect(brief(watchedKinds([deployments]))).toEqual(["apps/v1.Deployment", "lifecycle/v1.Pod follows all"])
   const confined = [

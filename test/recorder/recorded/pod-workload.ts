@@ -1,10 +1,10 @@
-/** A seeded life of pods in a sandbox: created, run, restarted, ended, deleted, their names used again. */
+/** A seeded workload of pods in a sandbox: created, run, restarted, ended, deleted, with reused names. */
 import type { Sandbox } from "../../../src/sandbox/index.ts"
 
-/** What became of one pod, by its UID. Seconds since the Unix epoch. */
+/** The history of one pod, by its UID. Seconds since the Unix epoch. */
 export interface PodStory {
   readonly start: number
-  /** As its last status says; `undefined` if it ran then. */
+  /** From its last status; `undefined` if it was running then. */
   readonly end: number | undefined
   /** Whether it was deleted. */
   readonly isGone: boolean
@@ -15,7 +15,7 @@ interface LivePod {
   phase: "waiting" | "running" | "ended"
 }
 
-/** Few, so that names are used again often. */
+/** Few, so that names are reused often. */
 const names = 60
 const tickMs = 10
 const epochSeconds = 1_700_000_000
@@ -54,17 +54,17 @@ export class PodWorkload {
   step(): void {
     const name = `pod-${this.below(names)}`
     const pod = this.#live.get(name)
-    // Like a clock that moves on with every change.
+    // Like a clock that advances with every change.
     const seconds = epochSeconds + ++this.steps
     if (pod === undefined) return this.#create(name)
     const dice = this.below(10)
     if (dice < 2) return this.#delete(name, pod)
     if (pod.phase === "running" && dice < 6) return this.#tell(name, pod, "ended", seconds)
-    // Ended or running before: its container is started again.
+    // Ended or running before: its container is restarted.
     this.#tell(name, pod, "running", seconds)
   }
 
-  /** Waits a random while of at most `maximumMs`, changes going on. */
+  /** Waits a random time of at most `maximumMs` while changes continue. */
   moment(maximumMs: number): Promise<void> {
     return new Promise((resolve) => setTimeout(resolve, this.below(maximumMs)))
   }

@@ -1,4 +1,4 @@
-/** The whole recorder, as a process, ends by SIGKILL again and again; what it resumes with loses and repeats nothing. */
+/** The whole recorder, as a process, is repeatedly ended by SIGKILL; after resuming, nothing is lost or repeated. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"

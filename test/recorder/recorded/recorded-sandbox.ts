@@ -1,4 +1,4 @@
-/** A sandbox, the real recording of it with real workers, and the questions tests ask of both. */
+/** A sandbox, the real recording of it with real workers, and the queries that tests make of both. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
 import { closeIfTestFails } from "../../harness/started.ts"
 
-/** One change as ledger and export name it. */
+/** One change, in the form of both ledger and export. */
 export interface Change {
   readonly gvk: string
   readonly uid: string
@@ -36,7 +36,7 @@ export interface ExportedRecording {
   readonly gaps: ReadonlyArray<ExportedGap>
 }
 
-/** Restarts at once and never gives up: kills here are the test's. */
+/** Restarts at once and without a limit: the kills are the test's. */
 export const untiring: RestartPolicy = {
   backOff: { initialMs: 5, maximumMs: 50, factor: 2, jitter: 1, resetAfterMs: 1000 },
   maximumCrashes: Number.POSITIVE_INFINITY,
@@ -98,7 +98,7 @@ export class RecordedSandbox {
     return RecordedSandbox.of(await Sandbox.start(options.sandbox), options)
   }
 
-  /** Records a sandbox that runs already, perhaps into a directory that holds a recording already. */
+  /** Records a running sandbox, possibly into a directory that contains a recording already. */
   static async of(sandbox: Sandbox, options: RecordedSandboxOptions): Promise<RecordedSandbox> {
     const directory = options.directory ?? mkdtempSync(join(tmpdir(), "kubereel-test-"))
     const scope = await Effect.runPromise(Scope.make())
@@ -140,7 +140,7 @@ export class RecordedSandbox {
     )
   }
 
-  /** Waits until a kind's state is the one named. */
+  /** Waits until a kind is in the given state. */
   async inState(gvk: string, state: string, deadlineMs = 10_000): Promise<void> {
     await until(
       async () => this.actors.statuses.all().some((kind) => kind.gvk === gvk && kind.state === state),
@@ -177,7 +177,7 @@ export class RecordedSandbox {
           { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false },
         ]),
       ),
-      incomplete: {},
+      incomplete: [],
     }
     await new Promise<void>((resolve, reject) => {
       const reader = {
@@ -199,7 +199,7 @@ export class RecordedSandbox {
     }
   }
 
-  /** Stops the recording in order; the sandbox goes on. */
+  /** Stops the recording in order; the sandbox continues. */
   async stopRecording(): Promise<void> {
     this.#isClosed()
     await Effect.runPromise(Scope.close(this.#scope, Exit.void))
@@ -228,7 +228,7 @@ export const describeChanges = (changes: ReadonlyArray<Change>, gvk: string): Re
     .filter((change) => change.gvk === gvk)
     .map(({ resourceVersion, action, name, uid }) => `${resourceVersion} ${action} ${name} ${uid}`)
 
-/** What is different, in brief: `{}` when both hold the same changes in the same order. */
+/** The differences, in brief: `{}` if both contain the same changes in the same order. */
 export const differences = (found: ReadonlyArray<Change>, wanted: ReadonlyArray<Change>, gvk: string) => {
   const left = describeChanges(found, gvk)
   const right = describeChanges(wanted, gvk)
@@ -245,7 +245,7 @@ export const differences = (found: ReadonlyArray<Change>, wanted: ReadonlyArray<
   }
 }
 
-/** Polls a condition that another thread brings about. The deadline is that of an idle machine. */
+/** Polls a condition that another thread fulfils. The deadline is for an idle machine. */
 export const until = async (
   condition: () => Promise<boolean>,
   what: () => string,

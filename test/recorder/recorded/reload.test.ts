@@ -1,4 +1,4 @@
-/** What is recorded is changed while it is being recorded: only what the change concerns is touched, and nothing is lost. */
+/** The set of kinds is changed while recording: only what the change concerns is touched, and nothing is lost. */
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
@@ -10,8 +10,8 @@ import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import { systemClock } from "../../../src/clock.ts"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
-import { ConfigurationWatch } from "../../../src/recorder/configuration/configuration-watch.ts"
 import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
+import { ConfigurationWatch } from "../../../src/recorder/configuration/reload/configuration-watch.ts"
 import { coverageOf } from "../../../src/recorder/http/coverage.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
 import { patient } from "../../harness/patience.ts"
@@ -27,11 +27,11 @@ const jobs = "batch/v1.Job"
 const pods = "v1.Pod"
 const lives = "lifecycle/v1.Pod"
 
-/** Watches opened; one of them may begin with all objects instead of a list. */
+/** Number of watches opened; one of them may begin with all objects instead of a list. */
 const watches = ({ sandbox }: RecordedSandbox, resource: string): number =>
   sandbox.requests.count({ verb: "watch", resource })
 
-/** How often all objects were asked for. With `limit=1` one that resumes only asks for the present version. */
+/** Number of requests for all objects. A resuming watcher only requests the current version, with `limit=1`. */
 const lists = ({ sandbox }: RecordedSandbox, resource: string): number =>
   sandbox.requests
     .entries({ resource })
@@ -56,7 +56,7 @@ const eventsReach = (workload: Workload, events: number): Promise<void> =>
     15_000,
   )
 
-/** Gaps of all kinds, those that are not recorded any more included. */
+/** Gaps of all kinds, including those that are no longer recorded. */
 const gapsOf = (recorded: RecordedSandbox): ReadonlyArray<string> => {
   const reader = ArchiveReader.open(recorded.directory)
   try {
@@ -67,8 +67,8 @@ const gapsOf = (recorded: RecordedSandbox): ReadonlyArray<string> => {
 }
 
 /**
- * Whether a recording is complete that began with a list, made at some version up to `latest`: what the best guess at
- * that version leaves unexplained, `[]` if nothing.
+ * Checks whether a recording is complete that began with a list at some version up to `latest`: returns the differences for the best guess
+ * of that version, `[]` if there are none.
  */
 const unexplained = (
   found: ReadonlyArray<Change>,
@@ -92,7 +92,7 @@ const unexplained = (
   return best
 }
 
-test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles switched on, and the others never notice (seed ${seed})`, {
+test(`at 1,000 events/s a kind is added, one removed, one changed, and lifecycles switched on, without affecting the others (seed ${seed})`, {
   timeout: patient(60_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({
@@ -132,7 +132,7 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
     expect(actors.kinds.map(({ gvkText }) => gvkText)).toEqual([deployments, configMaps, jobs])
     await inPlace(recorded)
     const listedAt = sandbox.resourceVersion
-    // Long enough for the store to look whether its files are still the ones it writes to.
+    // Long enough for the store to check whether its files are still the ones it writes to.
     await eventsReach(workload, workload.events + 1500)
     workload.stop()
     podWorkload.stop()
@@ -144,7 +144,7 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
       expect(differences(exported.changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
     }
     expect(gapsOf(recorded)).toEqual([])
-    // The one that stayed: the same life, the same stream. The one that was changed resumed.
+    // The kind that stayed: the same life, the same stream. The kind that was changed resumed.
     expect(actors.watchers[0]?.watcher).toBe(deploymentWatcher)
     expect(deploymentWatcher?.incarnation).toBe(life)
     expect([watches(recorded, "deployments"), lists(recorded, "deployments")]).toEqual([1, 1])
@@ -152,14 +152,14 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
     expect([watches(recorded, "jobs"), lists(recorded, "jobs")]).toEqual([1, 1])
     expect([watches(recorded, "pods"), lists(recorded, "pods")]).toEqual([1, 1])
     expect(sandbox.watchCount("statefulsets")).toBe(0)
-    // The one that was added holds all of its list and all that followed.
+    // The added kind contains all of its list and everything afterwards.
     const ofJobs = exported.changes.filter(({ gvk }) => gvk === jobs)
     expect(unexplained(ofJobs, ledgerOf(sandbox, jobs), BigInt(listedAt))).toEqual([])
     expect(ofJobs.length).toBeGreaterThan(50)
     const reader = ArchiveReader.open(recorded.directory)
     expect([...reader.podLives({ cut: reader.cut() })].length).toBeGreaterThan(10)
     reader.close()
-    // The one that was removed is complete up to where it says, and says no more than that.
+    // The removed kind is complete up to the reported point, and reports no more than that.
     const { throughVersion = "", untilMicros = 0 } = outcome.removed[0]?.complete ?? {}
     expect(BigInt(throughVersion)).toBeGreaterThanOrEqual(before)
     const now = Date.now() * 1000
@@ -177,7 +177,7 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
     )
     expect(series?.samples.map(({ labels }) => labels?.kind)).toEqual([deployments, configMaps, jobs, lives])
 
-    // It comes back: the server still has what happened meanwhile, so nothing is missing, and nothing was listed again.
+    // It is added again: the server still has the changes made meanwhile, so nothing is missing, and nothing was listed again.
     const back = await actors.reconfigure([tracked(deployments), tracked(statefulSets)])
     expect(back).toMatchObject({ added: [statefulSets], restarted: [], kept: [deployments] })
     expect(back.removed.map(({ gvk }) => gvk)).toEqual([configMaps, jobs, lives])
@@ -199,7 +199,7 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, lifecycles sw
   }
 })
 
-test("lifecycles switched on where Pods are recorded start only the watcher of Pods again, with a gap at most there", async () => {
+test("lifecycles switched on while Pods are recorded restart only the watcher of Pods, with a gap in that kind at most", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(pods)] })
   const { sandbox, actors } = recorded
   const workload = new Workload(sandbox, [deployments], seed)
@@ -231,7 +231,7 @@ test("lifecycles switched on where Pods are recorded start only the watcher of P
     const reader = ArchiveReader.open(recorded.directory)
     const found = new Map([...reader.podLives({ cut: reader.cut() })].map((each) => [each.uid, each]))
     reader.close()
-    // Every pod that exists and has run is followed, with the end that its last status says.
+    // Every pod that exists and has run is followed, with the end in its last status.
     const running = [...podWorkload.stories].filter(([, { isGone }]) => !isGone)
     expect(running.length).toBeGreaterThan(10)
     for (const [uid, { end }] of running) expect([uid, found.get(uid)?.end]).toEqual([uid, end])
@@ -242,7 +242,7 @@ test("lifecycles switched on where Pods are recorded start only the watcher of P
   }
 })
 
-test("a kind that comes back when the server has forgotten what happened meanwhile leaves a gap", async () => {
+test("a kind that is added again after the server has dropped its history leaves a gap", async () => {
   const recorded = await RecordedSandbox.start({
     kinds: [tracked(deployments), tracked(configMaps)],
     sandbox: { historyLimit: 20 },
@@ -256,7 +256,7 @@ test("a kind that comes back when the server has forgotten what happened meanwhi
     await actors.reconfigure([tracked(deployments)])
     for (let index = 0; index < 100; index++) workload.change()
     await actors.reconfigure([tracked(deployments), tracked(configMaps)])
-    // It says "watching" for a moment: the server accepts the watch before it finds that it has forgotten.
+    // It is briefly "watching": the server accepts the watch before it finds that its history is gone.
     await until(
       async () => gapsOf(recorded).length > 0,
       () => "a gap to be recorded",
@@ -270,7 +270,7 @@ test("a kind that comes back when the server has forgotten what happened meanwhi
   }
 })
 
-test("changes asked for at once are made one after another, and the last one holds", async () => {
+test("concurrent changes are made one after another, and the last one wins", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
   const { actors, sandbox } = recorded
   const workload = new Workload(sandbox, [deployments, configMaps], seed)
@@ -303,7 +303,7 @@ test("changes asked for at once are made one after another, and the last one hol
   }
 })
 
-test(`changes while the store is killed again and again lose and repeat nothing (seed ${seed})`, {
+test(`changes while the store is killed repeatedly lose and repeat nothing (seed ${seed})`, {
   timeout: patient(60_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
@@ -339,7 +339,7 @@ test(`changes while the store is killed again and again lose and repeat nothing 
   }
 })
 
-test("an added kind that the server does not have waits, and harms no other", async () => {
+test("an added kind that the server does not have waits, and does not affect the others", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
   const { actors, sandbox } = recorded
   try {
@@ -360,7 +360,7 @@ test("an added kind that the server does not have waits, and harms no other", as
   }
 })
 
-test("owners of a kind that is recorded no more are asked for, and the store goes on in the same life", async () => {
+test("owners of a kind that is no longer recorded are looked up, and the store continues in the same life", async () => {
   const replicaSets = "apps/v1.ReplicaSet"
   const recorded = await RecordedSandbox.start({ kinds: [tracked(pods), tracked(replicaSets)] })
   const { actors, sandbox } = recorded
@@ -381,7 +381,7 @@ test("owners of a kind that is recorded no more are asked for, and the store goe
     expect(settled).toEqual({ unknown: 0, first: [] })
     const names = sandbox.requests.entries({ verb: "get", resource: "replicasets" }).map(({ name }) => name)
     expect(names).toEqual(["after"])
-    // Recorded once more: nobody is asked for, by the resolver that runs now either.
+    // Recorded again: no owner is looked up, not by the running resolver either.
     await actors.reconfigure([tracked(pods), tracked(replicaSets)])
     await inPlace(recorded)
     ownedPod("again")
@@ -395,7 +395,7 @@ test("owners of a kind that is recorded no more are asked for, and the store goe
   }
 })
 
-test("a recording that is closed while it changes closes in order", async () => {
+test("a recording that is closed during a change closes in order", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
   try {
     await recorded.ready()
@@ -409,7 +409,7 @@ test("a recording that is closed while it changes closes in order", async () => 
   }
 })
 
-test("a change where the files were just taken away begins no other recording in their place", async () => {
+test("a change after the files were removed does not start another recording in their place", async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
   const elsewhere = `${recorded.directory}-elsewhere`
   try {
@@ -426,14 +426,14 @@ test("a change where the files were just taken away begins no other recording in
   }
 })
 
-/** No file of this process may grow beyond that size; the hard limit stays, so that this can be taken back. */
+/** Limits the file size of this process; the hard limit stays, so that this can be undone. */
 const limitFiles = (bytes: number | "unlimited"): void => {
   execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:unlimited`])
 }
 
 afterEach(() => limitFiles("unlimited"))
 
-test("a change while the disk is full is made all the same, and loses nothing", {
+test("a change while the disk is full is made nevertheless, and loses nothing", {
   timeout: patient(40_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
@@ -457,7 +457,7 @@ test("a change while the disk is full is made all the same, and loses nothing", 
     limitFiles(1_000_000)
     fill(100)
     await troubled(true)
-    // Its next life is linked, and has to wait for what it is to know.
+    // Its next life is linked, and has to wait for its stored state.
     const watcher = actors.watchers[1]?.watcher
     await watcher?.kill()
     await until(
@@ -467,7 +467,7 @@ test("a change while the disk is full is made all the same, and loses nothing", 
     )
     const outcome = await actors.reconfigure([tracked(deployments), tracked(jobs)])
     expect(outcome).toMatchObject({ added: [jobs], kept: [deployments], isComplete: true })
-    // Nobody can say where it ends before it is written.
+    // Where it ends is unknown before it is written.
     expect(outcome.removed.map(({ gvk, complete }) => [gvk, complete])).toEqual([[configMaps, undefined]])
     sandbox.put(jobs, { metadata: { namespace: "shop", name: "one" } })
     limitFiles("unlimited")
@@ -486,7 +486,7 @@ test("a change while the disk is full is made all the same, and loses nothing", 
   }
 })
 
-test("a kind that is removed while its watcher waits to start does not stand in the way of its next one", {
+test("a kind that is removed while its watcher waits to start does not block its next watcher", {
   timeout: patient(40_000),
 }, async () => {
   const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
@@ -498,7 +498,7 @@ test("a kind that is removed while its watcher waits to start does not stand in 
     sandbox.put(deployments, { metadata: { namespace: "load", name: "one" } })
     await recorded.caughtUp()
     limitFiles(statSync(join(recorded.directory, "recording.db-wal")).size)
-    // The store cannot note that a watcher starts, and is asked again and again.
+    // The store cannot write that a watcher starts, and the call is repeated.
     for (let round = 0; round < 6; round++) {
       await actors.reconfigure([tracked(deployments), some])
       await workload.moment(150)
@@ -508,7 +508,7 @@ test("a kind that is removed while its watcher waits to start does not stand in 
     await workload.moment(150)
     limitFiles("unlimited")
     await inPlace(recorded)
-    // By now each that was given up would have asked once more.
+    // By now each stopped one would have repeated its call.
     workload.start(100)
     await eventsReach(workload, 80)
     workload.stop()
@@ -522,7 +522,7 @@ test("a kind that is removed while its watcher waits to start does not stand in 
   }
 })
 
-test("a ConfigMap volume that changes is applied; one that cannot be used changes nothing", async () => {
+test("a changed ConfigMap volume is applied; an invalid one changes nothing", async () => {
   const volume = mkdtempSync(join(tmpdir(), "kubereel-volume-"))
   const file = join(volume, "config.yml")
   const publish = (version: number, text: string): void => {

@@ -1,7 +1,7 @@
-/** A seeded life of a sandbox: creations, changes, deletions and re-creations at a given rate. */
+/** A seeded workload of a sandbox: creations, changes, deletions and re-creations at a given rate. */
 import type { Sandbox } from "../../../src/sandbox/index.ts"
 
-/** Objects per kind; few, so that names are used again often. */
+/** Objects per kind; few, so that names are reused often. */
 const names = 200
 /** ms between bursts. */
 const tickMs = 10
@@ -53,7 +53,7 @@ export class Workload {
     })
   }
 
-  /** Waits a random while of at most `maximumMs`, events going on. */
+  /** Waits a random time of at most `maximumMs` while events continue. */
   moment(maximumMs: number): Promise<void> {
     return new Promise((resolve) => setTimeout(resolve, this.#below(maximumMs)))
   }

@@ -1,4 +1,4 @@
-/** Who gets what from a recorder as people run it, and what its log says of them. */
+/** Who may access what in a recorder as users run it, and what its log says about them. */
 import { request } from "node:http"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -41,7 +41,7 @@ describe("with --auth token", () => {
     await recorder.ready()
   })
 
-  test("only the health probes answer everybody", async () => {
+  test("only the health probes are open to anyone", async () => {
     for (const path of ["/healthz", "/readyz", "/readyz?verbose"]) expect((await ask(recorder, path)).status).toBe(200)
     for (const path of ["/metrics", "/v1/coverage", "/export"]) {
       const refused = await ask(recorder, path)
@@ -53,7 +53,7 @@ describe("with --auth token", () => {
     }
   })
 
-  test("each export has a line in the log that says who took what, and none holds a token", async () => {
+  test("each export has a log line with user and outcome, and none contains a token", async () => {
     const headers = { Authorization: `Bearer ${token}`, "Kubereel-Request-Id": "for-the-audit" }
     const { text } = await ask(recorder, "/export", headers)
     const line = () => logged(recorder, "export").find(({ request }) => request === "for-the-audit")
@@ -75,7 +75,7 @@ describe("with --auth token", () => {
     expect(recorder.log).not.toContain("stolen-token")
   })
 
-  test("reel export shows the token of a file, and without one ends with 4 and says where to put it", async () => {
+  test("reel export presents the token of a file, and without one exits with 4 and says where to put it", async () => {
     const words = ["export", "-s", await recorder.listening(), "--start", "0", "-o"]
     const shown = place.reel(...words, place.path("with"), "--token-file", place.path("tokens"))
     expect([(await shown.ended).code, shown.log]).toEqual([0, expect.stringMatching(/: \d+ events?, /)])
@@ -83,7 +83,7 @@ describe("with --auth token", () => {
     expect([(await bare.ended).code, bare.log]).toEqual([4, expect.stringContaining("Pass a token with --token-file")])
   })
 
-  test("a client that sends its body before it hears of the refusal hears of it all the same", async () => {
+  test("a client that sends its body before the rejection receives the rejection nevertheless", async () => {
     const url = new URL(`${await recorder.listening()}/export`)
     const status = await new Promise((resolve, reject) => {
       const sent = request(url, { method: "POST" }, (response) => {
@@ -98,7 +98,7 @@ describe("with --auth token", () => {
 })
 
 describe("with --auth kubernetes", () => {
-  test("whom the API server lets in is in, by the name that it says", async () => {
+  test("users whom the API server authorises have access, under their own names", async () => {
     const more = ["--auth", "kubernetes", "--log-format", "json"]
     const recorder = place.record({ cluster: { server: sandbox.url }, more, name: "k8s", dataDir: place.path("k8s") })
     await recorder.ready()
@@ -115,8 +115,8 @@ describe("with --auth kubernetes", () => {
   })
 })
 
-describe("W-19: a recorder that would let everybody in", () => {
-  test("does not start on an address that others can reach, unless that is insisted on", async () => {
+describe("W-19: a recorder that would be open to anyone", () => {
+  test("does not start on an address that others can reach, without an explicit option", async () => {
     const start = (...more: string[]) =>
       place.record({ cluster: { server: sandbox.url }, more, name: "open", dataDir: place.path("open") })
     const refused = start("--bind", "0.0.0.0")
@@ -129,7 +129,7 @@ describe("W-19: a recorder that would let everybody in", () => {
     expect((await ask(insisted, "/export")).status).toBe(200)
   })
 
-  test("nor with a file of tokens that holds none", async () => {
+  test("nor with an empty file of tokens", async () => {
     const more = ["--auth", "token", "--token-file", place.write("empty", "\n")]
     const refused = place.record({ cluster: { server: sandbox.url }, more, name: "none", dataDir: place.path("none") })
     expect((await refused.ended).code).toBe(2)
@@ -145,7 +145,7 @@ describe("without --auth", () => {
     await recorder.ready()
   })
 
-  /** As a browser may: `fetch` sends no `Host` of one's own. */
+  /** As a browser may: `fetch` does not let us set `Host`. */
   const asPage = async (path: string, headers: Record<string, string>): Promise<readonly [number, string]> => {
     const url = new URL((await recorder.listening()) + path)
     const { promise, resolve, reject } = Promise.withResolvers<readonly [number, string]>()
@@ -160,7 +160,7 @@ describe("without --auth", () => {
     return promise
   }
 
-  test("a page whose name was made to mean this machine gets nothing but health", async () => {
+  test("a page whose name was made to resolve to this machine gets nothing except health", async () => {
     for (const path of ["/metrics", "/v1/coverage", "/export"]) {
       expect(await asPage(path, { Host: "evil.example:7777" })).toEqual([
         421,
@@ -173,7 +173,7 @@ describe("without --auth", () => {
     expect(logged(recorder, "rejected")[2]).toMatchObject({ wanted: "POST /export", status: 421 })
   })
 
-  test("a page of another origin starts no export", async () => {
+  test("a page of another origin cannot start an export", async () => {
     const host = new URL(await recorder.listening()).host
     for (const headers of [{ Origin: "https://evil.example" }, { "Sec-Fetch-Site": "cross-site" }]) {
       expect(await asPage("/export", { Host: host, ...headers })).toEqual([403, expect.stringContaining("web pages")])
@@ -181,7 +181,7 @@ describe("without --auth", () => {
     expect(logged(recorder, "export")).toEqual([])
   })
 
-  test("it answers to the names it was given", async () => {
+  test("it accepts its configured names", async () => {
     for (const Host of ["recorder.example", "localhost:1", "[::1]"]) {
       expect((await asPage("/export", { Host }))[0]).toBe(200)
     }

@@ -1,4 +1,4 @@
-/** Requests for exports that cannot be met, and clients that go, at a recorder as people run it. */
+/** Invalid export requests, and clients that disconnect, at a recorder as users run it. */
 import { readdirSync, readlinkSync } from "node:fs"
 import { createServer } from "node:net"
 import { afterAll, beforeAll, expect, test } from "vitest"
@@ -10,7 +10,7 @@ import { everything, type RecorderProcess, Workplace } from "./recorder-command.
 let place: Workplace
 let sandbox: Sandbox
 let recorder: RecorderProcess
-/** A port that nobody listens on. */
+/** A port without a listener. */
 let closedPort = 0
 
 beforeAll(async () => {
@@ -63,7 +63,7 @@ test.each(["ndjson", "simkube", "kwok"] as const)(
   },
 )
 
-test("a body that is no UTF-8 is a 400: its names would match nothing", async () => {
+test("a body that is not UTF-8 is a 400: its names would match nothing", async () => {
   const text = JSON.stringify(everything("ndjson")).replace('"excluded_namespaces":[]', '"excluded_namespaces":["ä"]')
   const answer = await fetch(`${await recorder.listening()}/export`, {
     method: "POST",
@@ -81,9 +81,9 @@ test("W-06: a bucket that cannot be reached is a 502 with the provider's own rea
   expect(recorder.log).not.toContain("a-secret")
 })
 
-test("clients that hang up leave the recorder no open file of theirs, and their exports are told of as given up", async (context) => {
+test("clients that disconnect leave no open file in the recorder, and their exports are logged as aborted", async (context) => {
   if (process.platform !== "linux") context.skip("counts what is open in /proc")
-  /** What the process has open but for its connections, which come and go. */
+  /** The open files of the process except its connections, which come and go. */
   const openFiles = (): ReadonlyArray<string> => {
     const directory = `/proc/${recorder.child.pid}/fd`
     return readdirSync(directory).flatMap((name) => {
@@ -91,7 +91,7 @@ test("clients that hang up leave the recorder no open file of theirs, and their 
         const target = readlinkSync(`${directory}/${name}`)
         return /actors|spool|deleted/.test(target) ? [target] : []
       } catch {
-        // It was closed between the two looks.
+        // It was closed between the two samples.
         return []
       }
     })

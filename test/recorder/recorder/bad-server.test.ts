@@ -1,4 +1,4 @@
-/** Servers that refuse, fall silent, talk nonsense, go away and come back as somebody else: what a person sees, and what is lost. */
+/** Servers that reject, become silent, send garbage, disappear and return as another cluster: what the user sees, and what is lost. */
 import { describe, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
@@ -8,7 +8,7 @@ import { Workplace } from "./recorder-command.ts"
 const configMap = (name: string) => ({ metadata: { namespace: "shop", name } })
 const training = "ml.example.com/v1.Training"
 
-/** Concurrent, because most of the time passes in the back-off that a real server deserves. */
+/** Concurrent, because most of the time is spent in the back-off that a real server deserves. */
 describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
   test("lacks a kind and forbids another does not keep the others from being recorded", async ({ expect }) => {
     await using place = new Workplace()
@@ -39,11 +39,11 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     await recorder.inState(training, /watching/, 20_000)
     const names = (await recorder.exported()).map(({ gvk, name }) => `${gvk} ${name}`)
     expect(names.sort()).toEqual([`${training} first`, "v1.ConfigMap settings"])
-    // What is missing at the end is all a matter of permission.
+    // Everything missing at the end is due to permissions.
     expect(await recorder.stop()).toMatchObject({ code: 4 })
   })
 
-  test("lacks a kind until the end leaves the recording incomplete", async ({ expect }) => {
+  test("lacks a kind until the end makes the recording incomplete", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const kinds = { "v1.ConfigMap": "{}", [training]: '{podSpecTemplatePaths: ["/spec/template"]}' }
@@ -53,9 +53,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(recorder.log).toMatch(/ml\.example\.com\/v1\.Training was waiting at the end/)
   })
 
-  test("no longer accepts the token is recorded again at once when the token file has a new one", async ({
-    expect,
-  }) => {
+  test("rejects the token is recorded again as soon as the token file has a new one", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start({ token: "first" })
     const tokenFile = place.write("token", "first\n")
@@ -72,7 +70,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 
-  test("never accepts the token is not stormed, and the recording ends with the exit code for that", async ({
+  test("always rejects the token is not flooded with requests, and the recording ends with the exit code for that", async ({
     expect,
   }) => {
     await using place = new Workplace()
@@ -81,7 +79,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     const recorder = place.record({ cluster: { server: sandbox.url, user: { token: "wrong" } }, kinds })
     await recorder.inState("v1.ConfigMap", /failing: .*HTTP 401.*log in again/)
     await recorder.inState("apps/v1.Deployment", /failing: .*HTTP 401/)
-    // Back-off by kind, and not a request for each answer: those were 1,400 a second once.
+    // Back-off by kind, and not one request per response: those were once 1,400 a second.
     await sandbox.requests.waitFor({ status: 401 }, 6)
     expect(sandbox.requests.total).toBeLessThan(15)
     expect(recorder.log.match(/does not accept the credentials/g)).toHaveLength(1)
@@ -111,7 +109,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 
-  test("accepts and never answers from the start keeps neither the interface shut nor the end waiting", async ({
+  test("accepts and never responds from the start delays neither the HTTP interface nor the shutdown", async ({
     expect,
   }) => {
     await using place = new Workplace()
@@ -126,9 +124,9 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(tookMs).toBeLessThan(patient(4000))
   })
 
-  test("falls silent later is noticed, and what happened meanwhile is recorded", async ({ expect }) => {
+  test("becomes silent later is detected, and what happened meanwhile is recorded", async ({ expect }) => {
     await using place = new Workplace()
-    // Intervals below a second are no rhythm, and timers are early now and then.
+    // Intervals below a second have no rhythm, and timers are sometimes early.
     await using sandbox = await Sandbox.start({ bookmarkInterval: 1500 })
     const recorder = place.record({ cluster: { server: sandbox.url } })
     await recorder.ready()
@@ -142,7 +140,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(await recorder.exported()).toMatchObject([{ action: "applied", name: "unseen" }])
   })
 
-  test("is down at the start is waited for, and named", async ({ expect }) => {
+  test("is down at the start is waited for, and reported", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     sandbox.put("v1.ConfigMap", configMap("early"))
@@ -153,12 +151,12 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     await sandbox.faults.acceptConnections()
     await recorder.until(async () => (await recorder.exported()).length === 1, "the object", 20_000)
     await recorder.inState("v1.ConfigMap", /watching/)
-    // One line of trouble, however often it was tried.
+    // One line of trouble for any number of attempts.
     expect(recorder.log.match(/failing/g)).toHaveLength(1)
     await recorder.says(/v1\.ConfigMap watching/)
   })
 
-  test("comes back with an older state, then as another cluster, leaves two gaps that say so", async ({ expect }) => {
+  test("returns with an older state, then as another cluster, leaves two gaps that say so", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const recorder = place.record({ cluster: { server: sandbox.url } })
@@ -193,7 +191,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(exporting.log).toContain("2 gaps")
   })
 
-  test("has another certificate than expected is named with what to change", async ({ expect }) => {
+  test("has an unexpected certificate is reported with advice", async ({ expect }) => {
     await using place = new Workplace()
     const own = makeCertificates()
     const authority = { "certificate-authority-data": Buffer.from(own.authority).toString("base64") }

@@ -1,4 +1,4 @@
-/** What is wrong before recording begins is said in one line that names what to do, with its exit code, at once. */
+/** A mistake before recording begins is reported at once in one line that says what to do, with its exit code. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { describe, test } from "vitest"
@@ -6,7 +6,7 @@ import { Sandbox } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
 import { kubeconfigOf, type RecorderProcess, Workplace } from "./recorder-command.ts"
 
-/** A start that fails must not go through the back-off of an actor that crashes: five restarts take 3 s and more. */
+/** A start that fails must not go through the back-off of a crashing actor: five restarts take 3 s and more. */
 const linesOfFailedStart = async (recorder: RecorderProcess): Promise<ReadonlyArray<string>> => {
   const { code } = await recorder.ended
   if (code !== 1) throw new Error(`exit code ${code}:\n${recorder.log}`)
@@ -17,7 +17,7 @@ const linesOfFailedStart = async (recorder: RecorderProcess): Promise<ReadonlyAr
 const nobody = 65_534
 
 describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, () => {
-  test("without a kubeconfig that can be used", async ({ expect }) => {
+  test("without a usable kubeconfig", async ({ expect }) => {
     await using place = new Workplace()
     const start = (text: string | undefined, ...more: string[]) => {
       if (text !== undefined) place.write("kubeconfig", text)
@@ -64,13 +64,13 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     chmodSync(place.directory, 0o755)
     // Permissions do not bind root.
     const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
-    // The code once.
+    // The code occurs once.
     expect(await linesOfFailedStart(place.record({ cluster, dataDir: readOnly, options: user }))).toEqual([
       expect.stringMatching(/read-only is not writable \(EACCES: permission denied/),
     ])
   })
 
-  test("in a data directory that another recorder has, and starts when that one is gone, however it ended", async ({
+  test("in a data directory in use by another recorder, and starts when that one has ended, in any way", async ({
     expect,
   }) => {
     await using place = new Workplace()
@@ -88,7 +88,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     expect(await third.stop()).toMatchObject({ code: 0 })
   })
 
-  test("and leaves no temporary directory behind, unless it did start", async ({ expect }) => {
+  test("and leaves no temporary directory behind, unless it started", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     mkdirSync(place.path("temporary"))
@@ -97,7 +97,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
       wrapped: (words: ReadonlyArray<string>) => ["env", `TMPDIR=${place.path("temporary")}`, ...words],
     }
     const start = { cluster: { server: sandbox.url }, dataDir: "none", options }
-    // The directory can be made, and nothing be written there.
+    // The directory can be created, but nothing can be written in it.
     const noRoom = (words: ReadonlyArray<string>) => ["prlimit", "--fsize=0", ...options.wrapped(words)]
     const failed = place.record({ ...start, options: { wrapped: noRoom } })
     expect(await linesOfFailedStart(failed)).toEqual([expect.stringMatching(/ERROR .*\/kubereel-/)])
@@ -109,7 +109,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     expect(readdirSync(place.path(`temporary/${made()[0]}`))).toContain("recording.db")
   })
 
-  test("on a recording that was damaged, or a file that is none, which it leaves as it is", async ({ expect }) => {
+  test("on a damaged recording, or a file that is not one, which it does not modify", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const cluster = { server: sandbox.url }
@@ -126,7 +126,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     const path = place.path("data/recording.db")
     const whole = readFileSync(path)
     const damages: ReadonlyArray<(bytes: Buffer) => Buffer> = [
-      // The schema, on the first page behind the header.
+      // The schema, on the first page after the header.
       (bytes) => bytes.fill(0xff, 100, 4096),
       (bytes) => bytes.subarray(0, bytes.length / 2),
     ]
@@ -138,7 +138,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
       ])
       expect(readFileSync(path).equals(damaged)).toBe(true)
     }
-    // The first bytes say what a file is. Whether it was one once cannot be told without them.
+    // The first bytes identify a file. Whether it once was a recording cannot be determined without them.
     for (const other of [Buffer.from("Notes.\n".repeat(100)), Buffer.from(whole).fill(0x55, 0, 64)]) {
       writeFileSync(path, other)
       expect(await linesOfFailedStart(place.record({ cluster }))).toEqual([
@@ -148,7 +148,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     }
   })
 
-  test("at an address that cannot be listened on, also while the API server does not answer, and leaves no trace", async ({
+  test("at an address that cannot be listened on, even while the API server does not respond, and leaves no trace", async ({
     expect,
   }) => {
     await using place = new Workplace()
@@ -168,9 +168,9 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
           `port ${port} on 127.0.0.1 is in use; choose another with --port (0 picks any free port)`,
         ),
       ])
-      // A port in use is no reason for a lock and an empty recording in a directory that somebody named.
+      // A port in use must not leave a lock and an empty recording in a directory that the user named.
       expect(existsSync(place.path("data"))).toBe(false)
-      // TEST-NET-1: nobody's.
+      // TEST-NET-1: belongs to no one.
       expect(await start("--bind", "192.0.2.1", "--allow-anonymous")).toEqual([
         expect.stringContaining("192.0.2.1 is not an address of this machine; choose one with --bind"),
       ])

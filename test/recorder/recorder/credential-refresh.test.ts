@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import type { ApiEndpoint, EndpointSource } from "../../../src/kube/endpoint.ts"
 import { CredentialRefresh } from "../../../src/recorder/credential-refresh.ts"
 
-/** A source that counts what it is asked, and fails while it is told to. */
+/** A source that counts its calls, and fails while it is told to. */
 class ScriptedSource implements EndpointSource {
   given: ApiEndpoint = { server: "https://one", headers: [] }
   failure: Error | undefined
@@ -31,7 +31,7 @@ const refreshing = () => {
   return { source, heard, refresh }
 }
 
-test("many 401s at once are one refresh", async () => {
+test("many concurrent 401s cause one refresh", async () => {
   const { source, heard, refresh } = refreshing()
   refresh.refresh()
   refresh.refresh()
@@ -40,7 +40,7 @@ test("many 401s at once are one refresh", async () => {
   expect(heard).toEqual([source.given])
 })
 
-test("a watcher that starts while credentials cannot be had gets the last ones", async () => {
+test("a watcher that starts while no credentials can be obtained gets the last ones", async () => {
   const { source, heard, refresh } = refreshing()
   const first = await refresh.current()
   source.failure = new Error("the plugin failed")
@@ -55,7 +55,7 @@ test("without any credentials a watcher cannot start", async () => {
   await expect(refresh.current()).rejects.toThrow("the plugin failed")
 })
 
-test("older credentials that are still used come with the reason", async () => {
+test("older credentials that are still used are reported with the reason", async () => {
   const { source, heard, refresh } = refreshing()
   source.problem = { message: "the token file is gone" }
   expect(await refresh.renew()).toBe(false)

@@ -1,6 +1,6 @@
 /**
- * A disk that is full while actors start again: that too is waited out. The limit is on this test's own process, because
- * only from inside can one actor of a recorder be killed.
+ * A disk that is full while actors start again: they wait for room too. The limit is on this test's own process, because one actor of a
+ * recorder can be killed only from inside.
  */
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -15,7 +15,7 @@ import { differences, ledgerOf, RecordedSandbox, tracked, until, untiring } from
 
 const gvk = "v1.ConfigMap"
 
-/** No file of this process may grow beyond that size; the hard limit stays, so that this can be taken back. */
+/** Limits the file size of this process; the hard limit stays, so that this can be undone. */
 const limitFiles = (bytes: number | "unlimited"): void => {
   execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:unlimited`])
 }
@@ -56,7 +56,7 @@ const failingOf = async ({ actors }: RecordedSandbox): Promise<string | undefine
 
 const logSize = ({ directory }: RecordedSandbox): number => statSync(join(directory, "recording.db-wal")).size
 
-/** Ends a watcher's life and waits until it runs again, or waits to be let. */
+/** Ends a watcher's life and waits until it runs again, or waits for permission to. */
 const killWatcher = async ({ actors }: RecordedSandbox, state: "running" | "starting"): Promise<void> => {
   const watcher = actors.watchers[0]?.watcher
   const restarts = watcher?.restarts ?? 0
@@ -68,7 +68,7 @@ const killWatcher = async ({ actors }: RecordedSandbox, state: "running" | "star
   )
 }
 
-/** As many crashes as make a kind be stopped. */
+/** The number of crashes that stop a kind. */
 const giveUp = async (recorded: RecordedSandbox): Promise<void> => {
   const watcher = recorded.actors.watchers[0]?.watcher
   for (let crash = 1; crash < 5; crash++) await killWatcher(recorded, "running")
@@ -86,7 +86,7 @@ const expectAllOnce = async (recorded: RecordedSandbox): Promise<void> => {
 }
 
 describe("while the disk is full", { timeout: patient(40_000) }, () => {
-  test("a watcher that is linked anew waits for room, and the store does not crash of it", async () => {
+  test("a watcher that is linked again waits for room, and the store does not crash", async () => {
     const recorded = await onFullDisk()
     try {
       const { actors } = recorded
@@ -106,7 +106,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
     }
   })
 
-  test("a watcher whose start cannot be written down waits for room, and that is visible", async () => {
+  test("a watcher whose start cannot be written waits for room, and that is visible", async () => {
     const recorded = await RecordedSandbox.start({ kinds: [tracked(gvk)], restart: { ...untiring, maximumCrashes: 5 } })
     try {
       const { actors } = recorded
@@ -115,7 +115,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
       await recorded.caughtUp()
       limitFiles(logSize(recorded))
       await killWatcher(recorded, "starting")
-      // Nothing waits for a commit: only the start tells of it.
+      // Nothing waits for a commit: only the start reveals it.
       await hasTrouble(recorded, true)
       fill(recorded, 5, 5)
       limitFiles("unlimited")
@@ -129,7 +129,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
     }
   })
 
-  test("a kind that is given up leaves its gap as soon as there is room, once", async () => {
+  test("a kind that is stopped gets its gap as soon as there is room, once", async () => {
     const recorded = await onFullDisk()
     try {
       await giveUp(recorded)
@@ -145,7 +145,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
         () => "the gap",
         10_000,
       )
-      // A try that the disk refused may have left it to be committed later.
+      // A failed attempt may have left it to be committed later.
       await recorded.actors.store.kill()
       await until(
         async () => recorded.actors.store.state === "running",
@@ -161,7 +161,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
     }
   })
 
-  test("a recording that ends before the gap of a given-up kind could be written says so", async () => {
+  test("a recording that ends before the gap of a stopped kind could be written reports that", async () => {
     const recorded = await onFullDisk()
     try {
       await giveUp(recorded)
@@ -175,7 +175,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
     }
   })
 
-  test("a store that waits for room to start again can be stopped", async () => {
+  test("a store that waits for room to restart can be stopped", async () => {
     const recorded = await RecordedSandbox.start({ kinds: [tracked(gvk)] })
     try {
       await recorded.inState(gvk, "watching")
@@ -184,7 +184,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
       await hasTrouble(recorded, true)
       const startedMs = performance.now()
       await recorded.stopRecording()
-      // Neither the time to drain nor the one after which a thread is killed.
+      // Neither the time to drain nor the time until a thread is killed.
       expect(performance.now() - startedMs).toBeLessThan(patient(2000))
       expect(recorded.actors.store.state).toBe("stopped")
     } finally {
@@ -193,7 +193,7 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
     }
   })
 
-  test("a store that starts again waits for room, and says when there is some", async () => {
+  test("a restarting store waits for room, and reports when there is some", async () => {
     const recorded = await onFullDisk()
     try {
       const { actors } = recorded

@@ -1,4 +1,4 @@
-/** The room that a recording has is told as it is: by its file system, or by the limit of its volume. */
+/** The reported disk space is correct: that of the file system, or of the volume's limit. */
 import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -37,14 +37,14 @@ describe("the room of a recording", () => {
     })
   })
 
-  test("is left out when nobody can say, and what the recording takes is not", async () => {
+  test("is omitted if it cannot be read, but the size of the recording is not", async () => {
     const lost = (): Promise<never> => Promise.reject(new Error("stale file handle"))
     expect(await values("/", undefined, { ...disk(1, 7), room: lost })).toEqual({ recording_bytes: 7 })
     expect(await values("/", 10, { ...disk(5, 1), used: lost })).toEqual({ disk_free_bytes: 5, disk_size_bytes: 10 })
     expect(await values("/nowhere/at/all", undefined)).toEqual({})
   })
 
-  test("is not waited for longer than a second, nor asked for again before the last answer", async () => {
+  test("is not awaited for more than a second, nor read again before the last read returns", async () => {
     const clock = new ManualClock()
     const answers: Array<(room: { size: number; free: number }) => void> = []
     const hanging = new DiskMetrics("/", undefined, clock, {
@@ -64,7 +64,7 @@ describe("the room of a recording", () => {
     expect(answers).toHaveLength(2)
   })
 
-  test("is read from the disk as statfs and the files' blocks have it", async () => {
+  test("is read from statfs and the files' blocks", async () => {
     const directory = mkdtempSync(join(tmpdir(), "kubereel-disk-"))
     try {
       writeFileSync(join(directory, "recording.db"), Buffer.alloc(300_000, 1))
@@ -83,7 +83,7 @@ describe("the room of a recording", () => {
 
 test.each([
   ["10737418240", 10_737_418_240],
-  // The kubelet's answer where nothing is asked for.
+  // The kubelet's value if nothing is requested.
   ["0", undefined],
   ["", undefined],
   [undefined, undefined],

@@ -1,4 +1,4 @@
-/** A disk that is full, or taken away, while the recorder records. */
+/** A disk that becomes full, or is removed, while the recorder records. */
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { renameSync, rmSync } from "node:fs"
@@ -21,7 +21,7 @@ const fill = (sandbox: Sandbox, from: number, count: number): void => {
 const smallDisk = (words: ReadonlyArray<string>) => ["prlimit", "--fsize=1000000:unlimited", ...words]
 
 describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
-  test("whose disk is full says so, drops nothing, and goes on when there is room", async ({ expect }) => {
+  test("whose disk is full reports it, drops nothing, and continues when there is room", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const recorder = place.record({ cluster: { server: sandbox.url }, options: { wrapped: smallDisk } })
@@ -35,7 +35,7 @@ describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
     expect(await refused.text()).toContain("cannot be written now")
     await recorder.until(async () => ((await recorder.metric("kubereel_store_lag_seconds")) ?? 0) > 1.5, "some retries")
     execFileSync("prlimit", ["--pid", String(recorder.child.pid), "--fsize=unlimited:unlimited"])
-    // By itself: the refused export took the retry's timer with it once, and with the window full nothing set another.
+    // Without help: a rejected export once removed the retry's timer, and with the window full nothing set another.
     await recorder.says(/INFO {2}the recording can be written again/)
     expect(await recorder.metric("kubereel_store_failing")).toBe(0)
     await recorder.until(async () => (await recorder.exported()).length === 100, "a hundred events")
@@ -44,7 +44,7 @@ describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 
-  test("stopped while its disk is full says what is missing, and a later one fetches it", async ({ expect }) => {
+  test("stopped while its disk is full reports what is missing, and a later one fetches it", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const cluster = { server: sandbox.url }
@@ -63,7 +63,7 @@ describe.concurrent("a recorder", { timeout: patient(30_000) }, () => {
     expect((await later.exported()).filter(({ action }) => action !== "applied")).toEqual([])
   })
 
-  test("whose data directory is removed ends, and does not go on recording into nothing", async ({ expect }) => {
+  test("whose data directory is removed ends, and does not continue recording into nothing", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const recorder = place.record({ cluster: { server: sandbox.url } })

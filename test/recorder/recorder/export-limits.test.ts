@@ -1,11 +1,11 @@
-/** How many exports there are at once, how long and how large they may be, and what is left of one that is given up. */
+/** The number of concurrent exports, their maximum duration and size, and what remains of an aborted one. */
 import { createHash } from "node:crypto"
 import { request as httpRequest } from "node:http"
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
 import type { ExportTarget } from "../../../src/blob/part-writer.ts"
 import { targetError } from "../../../src/blob/target-error.ts"
-import { anybody } from "../../../src/recorder/access/access.ts"
+import { anonymousAccess } from "../../../src/recorder/access/access.ts"
 import type { ExportAudit } from "../../../src/recorder/export/audit.ts"
 import { defaultExportLimits, ExportPlaces, withinLimits } from "../../../src/recorder/export/limits.ts"
 import type { ExportReader } from "../../../src/recorder/export/service.ts"
@@ -14,7 +14,7 @@ import { ManualClock } from "../../runtime/manual-clock.ts"
 import { until } from "../../runtime/until.ts"
 import { everything } from "./recorder-command.ts"
 
-/** Exports that the test feeds, and what became of them. */
+/** Exports that the test feeds, and their outcomes. */
 class Exports {
   readonly readers: ExportReader[] = []
   readonly audits: ExportAudit[] = []
@@ -32,8 +32,8 @@ class Exports {
           const cancel = (): void => void this.cancelled++
           return { incomplete: undefined, unknownOwners: undefined, removed: [], gaps: 0, leftOut: [], cancel }
         }),
-      access: anybody,
-      turnedAway: () => undefined,
+      access: anonymousAccess,
+      rejected: () => undefined,
       coverage: () => Effect.fail({ status: 500, message: "not here" }),
       forecast: () => Effect.fail({ status: 500, message: "not here" }),
       places: new ExportPlaces(),
@@ -69,7 +69,7 @@ class Exports {
 const post = (url: string, more: object = {}, init: RequestInit = {}): Promise<Response> =>
   fetch(`${url}/export`, { method: "POST", body: JSON.stringify({ ...everything("ndjson"), ...more }), ...init })
 
-test("the smaller of two limits holds", () => {
+test("the smaller of two limits applies", () => {
   const own = { milliseconds: 5000, bytes: 100 }
   expect(withinLimits(own, {})).toEqual(own)
   expect(withinLimits(own, { maximum_seconds: 3, maximum_bytes: 500 })).toEqual({ milliseconds: 3000, bytes: 100 })
@@ -77,7 +77,7 @@ test("the smaller of two limits holds", () => {
 })
 
 describe("two exports at once", () => {
-  test("are the most; a third is told when to come again, and comes when one has ended", async () => {
+  test("are the maximum; a third is told when to retry, and starts when one has ended", async () => {
     const exports = new Exports()
     await exports.serve({}, async (url) => {
       const [first, second] = [post(url), post(url)]
@@ -97,7 +97,7 @@ describe("two exports at once", () => {
     expect(exports.cancelled).toBe(0)
   })
 
-  test("however they end, their places are free again", async () => {
+  test("release their slots however they end", async () => {
     const exports = new Exports()
     await exports.serve({}, async (url) => {
       for (let round = 0; round < 3; round++) {
@@ -107,7 +107,7 @@ describe("two exports at once", () => {
         abort.abort()
         await gone
         await until(() => exports.cancelled === round + 1)
-        // Whatever comes for it now is dropped.
+        // Whatever arrives for it now is dropped.
         await reader.piece(Buffer.from("late"))
         reader.end(undefined)
         const failed = post(url)
@@ -147,7 +147,7 @@ describe("a trace", () => {
     })
   })
 
-  test("that grows too large ends with a broken connection, or with a 413 when nothing of it has gone", async () => {
+  test("that grows too large ends with a broken connection, or with a 413 if none of it was sent", async () => {
     const exports = new Exports()
     await exports.serve({}, async (url) => {
       const begun = post(url, { maximum_bytes: 5 })
@@ -170,7 +170,7 @@ describe("a trace", () => {
     ])
   })
 
-  test("that takes too long is given up", async () => {
+  test("that takes too long is aborted", async () => {
     const exports = new Exports()
     await exports.serve({}, async (url) => {
       const begun = post(url, { maximum_seconds: 3 })
@@ -216,7 +216,7 @@ describe("a trace for an object store", () => {
     return exports
   }
 
-  test("is written there, and who accepts JSON is told where, how large, and its checksum", async () => {
+  test("is written there, and clients that accept JSON are told where, how large, and its checksum", async () => {
     const exports = await withStore(new Store(), async (exports, url) => {
       const answer = post(url, target, { headers: { Accept: "application/json" } })
       const reader = await exports.reader(0)
@@ -228,7 +228,7 @@ describe("a trace for an object store", () => {
     expect(exports.audits).toMatchObject([{ target: "s3://traces/monday", bytes: 5, outcome: "whole" }])
   })
 
-  test("leaves SimKube's client an empty body, which it would otherwise write over the object", async () => {
+  test("returns an empty body to SimKube's client, which would otherwise write the body over the object", async () => {
     await withStore(new Store(), async (exports, url) => {
       const answer = post(url, target)
       const reader = await exports.reader(0)
@@ -278,7 +278,7 @@ describe("a trace for an object store", () => {
     expect(store.aborted).toBeDefined()
   })
 
-  test("that nobody waits for any more is given up, and its place is free", async () => {
+  test("whose client has gone is aborted, and its slot released", async () => {
     const store = new Store()
     const exports = await withStore(store, async (exports, url) => {
       const abort = new AbortController()
@@ -292,7 +292,7 @@ describe("a trace for an object store", () => {
     expect(exports.outcomes()).toEqual([["the client disconnected", 5]])
   })
 
-  test("shows signs of life while it is written, to those who accept JSON", async () => {
+  test("causes interim responses while it is written, for clients that accept JSON", async () => {
     await withStore(new Store(), async (exports, url) => {
       let signs = 0
       const answered = new Promise<number | undefined>((resolve, reject) => {

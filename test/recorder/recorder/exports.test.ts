@@ -1,4 +1,4 @@
-/** Exports under bad conditions: readers that are slow, gone or many, a format without room, an exporter that ends. */
+/** Exports under bad conditions: slow, disconnected or many readers, a format that cannot represent a kind, an exporter that ends. */
 import { randomBytes } from "node:crypto"
 import { connect, type Socket } from "node:net"
 import * as Effect from "effect/Effect"
@@ -42,7 +42,7 @@ afterAll(async () => {
   await sandbox.close()
 })
 
-/** A client that asks for everything and reads the beginning only. */
+/** A client that requests everything and reads only the beginning. */
 const stalledExport = async (): Promise<Socket> => {
   const { port } = new URL(await recorder.listening())
   const body = JSON.stringify(everything("ndjson"))
@@ -58,7 +58,7 @@ const stalledExport = async (): Promise<Socket> => {
   })
 }
 
-/** An export that has begun, as soon as there is room for one. Its body is to be read or cancelled: it keeps its place. */
+/** A started export, as soon as there is a slot for it. Its body must be read or cancelled: it keeps its slot. */
 const begun = async (format: "ndjson" | "simkube", signal?: AbortSignal): Promise<Response> => {
   let answer: Response | undefined
   await recorder.until(async () => {
@@ -69,10 +69,10 @@ const begun = async (format: "ndjson" | "simkube", signal?: AbortSignal): Promis
   return answer as Response
 }
 
-test("W-15: clients that do not read hold up neither other exports nor recording, and their number is limited", async () => {
+test("W-15: clients that do not read delay neither other exports nor recording, and their number is limited", async () => {
   const stalled: Socket[] = []
   try {
-    // One place is left.
+    // One slot is left.
     for (let number = 1; number < maximumExportsAtOnce; number++) stalled.push(await stalledExport())
     expect(await recorder.exported()).toHaveLength(events)
     sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "object-0" }, data: { text: "short" } })
@@ -83,7 +83,7 @@ test("W-15: clients that do not read hold up neither other exports nor recording
       429,
       expect.stringContaining(`${maximumExportsAtOnce} exports`),
     ])
-    // What clients have not taken waits in the streams of their exports, and no more than their windows hold.
+    // What clients have not read waits in the streams of their exports, bounded by the windows.
     const waiting = 'kubereel_mailbox_unacknowledged_bytes{actor="exporter",mailbox="export"}'
     const held = (await recorder.metric(waiting)) ?? 0
     expect(held).toBeGreaterThan(0)
@@ -96,12 +96,12 @@ test("W-15: clients that do not read hold up neither other exports nor recording
   await (await begun("ndjson")).text()
 })
 
-test("two exports at once are both whole", async () => {
+test("two concurrent exports are both complete", async () => {
   const [one, other] = await Promise.all([recorder.exported(), recorder.exported()])
   expect([one.length, other.length]).toEqual([events + 1, events + 1])
 })
 
-test("clients that disconnect in the middle leave nothing behind", async () => {
+test("clients that disconnect midway leave nothing behind", async () => {
   for (let number = 0; number < 8 * maximumExportsAtOnce; number++) {
     const abort = new AbortController()
     const answer = await begun(number % 2 === 0 ? "ndjson" : "simkube", abort.signal)
@@ -113,7 +113,7 @@ test("clients that disconnect in the middle leave nothing behind", async () => {
   expect(recorder.log).not.toMatch(/stopped and is being restarted|MaxListeners/)
 })
 
-test("a kind that SimKube's format has no place for is named by the answer and by reel export", async () => {
+test("a kind that SimKube's format cannot represent is named by the response and by reel export", async () => {
   const answer = await recorder.post(everything("simkube"))
   await answer.arrayBuffer()
   expect(answer.headers.get("kubereel-left-out")).toBe("v1.ConfigMap")
@@ -129,7 +129,7 @@ test("a kind that SimKube's format has no place for is named by the answer and b
 
 const kills = defaultRestartPolicy.maximumCrashes
 
-test("an exporter that ends breaks the exports under way, and the next one works", async () => {
+test("an exporter that ends breaks the running exports, and the next one works", async () => {
   const config = place.write("own.yml", configurationOf({ "v1.ConfigMap": "{}" }))
   const kubeconfig = place.write("own-kubeconfig", kubeconfigOf({ server: sandbox.url }))
   const said: string[] = []
@@ -162,7 +162,7 @@ test("an exporter that ends breaks the exports under way, and the next one works
             method: "POST",
             body: JSON.stringify(everything("ndjson")),
           })
-        // As often as would end the recording of a kind: an exporter is started again for ever.
+        // As often as would stop the recording of a kind: an exporter is restarted for ever.
         for (let kill = 0; kill < kills; kill++) {
           const answer = await ask()
           expect(answer.status).toBe(200)

@@ -1,17 +1,17 @@
-/** A configuration that cannot be used is told to whoever tells people, and what tells them is taken back when it can. */
+/** An invalid configuration is reported as an Event, and a waiting Event is dropped once it is valid again. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
-import { followConfiguration, Reloads } from "../../../src/recorder/configuration/follow-configuration.ts"
 import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
+import { followConfiguration, Reloads } from "../../../src/recorder/configuration/reload/follow-configuration.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const load = { allowSecrets: false, defaults: { defaultDetect, defaultIgnore } }
 
-test("a mistake is told with its place, and is mended by the old text as by a new one", async () => {
+test("a mistake is reported with its position, and is fixed by the old text as by a new one", async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-follow-"))
   const file = join(directory, "tracer.yml")
   const good = "trackedObjects:\n  v1.ConfigMap: {}\n"

@@ -1,7 +1,7 @@
-/** The interface itself, with sources of the test's own. */
+/** The HTTP interface on its own, with sources made by the test. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import { anybody } from "../../../src/recorder/access/access.ts"
+import { anonymousAccess } from "../../../src/recorder/access/access.ts"
 import { defaultExportLimits, ExportPlaces } from "../../../src/recorder/export/limits.ts"
 import type { ExportReader } from "../../../src/recorder/export/service.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
@@ -25,8 +25,8 @@ const sources: HttpApiSources = {
         cancel: () => undefined,
       }
     }),
-  access: anybody,
-  turnedAway: () => undefined,
+  access: anonymousAccess,
+  rejected: () => undefined,
   coverage: () => Effect.fail({ status: 500, message: "not here" }),
   forecast: () => Effect.fail({ status: 500, message: "not here" }),
   places: new ExportPlaces(),
@@ -37,7 +37,7 @@ const sources: HttpApiSources = {
   uploadLeft: () => undefined,
 }
 
-test("an address is taken before there is anything to say, and whoever comes by then is told so", async () => {
+test("an address is bound before there is anything to serve, and requests are told so until then", async () => {
   const program = Effect.gen(function* () {
     const bound = yield* bindHttpApi("127.0.0.1", 0)
     const get = (path: string) =>
@@ -55,7 +55,7 @@ test("an address is taken before there is anything to say, and whoever comes by 
   await Effect.runPromise(Effect.scoped(program))
 })
 
-test("the header of an export names the kinds that the trace itself was given", async () => {
+test("the header of an export names the same kinds as the trace itself", async () => {
   const program = Effect.gen(function* () {
     const bound = yield* bindHttpApi("127.0.0.1", 0)
     yield* serveHttpApi(bound, sources)

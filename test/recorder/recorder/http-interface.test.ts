@@ -1,4 +1,4 @@
-/** The recorder's HTTP interface against whatever may knock at a port. */
+/** The recorder's HTTP interface and anything that may connect to a port. */
 import { readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { gunzipSync, zstdDecompressSync } from "node:zlib"
@@ -32,7 +32,7 @@ const status = async (body: unknown): Promise<readonly [number, string]> => {
   return [answer.status, await answer.text()]
 }
 
-test("readiness is 503 while a first list is under way, and 200 with every kind named afterwards", async () => {
+test("readiness is 503 while a first list is in progress, and 200 with every kind named afterwards", async () => {
   await using other = new Workplace()
   await using slow = await Sandbox.start()
   slow.faults.stall("configmaps")
@@ -55,7 +55,7 @@ test("readiness is 503 while a first list is under way, and 200 with every kind 
   expect(await starting.metric("kubereel_ready")).toBe(1)
 })
 
-test("/metrics is what Prometheus takes, with the documented names", async () => {
+test("/metrics is valid for Prometheus, with the documented names", async () => {
   const answer = await recorder.get("/metrics")
   expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8")
   const samples = parsePrometheusText(answer.text)
@@ -78,7 +78,7 @@ test("/metrics is what Prometheus takes, with the documented names", async () =>
   expect(states.filter(({ value }) => value === 1).map(({ labels }) => labels.state)).toEqual(["watching"])
 })
 
-test("every metric stands in the reference, and the reference names no other", async () => {
+test("every metric is in the reference, and the reference names no other", async () => {
   const page = readFileSync(new URL("../../../docs/reference/http-api.md", import.meta.url), "utf8")
   const named = page
     .split("\n")
@@ -90,7 +90,7 @@ test("every metric stands in the reference, and the reference names no other", a
   expect(new Set(named)).toEqual(new Set(served))
 })
 
-/** `a_b_total`, `…_c_{x,y}` stands for a_b_total, a_c_x and a_c_y, where `a` is all but the first name's last words. */
+/** `a_b_total`, `…_c_{x,y}` means a_b_total, a_c_x and a_c_y, where `a` is the first name without its last words. */
 const namesIn = (cell: string): ReadonlyArray<string> => {
   const [first = "", ...rest] = [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) =>
     name.replace(/(?<!_)\{.*\}$/, ""),
@@ -103,7 +103,7 @@ const namesIn = (cell: string): ReadonlyArray<string> => {
   })
 }
 
-test("the judge of /metrics finds what is wrong, and awkward labels and values are right", () => {
+test("the check of /metrics finds mistakes, and awkward labels and values are correct", () => {
   const labels = { kind: 'a"b\\c\nd', state: "" }
   const text = formatMetrics([
     { name: "a", help: "back\\slash\nand line", type: "gauge", samples: [{ labels, value: Number.POSITIVE_INFINITY }] },
@@ -132,7 +132,7 @@ test("the judge of /metrics finds what is wrong, and awkward labels and values a
   }
 })
 
-test("an export request that is none is answered with what is wrong", async () => {
+test("an invalid export request gets a response that names the mistake", async () => {
   const request = everything("ndjson")
   expect(await status("{")).toEqual([400, expect.stringMatching(/^the body is not JSON: /)])
   expect(await status("")).toEqual([400, expect.stringMatching(/^the body is not JSON: /)])
@@ -172,7 +172,7 @@ test("an empty window is an empty trace", async () => {
   expect(text.split("\n").filter((line) => line.includes('"action"'))).toEqual([])
 })
 
-test("the format is what the request says, else what Accept names, else what the file is called, else SimKube's", async () => {
+test("the format is that of the request, else of Accept, else of the file name, else SimKube's", async () => {
   const { format: _, ...bare } = everything("ndjson")
   const asked = async (more: object, accept = "*/*") => {
     const url = `${await recorder.listening()}/export`
@@ -192,7 +192,7 @@ test("the format is what the request says, else what Accept names, else what the
   expect(await asked({ format: "ndjson", compression: "gzip" })).toEqual([200, "application/gzip", "ndjson"])
 })
 
-test("W-19: no object store is written to unless the operator has said so, however its address is written", async () => {
+test("W-19: no object store is written to without the operator's permission, for any spelling of its address", async () => {
   for (const export_path of [
     "s3://bucket/trace",
     "S3://bucket/trace",
@@ -207,7 +207,7 @@ test("W-19: no object store is written to unless the operator has said so, howev
   }
 })
 
-test("an answer carries the name of its request, the client's own if it may stand in a log", async () => {
+test("a response has the ID of its request, the client's own if it is safe for a log", async () => {
   const named = async (name: string) => {
     const answer = await fetch(`${await recorder.listening()}/metrics`, { headers: { "kubereel-request-id": name } })
     return answer.headers.get("kubereel-request-id")
@@ -216,7 +216,7 @@ test("an answer carries the name of its request, the client's own if it may stan
   for (const name of ["", "two words", "x".repeat(65)]) expect(await named(name)).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test("a body of more than a mebibyte is refused, one of exactly that is read, and the next request is answered", async () => {
+test("a body above one mebibyte is rejected, one of exactly that is read, and the next request is served", async () => {
   const limit = 1024 * 1024
   const text = JSON.stringify(everything("ndjson"))
   expect(await status(text.padEnd(limit))).toEqual([200, expect.stringContaining('"end"')])
@@ -225,7 +225,7 @@ test("a body of more than a mebibyte is refused, one of exactly that is read, an
   expect((await recorder.get("/healthz")).status).toBe(200)
 })
 
-test("other methods and paths are answered with what there is", async () => {
+test("other methods and paths get a response that names what exists", async () => {
   const url = await recorder.listening()
   const ask = async (method: string, path: string) => {
     const { status, headers } = await fetch(url + path, { method })
@@ -238,8 +238,8 @@ test("other methods and paths are answered with what there is", async () => {
   expect(await ask("GET", "/")).toEqual([404, null])
 })
 
-describe("a connection that talks nonsense costs nobody but itself", () => {
-  /** What comes back until the connection closes, or at once when `until` matches. */
+describe("a broken connection affects no other", () => {
+  /** The bytes received until the connection closes, or until `until` matches. */
   const talk = async (text: string, until: RegExp): Promise<string> => {
     const { port } = new URL(await recorder.listening())
     return new Promise((resolve) => {
@@ -249,14 +249,14 @@ describe("a connection that talks nonsense costs nobody but itself", () => {
         answer += piece
         if (until.test(answer)) socket.destroy()
       })
-      // A refusal may come as a reset: the server need not read everything.
+      // A rejection may arrive as a reset: the server need not read everything.
       socket.on("error", () => socket.destroy())
       socket.on("close", () => resolve(answer))
     })
   }
 
   test.each([
-    // It ended the recorder once: outside of any request's own error handling.
+    // It once ended the recorder, outside of any request's own error handling.
     ["a target that is no URL", "GET http://[ HTTP/1.1\r\nHost: x\r\n\r\n", /404 Not Found/],
     ["two slashes", "GET // HTTP/1.1\r\nHost: x\r\n\r\n", /404 Not Found/],
     ["an asterisk", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", /404 Not Found/],
@@ -266,7 +266,7 @@ describe("a connection that talks nonsense costs nobody but itself", () => {
     expect((await recorder.get("/healthz")).status).toBe(200)
   })
 
-  test("a request that is given up half-way", async () => {
+  test("a request that is aborted midway", async () => {
     const { port } = new URL(await recorder.listening())
     await new Promise<void>((resolve) => {
       const socket = connect(Number(port), "127.0.0.1", () => {
@@ -279,7 +279,7 @@ describe("a connection that talks nonsense costs nobody but itself", () => {
   })
 })
 
-test("an answer says what was taken out of the objects, and whoever wants them for replay gets NDJSON without it", async () => {
+test("a response names the fields removed from objects, and NDJSON for replay lacks them", async () => {
   const removed = async (more: object): Promise<string | null> => {
     const answer = await recorder.post({ ...everything("ndjson"), ...more })
     expect(answer.status).toBe(200)

@@ -1,4 +1,4 @@
-/** What waits for the store is bounded for the whole recorder, whatever the number of kinds. */
+/** The data waiting for the store is bounded for the whole recorder, for any number of kinds. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { MailboxShares, mailboxLimits } from "../../../src/recorder/memory/mailbox-limits.ts"
@@ -13,13 +13,13 @@ test("all mailboxes together hold at most 128 MiB up to 64 kinds, and 2 MiB a ki
   }
 })
 
-test("a recorder of few kinds has the bounds that mailboxes have by themselves", () => {
+test("a recorder of few kinds uses the default bounds of mailboxes", () => {
   for (let watchers = 0; watchers <= 4; watchers++) {
     expect(mailboxLimits(watchers)).toEqual({ windowBytes: 8 * mebibyte, bufferBytes: 16 * mebibyte })
   }
 })
 
-test("watchers that come, go and start again have together no more than 64 MiB of windows, but 1 MiB each at least", () => {
+test("watchers that come, go and restart have at most 64 MiB of windows in total, but at least 1 MiB each", () => {
   const steps = fc.array(fc.record({ name: fc.nat(100), goes: fc.boolean() }), { maxLength: 300 })
   fc.assert(
     fc.property(steps, (changes) => {
@@ -44,7 +44,7 @@ test("watchers that come, go and start again have together no more than 64 MiB o
   )
 })
 
-test("watchers that start together have even shares, and one that starts again among fewer has more", () => {
+test("watchers that start together get even shares, and one that restarts among fewer gets more", () => {
   const shares = new MailboxShares()
   for (let name = 0; name < 32; name++) expect(shares.take(String(name), 32)).toEqual(mailboxLimits(32))
   for (let name = 4; name < 32; name++) shares.release(String(name))

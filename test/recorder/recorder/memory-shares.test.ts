@@ -1,4 +1,4 @@
-/** The threads' limits stay inside the container's, and never make work impossible. */
+/** The threads' limits stay within the container's, and always let every role work. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { measuredMemory, unlimitedMegabytes, worstMegabytes } from "../../../src/recorder/memory/measured-memory.ts"
@@ -13,7 +13,7 @@ const machine = (bytes: number) => ({ bytes, file: undefined })
 const kinds = fc.integer({ min: 1, max: 300 })
 const objects = fc.integer({ min: 0, max: 3_000_000 })
 
-test("with all threads at their limits, one watcher grown to its own, everything fits into what the manifests ask for", () => {
+test("with all threads at their limits, one watcher grown to its own, everything fits into the manifests' limit", () => {
   fc.assert(
     fc.property(kinds, objects, (watched, alive) => {
       const bytes = worstMegabytes(watched, alive) * 1e6
@@ -25,7 +25,7 @@ test("with all threads at their limits, one watcher grown to its own, everything
   )
 })
 
-test("each role may keep what it needs, as measured, for as many objects as the manifests were made for", () => {
+test("each role keeps its measured needs, for as many objects as the manifests were made for", () => {
   fc.assert(
     fc.property(kinds, fc.integer({ min: 0, max: 500_000 }), (watched, alive) => {
       const limits = memoryLimitsOf(within(worstMegabytes(watched, alive) * 1e6), watched)
@@ -55,7 +55,7 @@ test("more memory never means a lower limit, and more kinds never a higher one",
   )
 })
 
-test("where memory is plenty the limits are the usual ones, and young generations always are", () => {
+test("with plentiful memory the limits are the usual ones, and young generations always are", () => {
   expect(memoryLimitsOf(machine(64e9), 7)).toEqual(memoryLimits)
   for (const role of roles)
     expect(memoryLimitsOf(within(1e6), 7)[role].youngGenerationMb).toBe(memoryLimits[role].youngGenerationMb)
@@ -73,7 +73,7 @@ test("the pod that reel k8s prints by default gives each role room", () => {
 })
 
 describe("a shortage of memory", () => {
-  test("names the bound, where it stands, what is needed and what to do", () => {
+  test("is reported with the bound, its source, the need and advice", () => {
     expect(describeShortage(within(268_435_456), 7)).toBe(
       "/sys/fs/cgroup/memory.max limits this process to 256 MiB of memory, and a recorder of 7 kinds needs 536 MiB when the disk is full during " +
         "an export: it may then be killed for lack of memory. Increase it (for a pod, resources.limits.memory, which reel k8s computes), or record fewer kinds",
@@ -83,7 +83,7 @@ describe("a shortage of memory", () => {
     )
   })
 
-  test("is no concern of a pod with the memory that the manifests give it", () => {
+  test("does not affect a pod with the manifests' memory", () => {
     fc.assert(
       fc.property(kinds, objects, (watched, alive) => {
         expect(describeShortage(within(worstMegabytes(watched, alive) * 1e6), watched)).toBeUndefined()
@@ -91,7 +91,7 @@ describe("a shortage of memory", () => {
     )
   })
 
-  test("leaves every role what it begins with", () => {
+  test("leaves every role its minimum", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 400e6 }), kinds, (bytes, watched) => {
         const limits = memoryLimitsOf(within(bytes), watched)

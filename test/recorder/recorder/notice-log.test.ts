@@ -12,18 +12,18 @@ const listening = () => {
   }
   const log = new NoticeLog({ error: at("error"), warn: at("warn"), info: at("info"), debug: at("debug") }, clock)
   const kind = (state: KindState, detail: string, gvk = "v1.Pod"): void =>
-    log.hear({ type: "kind", gvk, report: { type: "state", state, detail, atMicros: 0 } })
+    log.hear({ type: "kind", gvk, report: { type: "state", state, detail, namespaces: [], atMicros: 0 } })
   const hear = (notice: RecorderNotice): void => log.hear(notice)
   return { clock, said, kind, hear, log }
 }
 
-test("a kind that fails for one reason all night is said to fail once, and once to be well", () => {
+test("a kind that fails for one reason all night is logged once as failing, and once as recovered", () => {
   const { clock, said, kind } = listening()
   kind("listing", "first list")
   kind("watching", "from version 7")
   for (let hour = 0; hour < 8; hour++) {
     kind("failing", `the watch ended after ${hour * 100} ms`)
-    // Each try begins as if it succeeded.
+    // Each attempt begins as if it succeeded.
     kind("watching", "from version 7")
     clock.advance(999)
   }
@@ -37,7 +37,7 @@ test("a kind that fails for one reason all night is said to fail once, and once 
   ])
 })
 
-test("another reason is news", () => {
+test("another reason is logged again", () => {
   const { said, kind } = listening()
   kind("failing", "connection refused")
   kind("failing", "HTTP 500")
@@ -56,13 +56,13 @@ test("a list that leaves a gap is a warning that says so", () => {
   expect(said[1]).toMatch(/^warn v1\.Pod listing: the server no longer has .*; a gap is recorded$/)
 })
 
-test("a gap is said even if its kind was failing and is well again in no time", () => {
+test("a gap is logged even if its kind was failing and recovers at once", () => {
   const { clock, said, kind } = listening()
   kind("watching", "from version 7")
   for (let turn = 0; turn < 3; turn++) {
     kind("failing", "connection refused")
     kind("listing", "expired")
-    // The list is due for as long as it has not come.
+    // The list is due until it has arrived.
     kind("failing", "connection refused")
     kind("listing", "expired")
     kind("watching", "from version 9")
@@ -76,7 +76,7 @@ test("a gap is said even if its kind was failing and is well again in no time", 
   expect(shortened).toEqual(["info watching", ...turn, ...turn, ...turn, "warn failing", "warn listing"])
 })
 
-test("a 401 is said once for all kinds, and again after one has recovered", () => {
+test("a 401 is logged once for all kinds, and again after one has recovered", () => {
   const { clock, said, kind, hear } = listening()
   const unauthorized = (gvk: string): void => hear({ type: "kind", gvk, report: { type: "unauthorized" } })
   unauthorized("v1.Pod")
@@ -89,7 +89,7 @@ test("a 401 is said once for all kinds, and again after one has recovered", () =
   expect(said.filter((line) => line.includes("401"))).toHaveLength(2)
 })
 
-test("a full disk is said at once, then once a minute, and when it has room again", () => {
+test("a full disk is logged at once, then once a minute, and when there is room again", () => {
   const { clock, said, hear } = listening()
   for (let second = 0; second < 100; second++) {
     hear({ type: "store", trouble: "no space left." })
@@ -104,7 +104,7 @@ test("a full disk is said at once, then once a minute, and when it has room agai
   ])
 })
 
-test("the first cluster is no news, another one is", () => {
+test("the first cluster is not logged as a change, another one is", () => {
   const { said, hear } = listening()
   const cluster = (uid: string): void => hear({ type: "kind", gvk: "v1.Pod", report: { type: "cluster", uid } })
   cluster("one")
@@ -114,7 +114,7 @@ test("the first cluster is no news, another one is", () => {
   expect(said).toEqual(["warn namespace kube-system has UID two"])
 })
 
-test("a watcher that ended and is well again is heard of", () => {
+test("the recovery of a watcher that ended is logged", () => {
   const { said, kind, hear } = listening()
   kind("watching", "from version 7")
   hear({ type: "actor", name: "watcher v1.Pod", gvk: "v1.Pod", state: "backing-off", reason: "out of memory" })
@@ -125,7 +125,7 @@ test("a watcher that ended and is well again is heard of", () => {
   ])
 })
 
-test("nothing is said after the end", () => {
+test("nothing is logged after the end", () => {
   const { clock, said, kind, log } = listening()
   kind("failing", "connection refused")
   kind("watching", "from version 7")

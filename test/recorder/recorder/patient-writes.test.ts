@@ -1,4 +1,4 @@
-/** What the recorder itself has written down is tried until it is, and named if it never was. */
+/** The recorder's own writes are retried until they succeed, and reported if they never do. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { type AwaitedStore, PatientWrites, patiently } from "../../../src/recorder/patient-writes.ts"
@@ -6,7 +6,7 @@ import { ActorGone } from "../../../src/runtime/errors.ts"
 import type { ActorState } from "../../../src/runtime/supervisor.ts"
 import { until } from "./recorder-command.ts"
 
-/** A store in the state that it is told to be in. */
+/** A store in the given state. */
 class FakeStore implements AwaitedStore {
   state: ActorState = "running"
   refuses = true
@@ -31,7 +31,7 @@ class FakeStore implements AwaitedStore {
   }
 }
 
-test("a write that the store refuses is tried until it is taken, and is then not named", async () => {
+test("a write that the store rejects is retried until it is accepted, and is then not reported", async () => {
   const store = new FakeStore()
   const writes = new PatientWrites(Effect.runFork)
   writes.put("the gap", store.write("gap"))
@@ -48,7 +48,7 @@ test("a write that the store refuses is tried until it is taken, and is then not
   expect(writes.close()).toEqual([])
 })
 
-test("a write that is tried when the store is stopped ends and is named", async () => {
+test("a write that is being retried when the store is stopped ends and is reported", async () => {
   const store = new FakeStore()
   const writes = new PatientWrites(Effect.runFork)
   writes.put("the gap", store.write("gap"))
@@ -62,7 +62,7 @@ test("a write that is tried when the store is stopped ends and is named", async 
   expect(writes.close()).toEqual([])
 })
 
-test("of two writes of the same only the later one reaches the store", async () => {
+test("of two writes with the same description only the later one reaches the store", async () => {
   const store = new FakeStore()
   const writes = new PatientWrites(Effect.runFork)
   writes.put("the identity of the cluster", store.write("former"))

@@ -1,4 +1,4 @@
-/** Events on the recorder's own pod: what the API server gets, and how seldom. */
+/** Events on the recorder's own pod: what the API server receives, and how rarely. */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import fc from "fast-check"
@@ -91,10 +91,10 @@ test("it is an Event of type Warning that names the pod", async () => {
   })
 })
 
-describe("how seldom", () => {
+describe("the rate limit", () => {
   const notes = (): ReadonlyArray<string> => posted.map(({ event }) => event.note)
 
-  test("the same is said once in ten minutes", async () => {
+  test("posts the same Event once in ten minutes", async () => {
     using recorder = opened()
     for (let second = 0; second <= 600; second++) {
       recorder.events.warn(warning("one"))
@@ -104,7 +104,7 @@ describe("how seldom", () => {
     expect(notes()).toEqual(["one", "one"])
   })
 
-  test("of what comes within half a minute the last is said at its end", async () => {
+  test("posts the last of the Events within half a minute at its end", async () => {
     using recorder = opened()
     for (const note of ["one", "two", "three"]) recorder.events.warn(warning(note))
     recorder.clock.advance(29_999)
@@ -114,7 +114,7 @@ describe("how seldom", () => {
     expect(notes()).toEqual(["one", "three"])
   })
 
-  test("what is mended by then is not said", async () => {
+  test("does not post what is fixed by then", async () => {
     using recorder = opened()
     for (const note of ["one", "two"]) recorder.events.warn(warning(note))
     recorder.events.mended()
@@ -124,7 +124,7 @@ describe("how seldom", () => {
     expect(notes()).toEqual(["one", "three"])
   })
 
-  test("nothing is said after the end", async () => {
+  test("posts nothing after the end", async () => {
     using recorder = opened()
     for (const note of ["one", "two"]) recorder.events.warn(warning(note))
     await recorder.count(1)
@@ -136,7 +136,7 @@ describe("how seldom", () => {
   })
 })
 
-test("a token that is not accepted is renewed, and the Event posted", async () => {
+test("a rejected token is renewed, and the Event posted", async () => {
   using recorder = opened()
   codes = [401]
   recorder.events.warn(warning("one"))
@@ -145,7 +145,7 @@ test("a token that is not accepted is renewed, and the Event posted", async () =
   expect(recorder.failures).toEqual([])
 })
 
-test("what cannot be posted is told with its reason, and no more is made of it", async () => {
+test("an Event that cannot be posted is reported with the reason, and not retried", async () => {
   using recorder = opened()
   codes = [403]
   recorder.events.warn(warning("one"))
@@ -159,7 +159,7 @@ test("what cannot be posted is told with its reason, and no more is made of it",
   expect(recorder.failures[1]).not.toBe("")
 })
 
-test("a note of any length is one that the API takes: at most a kilobyte, of whole characters, and no less than there is room for", async () => {
+test("a note of any length fits the API's limit: at most a kilobyte, of whole characters, and as many as fit", async () => {
   using recorder = opened()
   let sent = 0
   const characters = fc.string({ unit: "binary", maxLength: 1200 })

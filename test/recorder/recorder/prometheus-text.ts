@@ -1,6 +1,6 @@
 /**
- * A strict reader of Prometheus' text format 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/), to judge
- * what `/metrics` says. It shares no code with the writer and throws on whatever a scraper may refuse.
+ * A strict reader of Prometheus' text format 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/), to check the output of
+ * `/metrics`. It shares no code with the writer and throws on everything that a scraper may reject.
  */
 
 export interface ParsedSample {
@@ -36,7 +36,7 @@ const readValue = (text: string): number => {
   return Number(text)
 }
 
-/** Every sample. Throws on the first thing that is not as the format wants it. */
+/** Every sample. Throws on the first violation of the format. */
 export const parsePrometheusText = (text: string): ReadonlyArray<ParsedSample> => {
   if (!text.endsWith("\n")) throw new Error("the last line does not end")
   const samples: ParsedSample[] = []

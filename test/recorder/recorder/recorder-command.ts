@@ -1,8 +1,8 @@
 /**
- * `reel record` as people run it: the real command as a child process, what it says, what it answers, how it ends.
+ * `reel record` as users run it: the real command as a child process, its output, its responses and its end.
  *
- * Everything a test starts stands in one {@link Workplace}: a directory with configuration and kubeconfig, and the
- * processes, all of which are gone when it is closed.
+ * Everything that a test starts belongs to one {@link Workplace}: a directory with configuration and kubeconfig, and the processes, all of
+ * which are gone when it is closed.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -14,7 +14,7 @@ import { closeIfTestFails } from "../../harness/started.ts"
 
 export const reel = fileURLToPath(new URL("../../../bin/reel.js", import.meta.url))
 
-/** What a kubeconfig of one cluster and one user says. */
+/** The content of a kubeconfig of one cluster and one user. */
 export interface ClusterEntry {
   readonly server: string
   /** Members of `cluster`, besides the server: `certificate-authority-data`, … */
@@ -64,7 +64,7 @@ export interface ProcessOptions extends SpawnOptions {
 
 export type Wrap = (words: ReadonlyArray<string>) => ReadonlyArray<string>
 
-/** Runs the command on a terminal of that width, by script(1); what it says comes out of standard output. */
+/** Runs the command on a terminal of that width, by script(1); its output is on standard output. */
 export const onTerminal =
   (columns: number): Wrap =>
   (words) => {
@@ -94,7 +94,7 @@ export class ReelProcess {
     })
     this.ended = new Promise((resolve, reject) => {
       this.child.on("error", reject)
-      // Not "close": a pipe that somebody else holds open must not look like a process that lives.
+      // Not "close": a pipe that another process holds open must not look like a living process.
       this.child.on("exit", (code, signal) => {
         this.#ending = { code, signal, afterMs: performance.now() - startedMs }
         setImmediate(() => resolve(this.#ending as Ending))
@@ -117,12 +117,12 @@ export class ReelProcess {
     return this.#ending
   }
 
-  /** Everything it said, to whomever. */
+  /** Its whole output, on both streams. */
   get said(): string {
     return this.#log + this.#output
   }
 
-  /** Resolves once what it said matches; rejects when the process ends before, or after the deadline. */
+  /** Resolves once its output matches; rejects if the process ends first, or after the deadline. */
   async says(pattern: RegExp, deadlineMs = 15_000): Promise<RegExpMatchArray> {
     await until(
       () => pattern.test(this.said) || this.#ending !== undefined,
@@ -196,7 +196,7 @@ export class RecorderProcess extends ReelProcess {
     return fetch(url, { method: "POST", body: text, ...(signal !== undefined && { signal }) })
   }
 
-  /** Everything recorded, once no kind is in its first list: before that the answer is 503. */
+  /** Everything recorded, once no kind is in its first list: before that the response is 503. */
   async exported(): Promise<ReadonlyArray<ExportedLine>> {
     let answer = await this.post(everything("ndjson"))
     let text = await answer.text()
@@ -214,7 +214,7 @@ export class RecorderProcess extends ReelProcess {
       .map((line) => JSON.parse(line) as ExportedLine)
   }
 
-  /** Asks it to stop; answers how it ended and how long that took. */
+  /** Stops it; returns how it ended and how long that took. */
   async stop(signal: NodeJS.Signals = "SIGTERM", deadlineMs = 20_000): Promise<Ending & { readonly tookMs: number }> {
     const askedMs = performance.now()
     this.child.kill(signal)
@@ -255,7 +255,7 @@ export const everything = (format: "ndjson" | "simkube") => ({
 export interface RecordSettings {
   readonly kinds?: Readonly<Record<string, string>>
   readonly cluster?: ClusterEntry
-  /** Default: `data` in the workplace. `"none"`: the recorder's own choice. */
+  /** Default: `data` in the workplace. `"none"`: chosen by the recorder. */
   readonly dataDir?: string
   readonly more?: ReadonlyArray<string>
   /** For several recorders in one workplace: part of the names of their files. Default: one set of files for all. */
@@ -267,7 +267,7 @@ export interface RecordSettings {
 export class Workplace {
   readonly directory = mkdtempSync(join(tmpdir(), "kubereel-recorder-"))
   readonly #processes: ReelProcess[] = []
-  /** A test that runs out of time never comes to close its workplace. */
+  /** A test that times out never closes its workplace. */
   readonly #isClosed = closeIfTestFails(() => this.close())
 
   path(name: string): string {
@@ -313,7 +313,7 @@ export class Workplace {
   }
 }
 
-/** Polls for what another process brings about. The deadline is that of an idle machine. */
+/** Polls for an effect of another process. The deadline is for an idle machine. */
 export const until = async (
   condition: () => boolean | Promise<boolean>,
   what: () => string,

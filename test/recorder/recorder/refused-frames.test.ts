@@ -1,4 +1,4 @@
-/** Frames that the store cannot understand are the trouble of the kind that sent them, and of nobody else. */
+/** Frames that the store cannot decode affect only the kind that sent them. */
 
 import { expect, test } from "vitest"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
@@ -25,7 +25,7 @@ const put = ({ sandbox }: RecordedSandbox, gvk: string, name: string, text = "")
 
 const refusals = ({ notices }: RecordedSandbox) => notices.filter(({ type }) => type === "refused")
 
-test("a frame that cannot be understood restarts its watcher, not the store, and nothing is missing", async () => {
+test("a malformed frame restarts its watcher, not the store, and nothing is missing", async () => {
   const recorded = await start()
   try {
     put(recorded, garbled, "first")
@@ -48,7 +48,7 @@ test("a frame that cannot be understood restarts its watcher, not the store, and
   }
 })
 
-test("a kind all of whose frames are refused is stopped with a gap, and the others go on", async () => {
+test("a kind all of whose frames are rejected is stopped with a gap, and the others continue", async () => {
   const recorded = await start()
   try {
     const last = put(recorded, garbled, "first")

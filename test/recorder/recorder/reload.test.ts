@@ -1,4 +1,4 @@
-/** A recorder whose configuration changes while it runs, as people and ConfigMaps change it. */
+/** A recorder whose configuration changes while it runs, by people and by ConfigMaps. */
 import { renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "vitest"
@@ -9,7 +9,7 @@ import { configurationOf, Workplace } from "./recorder-command.ts"
 const before = { "v1.ConfigMap": "{}", "v1.ServiceAccount": "{}" }
 const after = { "v1.ConfigMap": "{}", "v1.Service": "{}" }
 
-/** In one step, as editors and the kubelet do. */
+/** Atomically, as editors and the kubelet do it. */
 const replace = (place: Workplace, text: string): void => {
   const file = join(place.directory, "config.yml")
   writeFileSync(`${file}.new`, text)
@@ -46,7 +46,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     },
   )
 
-  test("with a configuration that cannot be used says where, goes on with the one before, and takes the next good one", async ({
+  test("with an invalid configuration says where, continues with the previous one, and applies the next valid one", async ({
     expect,
   }) => {
     await using place = new Workplace()

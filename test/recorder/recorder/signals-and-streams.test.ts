@@ -1,4 +1,4 @@
-/** How a recorder ends, what it says, and to whom: signals, closed pipes, log formats, a terminal. */
+/** How a recorder ends and where its output goes: signals, closed pipes, log formats, a terminal. */
 import { describe, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
@@ -29,7 +29,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
         workload.stop()
       }
       const said = Number(/recorded ([\d,]+) events/.exec(recorder.log)?.[1]?.replaceAll(",", ""))
-      // A server that is down has nothing to add: what the next recorder exports is what the first has written.
+      // A server that is down adds nothing: the next recorder exports what the first has written.
       await sandbox.faults.refuseConnections()
       const later = place.record({ cluster: { server: sandbox.url }, kinds })
       expect(await later.exported()).toHaveLength(said)
@@ -42,25 +42,25 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     },
   )
 
-  test("told while its watchers start does not wait for answers that nobody takes", async ({ expect }) => {
+  test("stopped while its watchers start does not wait for replies", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     for (const delayMs of [0, 30, 60, 90, 120, 150]) {
       const recorder = place.record({ cluster: { server: sandbox.url }, kinds })
       await recorder.listening()
-      // A spread of moments, not a wait for anything: the stored state is on its way to the watchers in some of them.
+      // Various moments, not a wait: in some of them the stored state is on its way to the watchers.
       await new Promise((resolve) => setTimeout(resolve, delayMs))
       const { tookMs } = await recorder.stop()
       expect(tookMs, `${delayMs} ms after it listened:\n${recorder.log}`).toBeLessThan(patient(2000))
     }
   })
 
-  test("told twice ends at once with 130", async ({ expect }) => {
+  test("signalled twice ends at once with 130", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const recorder = place.record({ cluster: { server: sandbox.url } })
     await recorder.ready()
-    // Both before the first is through: they are delivered in one go when the process runs again.
+    // Both before the first is handled: they are delivered together when the process runs again.
     recorder.child.kill("SIGSTOP")
     recorder.child.kill("SIGTERM")
     recorder.child.kill("SIGINT")
@@ -69,7 +69,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     expect(recorder.log).toMatch(/again: exiting immediately/)
   })
 
-  test("goes on when nobody reads its log any more, and when its input is closed", async ({ expect }) => {
+  test("continues after its log and its input are closed", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const options = { stdio: ["pipe", "pipe", "pipe"] as ["pipe", "pipe", "pipe"] }
@@ -80,13 +80,13 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     recorder.child.stderr?.destroy()
     for (let number = 0; number < 20; number++) {
       sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: `object-${number}` } })
-      // Each is a log line to a pipe that is closed.
+      // Each is a log line to a closed pipe.
       await recorder.until(async () => (await recorder.exported()).length > number, "the event")
     }
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 
-  test("keeps a bounded part of the log that nobody reads, and says how much is missing when somebody does", async ({
+  test("keeps a bounded part of a log that no one reads, and reports how much is missing once it is read", async ({
     expect,
   }) => {
     await using place = new Workplace()
@@ -110,7 +110,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 
-  test("says every event at -v, as JSON if that is asked for", async ({ expect }) => {
+  test("logs every event at -v, as JSON if requested", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const recorder = place.record({
@@ -143,7 +143,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     ])
   })
 
-  test("shows one line on a terminal, repaints it, and takes it away at the end", async ({ expect }) => {
+  test("shows one line on a terminal, repaints it, and erases it at the end", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     sandbox.faults.respond("serviceaccounts", 403)
@@ -160,7 +160,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     recorder.child.stdin?.write("\u0003")
     expect(await recorder.ended).toMatchObject({ code: 4 })
     const painted = recorder.output.split("\r\u001b[K")
-    // Log lines are whole and above the line; nothing of the line is left behind the last one.
+    // Log lines are complete and above the status line; nothing of the status line remains after the last one.
     const logged = recorder.output.split("\r\n").filter((text) => /(INFO|WARN)/.test(text))
     expect(logged.length).toBeGreaterThan(5)
     expect(painted.at(-1)).toMatch(/v1\.ServiceAccount was forbidden at the end/)

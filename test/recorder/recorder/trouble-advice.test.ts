@@ -20,7 +20,7 @@ test("a command that runs once is not told that the recorder reads credentials a
   expect(withConnectionAdvice("list: HTTP 401 Unauthorized")).toBe("list: HTTP 401 Unauthorized")
 })
 
-test("Node's advice to those who start Node is left out", () => {
+test("Node's advice for those who start Node is removed", () => {
   const code = "(UNABLE_TO_VERIFY_LEAF_SIGNATURE)"
   const reason = `unable to verify the first certificate; if the root CA is installed locally, try running Node.js with --use-system-ca ${code}`
   expect(withAdvice(reason)).toMatch(
@@ -28,7 +28,7 @@ test("Node's advice to those who start Node is left out", () => {
   )
 })
 
-test("what there is nothing to say about stays as it is", () => {
+test("a reason without advice is unchanged", () => {
   for (const reason of ["from version 7", "list: HTTP 500 InternalError: no (SUCH_CODE)", ""]) {
     expect(withAdvice(reason)).toBe(reason)
   }

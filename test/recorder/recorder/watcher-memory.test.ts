@@ -1,4 +1,4 @@
-/** A watcher that runs out of memory is one kind's trouble, is told, and mends itself. */
+/** A watcher that runs out of memory affects one kind only, is reported, and recovers. */
 
 import { expect, test } from "vitest"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
@@ -7,14 +7,14 @@ import { differences, ledgerOf, RecordedSandbox, tracked } from "../recorded/rec
 
 const gvk = "v1.ConfigMap"
 
-test("a watcher whose heap is full is started again, said to be, and misses nothing", async () => {
+test("a watcher whose heap is full is restarted and reported, and misses nothing", async () => {
   const recorded = await RecordedSandbox.start({
     kinds: [tracked(gvk)],
     entry: (role) => (role === "watcher" ? testWorker("greedy-watcher") : workerEntry(role)),
   })
   try {
     const states: string[] = []
-    // A list comes in the order of names; from here on the order is that of the ledger.
+    // A list is in the order of names; from here on the order is that of the ledger.
     await recorded.inState(gvk, "watching")
     for (let number = 0; recorded.actors.watchers[0]?.watcher.restarts !== 1; number++) {
       recorded.sandbox.put(gvk, { metadata: { namespace: "shop", name: `object-${number}` } })
@@ -23,7 +23,7 @@ test("a watcher whose heap is full is started again, said to be, and misses noth
     }
     const ending = recorded.notices.filter((notice) => notice.type === "actor" && notice.state === "backing-off")
     expect(ending).toMatchObject([{ gvk, reason: expect.stringContaining("JS heap out of memory") }])
-    // Not "watching" while nobody was.
+    // Not "watching" while it was not being watched.
     expect(states.at(-1)).toMatch(/^failing: its watcher stopped and is being restarted: .*JS heap out of memory/)
     await recorded.caughtUp()
     await recorded.inState(gvk, "watching")

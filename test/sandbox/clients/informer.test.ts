@@ -9,7 +9,7 @@ const namespace = "default"
 const path = `/api/v1/namespaces/${namespace}/configmaps`
 
 describe.each(connections)("over $name", ({ open }) => {
-  test("an informer lists, watches and keeps what there is", async () => {
+  test("an informer lists, watches and holds the objects", async () => {
     const { sandbox, config } = await open()
     await using _closed = sandbox
     const core = config.makeApiClient(CoreV1Api)

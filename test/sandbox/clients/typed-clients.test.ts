@@ -132,7 +132,7 @@ describe.each(connections)("over $name", ({ open }) => {
       const fieldSelector = `metadata.name=of-${name}`
       return (await core.listNamespacedConfigMap({ namespace, fieldSelector })).items
     }
-    // The collector works between requests; each question gives it time.
+    // The collector works between requests; each request gives it time.
     while ((await jobs()) > 0) await turn()
     if (policy !== "Orphan") while ((await owned()).length > 0) await turn()
     const [left] = await owned()
@@ -178,7 +178,7 @@ describe.each(connections)("over $name", ({ open }) => {
     expect(await custom.listNamespacedCustomObject(carts)).toMatchObject({ items: [] })
   })
 
-  test("what one may do: everything", async () => {
+  test("access reviews: everything is allowed", async () => {
     const authorization = config.makeApiClient(AuthorizationV1Api)
     const spec = { resourceAttributes: { verb: "delete", resource: "namespaces" } }
     expect(await authorization.createSelfSubjectAccessReview({ body: { spec } })).toMatchObject({
@@ -193,7 +193,7 @@ describe.each(connections)("over $name", ({ open }) => {
     expect(review.status?.authenticated).toBe(true)
   })
 
-  test("a Lease is won by one of two who ask for it at the same version", async () => {
+  test("one of two clients wins a Lease at the same version", async () => {
     const coordination = config.makeApiClient(CoordinationV1Api)
     const name = "leader"
     const spec = { leaseDurationSeconds: 15, leaseTransitions: 0 }

@@ -1,4 +1,4 @@
-/** What controllers write, and who owns it then, as Kubernetes 1.34.4 was seen to do it. */
+/** Writes of controllers and their field managers, as observed with Kubernetes 1.34.4. */
 
 import { afterEach, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -28,7 +28,7 @@ const map = async (sandbox: Sandbox, name: string, owners: ReadonlyArray<string>
 }
 const found = (sandbox: Sandbox, name: string) => sandbox.get("v1.ConfigMap", "default", name)
 
-test("a dependent that is let go is owned by nobody, and its reference by no manager", async () => {
+test("an orphaned dependent has no owner, and its references have no manager", async () => {
   const sandbox = await start()
   await map(sandbox, "owner")
   await map(sandbox, "dependent", ["owner"])
@@ -38,7 +38,7 @@ test("a dependent that is let go is owned by nobody, and its reference by no man
   expect(JSON.stringify(found(sandbox, "dependent"))).not.toContain("wnerReferences")
 })
 
-test("a foreground deletion ends when the last dependent that blocks it has gone", async () => {
+test("a foreground deletion ends when the last dependent that blocks it is gone", async () => {
   const sandbox = await start()
   await map(sandbox, "owner")
   await map(sandbox, "dependent", ["owner"], { finalizers: ["a.io/x"] })
@@ -50,7 +50,7 @@ test("a foreground deletion ends when the last dependent that blocks it has gone
   expect([found(sandbox, "owner"), found(sandbox, "dependent")]).toEqual([undefined, undefined])
 })
 
-test("an object with two owners loses one reference, then goes with the other", async () => {
+test("an object with two owners loses one reference, then is deleted with the other", async () => {
   const sandbox = await start()
   for (const name of ["left", "right"]) await map(sandbox, name)
   await map(sandbox, "both", ["left", "right"])
@@ -62,7 +62,7 @@ test("an object with two owners loses one reference, then goes with the other", 
   expect(found(sandbox, "both")).toBeUndefined()
 })
 
-test("the root certificate says what it is for, and belongs to the controller manager", async () => {
+test("the root certificate has its description, and belongs to the controller manager", async () => {
   const sandbox = await start()
   const { metadata } = await sendFor(sandbox, 200, "GET", `${configMaps}/kube-root-ca.crt`)
   const { annotations, managedFields } = metadata
@@ -84,7 +84,7 @@ test("the root certificate says what it is for, and belongs to the controller ma
   ])
 })
 
-test("a namespace says with its group's dot what is left, under the controller manager's name", async () => {
+test("a namespace reports what is left with its group's dot, under the controller manager's name", async () => {
   const sandbox = await start()
   await sendFor(sandbox, 201, "POST", "/api/v1/namespaces", { metadata: { name: "n" } })
   const metadata = { name: "held", finalizers: ["a.io/x"] }

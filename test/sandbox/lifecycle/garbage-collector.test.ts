@@ -1,4 +1,4 @@
-/** Who goes with whom. */
+/** Which objects are deleted with their owners. */
 
 import { afterEach, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -39,7 +39,7 @@ const settle = (): void => {
 }
 
 describe("in the background", () => {
-  test("dependents go after their owner, theirs after them", async () => {
+  test("dependents are deleted after their owner, and theirs after them", async () => {
     const sandbox = await start()
     const a = await make(sandbox, "a")
     const b = await make(sandbox, "b", [owner(a)])
@@ -63,7 +63,7 @@ describe("in the background", () => {
     expect(references.map(({ name }) => name)).toEqual(["b"])
   })
 
-  test("an object made for an owner that is gone, or was another of that name, goes too", async () => {
+  test("an object created for an owner that is gone, or was another of that name, is deleted too", async () => {
     const sandbox = await start()
     const a = await make(sandbox, "a")
     await make(sandbox, "b", [owner(a, { uid: "00000000-0000-4000-8000-000000000000" })])
@@ -71,7 +71,7 @@ describe("in the background", () => {
     expect(remaining(sandbox)).toEqual(["a"])
   })
 
-  test("an owner of a kind that nobody serves says nothing", async () => {
+  test("an owner of a kind that is not served is ignored", async () => {
     const sandbox = await start()
     await make(sandbox, "a", [{ apiVersion: "x.io/v1", kind: "Unknown", name: "u", uid: "1" }])
     settle()
@@ -94,7 +94,7 @@ describe("in the foreground", () => {
     expect(remaining(sandbox)).toEqual(["c"])
   })
 
-  test("an owner without dependents goes at once", async () => {
+  test("an owner without dependents is deleted at once", async () => {
     const sandbox = await start()
     await make(sandbox, "a")
     await sendFor(sandbox, 200, "DELETE", `${configMaps}/a?propagationPolicy=Foreground`)
@@ -102,7 +102,7 @@ describe("in the foreground", () => {
     expect(remaining(sandbox)).toEqual([])
   })
 
-  test("a chain goes from its end", async () => {
+  test("a chain is deleted from its end", async () => {
     const sandbox = await start()
     const a = await make(sandbox, "a")
     const b = await make(sandbox, "b", [owner(a, { blockOwnerDeletion: true })])
@@ -125,7 +125,7 @@ test("orphans stay and lose their owner", async () => {
   expect(sandbox.get("v1.ConfigMap", "default", "b")?.metadata.ownerReferences).toBeUndefined()
 })
 
-test("after a restore of the past the references of then count", async () => {
+test("after a restore the restored references count", async () => {
   const sandbox = await start()
   const a = await make(sandbox, "a")
   await make(sandbox, "b", [owner(a)])

@@ -1,4 +1,4 @@
-/** Namespaces from their creation to the last thing in them. */
+/** Namespaces from their creation to the deletion of their last object. */
 
 import { afterEach, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -29,7 +29,7 @@ test("a cluster begins with the usual namespaces, each with its account and cert
   }
 })
 
-test("a new namespace is active and furnished before its creation is answered; what is taken away comes back", async () => {
+test("a new namespace is active and complete before the response to its creation; deleted parts are restored", async () => {
   const sandbox = await start()
   const made = await make(sandbox, "a")
   expect([made.status, made.spec]).toEqual([{ phase: "Active" }, { finalizers: ["kubernetes"] }])
@@ -38,7 +38,7 @@ test("a new namespace is active and furnished before its creation is answered; w
   expect(sandbox.get("v1.ServiceAccount", "a", "default")).toBeDefined()
 })
 
-test("a namespace that is deleted takes no more, is emptied and goes", async () => {
+test("a deleted namespace accepts no more objects, is emptied and removed", async () => {
   const sandbox = await start()
   await make(sandbox, "a")
   await sendFor(sandbox, 201, "POST", `${namespacePath("a")}/configmaps`, { metadata: { name: "c" } })
@@ -57,7 +57,7 @@ test("a namespace that is deleted takes no more, is emptied and goes", async () 
   expect(gone).toEqual(new Set(left.map(({ gvk, name }) => `${gvk} ${name}`)))
 })
 
-test("an object with finalizers keeps its namespace, which says so, until it is let go", async () => {
+test("an object with finalizers blocks its namespace, which reports it, until they are removed", async () => {
   const sandbox = await start()
   await make(sandbox, "a")
   const path = `${namespacePath("a")}/configmaps`
@@ -90,7 +90,7 @@ test("another finalizer in the spec keeps it until it is finalized", async () =>
   expect(sandbox.get("v1.Namespace", "", "a")).toBeUndefined()
 })
 
-test("what the cluster stands on cannot be deleted", async () => {
+test("the cluster's own namespaces cannot be deleted", async () => {
   const sandbox = await start()
   for (const name of ["default", "kube-system", "kube-public"]) {
     expect((await send(sandbox, "DELETE", namespacePath(name))).status).toBe(403)

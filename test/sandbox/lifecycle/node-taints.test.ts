@@ -14,7 +14,7 @@ afterEach(() => sandbox.close())
 
 const nodes = "/api/v1/nodes"
 
-/** The keys of its taints once the controller has had its turn. */
+/** The keys of its taints after the controller has run. */
 const taints = (): ReadonlyArray<string> => {
   clock.advance(1)
   const { spec } = sandbox.get("v1.Node", "", "one") as unknown as {
@@ -33,7 +33,7 @@ const report = (...conditions: ReadonlyArray<readonly [type: string, status: str
   expect(sandbox.request({ method: "PATCH", path: `${nodes}/one/status`, body }).status).toBe(200)
 }
 
-test("a node that says that it is not ready is tainted until it says that it is", () => {
+test("a node that reports not ready is tainted until it reports ready", () => {
   create({}, [{ type: "Ready", status: "False" }])
   expect(taints()).toEqual(["node.kubernetes.io/not-ready:NoSchedule"])
   report(["Ready", "Unknown"])
@@ -42,7 +42,7 @@ test("a node that says that it is not ready is tainted until it says that it is"
   expect(taints()).toEqual([])
 })
 
-test("a node that says nothing has the taint of new nodes for a moment only", () => {
+test("a node without conditions has the taint of new nodes only briefly", () => {
   create({}, [])
   expect(sandbox.get("v1.Node", "", "one")?.spec).toEqual({
     taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }],
@@ -50,7 +50,7 @@ test("a node that says nothing has the taint of new nodes for a moment only", ()
   expect(taints()).toEqual([])
 })
 
-test("pressure and cordons taint too; taints of others stay", () => {
+test("pressure and cordons taint too; other taints stay", () => {
   create({ taints: [{ key: "own", value: "x", effect: "NoExecute" }] }, [{ type: "Ready", status: "True" }])
   expect(taints()).toEqual(["own:NoExecute"])
   report(["Ready", "True"], ["MemoryPressure", "True"], ["DiskPressure", "False"])
@@ -62,7 +62,7 @@ test("pressure and cordons taint too; taints of others stay", () => {
   expect(taints()).toEqual(["own:NoExecute"])
 })
 
-test("nothing is written when nothing is to be changed", () => {
+test("nothing is written when nothing changes", () => {
   create({}, [{ type: "Ready", status: "True" }])
   taints()
   const version = sandbox.resourceVersion

@@ -1,4 +1,4 @@
-/** CustomResourceDefinitions that the real server refuses or does not take in force, in its words (Kubernetes 1.34.4). */
+/** CustomResourceDefinitions that the real server (Kubernetes 1.34.4) refuses or does not establish, with its messages. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -60,7 +60,7 @@ describe("a definition is refused", () => {
   })
 })
 
-test("names that another definition has are not accepted; the last one is told", async () => {
+test("names that another definition has are not accepted; the last one is reported", async () => {
   await sendFor(sandbox, 201, "POST", definitions, definition("crates", open))
   const { status } = await sendFor(sandbox, 200, "GET", `${definitions}/crates.x.io`)
   expect(status).toMatchObject({

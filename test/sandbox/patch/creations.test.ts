@@ -1,6 +1,6 @@
 /**
- * managedFields of new objects of many built-in kinds, as a real API server computed them: what exists in an object
- * before it is created differs from kind to kind, and only the schema tells.
+ * managedFields of new objects of many built-in kinds, as a real API server computed them: the zero value of an
+ * object differs from kind to kind, and only the schema states it.
  */
 
 import { readFileSync } from "node:fs"
@@ -23,7 +23,7 @@ const creations = JSON.parse(
 ) as Creation[]
 const catalogue = new SchemaCatalogue()
 
-/** What the kind's own rules put in later: first states, finalizers, addresses. */
+/** What the kind's own rules add later: first states, finalizers, addresses. */
 const later: Readonly<Record<string, ReadonlyArray<string>>> = {
   PersistentVolumeClaim: ["status"],
   PersistentVolume: ["status"],

@@ -1,6 +1,6 @@
 /**
- * What a real API server made of 425 patches that were sent as dry runs: JSON patches and merge patches with every odd
- * path and value of an object without a schema, and strategic merge patches of a Deployment with lists in every order.
+ * A real API server's results for 425 patches sent as dry runs: JSON patches and merge patches with every unusual path
+ * and value of an object without a schema, and strategic merge patches of a Deployment with lists in every order.
  */
 
 import { describe, expect, it } from "vitest"

@@ -1,5 +1,5 @@
 /**
- * managedFields of real objects, computed again: every consecutive pair of states in two recordings (controllers,
+ * managedFields of real objects, recomputed: every consecutive pair of states in two recordings (controllers,
  * kubectl, kwok, scheduler at work), written by the manager whose entry changed.
  */
 
@@ -47,7 +47,7 @@ const recorded = (file: string): ReadonlyArray<Change> => {
 
 const textOf = (value: unknown): string => JSON.stringify(value)
 
-/** The entries that this write made or renewed, the scale subresource's (which has no time) among them. */
+/** The entries that this write created or updated, including the scale subresource's (which has no time). */
 const writersOf = ({ before, after }: Change): ReadonlyArray<ManagedFieldsEntry> => {
   const known = new Set((before === undefined ? [] : entriesOf(before)).map(textOf))
   const changed = entriesOf(after).filter((entry) => !known.has(textOf(entry)))
@@ -63,7 +63,7 @@ const writersOf = ({ before, after }: Change): ReadonlyArray<ManagedFieldsEntry>
   })
 }
 
-/** The managedFields that `writer` makes of the state before it. */
+/** The managedFields that `writer` computes from the previous state. */
 const computed = ({ before, after }: Change, writer: ManagedFieldsEntry): ReadonlyArray<ManagedFieldsEntry> => {
   const { manager = "", apiVersion, subresource } = writer
   if (subresource === "scale" && before !== undefined) return trackScale({ before, manager, apiVersion })
@@ -85,7 +85,7 @@ const withoutManagedFields = (object: JsonObject): JsonObject => {
 }
 
 /**
- * What the client sent, with defaults: no status yet, and nothing of what admission and the kind's own rules put in.
+ * The client's object with defaults: no status yet, and nothing that admission and the kind's own rules add.
  */
 const asCreated = (object: JsonObject): JsonObject => {
   const { status: _, ...rest } = JSON.parse(textOf(object)) as JsonObjectDraft
@@ -96,7 +96,7 @@ const asCreated = (object: JsonObject): JsonObject => {
 
 const withoutAdmission = (spec: JsonObjectDraft, fields: string): void => {
   for (const field of ["priority", "preemptionPolicy"]) delete spec[field]
-  // A client may name the default account too: nothing but the entry tells.
+  // A client may name the default account too: only the entry shows which it was.
   if (!fields.includes('"f:serviceAccountName"'))
     for (const field of ["serviceAccount", "serviceAccountName"]) delete spec[field]
   keepItems(spec, "tolerations", (text) => !/node\.kubernetes\.io\/(not-ready|unreachable)/.test(text))

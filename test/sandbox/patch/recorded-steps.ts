@@ -1,5 +1,5 @@
 /**
- * Patches that were sent to a real API server (Kubernetes 1.34.4), its answers, and how ours are compared with them.
+ * Patches that were sent to a real API server (Kubernetes 1.34.4), its responses, and their comparison with ours.
  */
 
 import { readFileSync } from "node:fs"
@@ -64,12 +64,12 @@ export const timeOf = (object: JsonObject): string =>
 
 const written = ["uid", "resourceVersion", "creationTimestamp", "generation", "namespace", "managedFields"]
 
-/** Everything of `ours` stands in `theirs`, with lists in the same order; the rest of `theirs` are defaults. */
+/** Everything of `ours` is in `theirs`, with lists in the same order; the rest of `theirs` are defaults. */
 export const missing = (ours: JsonValue | undefined, theirs: JsonValue | undefined, path = ""): string[] => {
   if (ours === null || ours === undefined)
     return theirs === undefined || theirs === null ? [] : [`${path} should be absent`]
   if (isJsonObject(ours)) {
-    // What is empty is left out by Go where its field says so.
+    // Go omits empty values where the field is declared so.
     if (Object.keys(ours).length === 0 && theirs === undefined) return []
     if (!isJsonObject(theirs)) return [`${path}: ${JSON.stringify(ours)}`]
     return (
@@ -88,7 +88,7 @@ export const missing = (ours: JsonValue | undefined, theirs: JsonValue | undefin
   return ours === theirs ? [] : [`${path}: ${JSON.stringify(ours)}`]
 }
 
-/** No field of the answer is gone from ours, where ours has a value to look into. */
+/** No field of the response is missing in ours, where ours has a value to descend into. */
 export const superfluous = (step: Step, ours: JsonValue | undefined, theirs: JsonValue | undefined): string[] =>
   step.kind === "Thing" ? missing(withoutDefaults(theirs), ours) : []
 

@@ -1,7 +1,7 @@
 /**
- * What a real API server answered to 370 patches of a custom resource and of Deployments: server-side applies of
- * several managers, with and without force, strategic merge patches with every directive, merge and JSON patches. Each
- * stands with the object before it, so each is a case of its own.
+ * A real API server's responses to 370 patches of a custom resource and of Deployments: server-side applies of several
+ * managers, with and without force, strategic merge patches with every directive, merge and JSON patches. Each is
+ * stored with the previous object, so each is a separate case.
  */
 
 import { describe, expect, it } from "vitest"

@@ -1,4 +1,4 @@
-/** The type of the custom resource that `recorded.json.zst` was recorded with: every kind of list and map there is. */
+/** The type of the custom resource that `recorded.json.zst` was recorded with: it has every kind of list and map. */
 
 import { objectMetaType } from "../../../src/sandbox/schema/catalogue.ts"
 import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"

@@ -1,4 +1,4 @@
-/** A write that changes nothing must not look like one because a time in managedFields moved on. */
+/** A write that changes nothing must not look like a change because of a new time in managedFields. */
 
 import { memberOf } from "../../../src/own-member.ts"
 import {
@@ -12,8 +12,8 @@ import {
 
 /**
  * `after` with the managedFields of `before`, if both differ in nothing but the times of entries; else `after` itself.
- * To be called last, when defaults are filled in and unknown fields are gone: only then does the REST layer know
- * whether there is anything to store.
+ * Call it last, when defaults are filled in and unknown fields are gone: the REST layer cannot know earlier whether
+ * there is anything to store.
  */
 export const withUnchangedTimes = (before: JsonObject, after: JsonObject): JsonObject => {
   const old = entriesOf(before)

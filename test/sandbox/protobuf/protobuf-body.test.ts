@@ -24,7 +24,7 @@ const send = async (method: string, path: string, body: Buffer, accept = `${prot
 }
 
 describe("over HTTP", () => {
-  test("an object is created as if it had come in JSON, and answered in JSON", async () => {
+  test("an object is created as from JSON, and the response is JSON", async () => {
     const answer = await send("POST", `${configMaps}?fieldManager=kubectl-create`, configMap("made", "color", "red"))
     expect(answer).toMatchObject({ status: 201, type: "application/json" })
     expect(sandbox.get("v1.ConfigMap", "default", "made")).toMatchObject({
@@ -33,7 +33,7 @@ describe("over HTTP", () => {
     })
   })
 
-  test("a client that takes nothing but protobuf is told that there is none", async () => {
+  test("a client that accepts only protobuf gets a 406", async () => {
     expect((await send("POST", configMaps, configMap("only"), protobuf)).status).toBe(406)
   })
 
@@ -120,7 +120,7 @@ describe("any bytes", () => {
     )
   })
 
-  test("may name keys that JavaScript gives a meaning", () => {
+  test("may contain keys that are special in JavaScript", () => {
     fc.assert(
       fc.property(fc.constantFrom("__proto__", "constructor", "toString", "a"), fc.string(), (key, value) => {
         const { body } = withJsonBody(protobufCreation(configMap("x", key, value)))

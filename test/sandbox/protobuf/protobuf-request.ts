@@ -5,7 +5,7 @@ import { builtinResources } from "../../../src/apiserver/kinds/builtin-resources
 import { protobufType } from "../../../src/sandbox/protobuf/protobuf-body.ts"
 import type { WriteRequest } from "../../../src/sandbox/writes/write-request.ts"
 
-/** The creation of a ConfigMap, as far as the path says. */
+/** The creation of a ConfigMap, without its body. */
 export const protobufCreation = (body: Buffer): WriteRequest => {
   const resource = builtinResources.find(({ plural }) => plural === "configmaps")
   if (resource === undefined) throw new Error("no ConfigMaps")
@@ -28,7 +28,7 @@ export const envelope = (apiVersion: string, kind: string, raw: Uint8Array): Buf
   return Buffer.concat([Buffer.from([0x6b, 0x38, 0x73, 0x00]), field(1, typeMeta), field(2, raw)])
 }
 
-/** A ConfigMap of a name, with one pair of data if given. */
+/** A ConfigMap with a name, and with one pair of data if given. */
 export const configMap = (name: string, key?: string, value = ""): Buffer => {
   const data = key === undefined ? Buffer.alloc(0) : field(2, Buffer.concat([field(1, key), field(2, value)]))
   return envelope("v1", "ConfigMap", Buffer.concat([field(1, field(1, name)), data]))

@@ -1,10 +1,10 @@
 /**
- * Asks a real API server for objects in both forms and keeps the answers:
+ * Requests objects from a real API server in both forms and stores the responses:
  *
  *     node test/sandbox/protobuf/record-objects.ts KUBECONFIG
  *
- * The creates of test/sandbox/rules as dry runs, one after the other, and the first objects of every kind that are there,
- * with what controllers have written into their status.
+ * The creates of test/sandbox/rules as dry runs, one after the other, and the first existing objects of every kind, with
+ * the status that controllers have written.
  */
 
 import { readFileSync, writeFileSync } from "node:fs"
@@ -43,14 +43,14 @@ const both = async (name: string, method: string, path: string, body?: object): 
   const bytes = await send(method, path, protobuf, body)
   if (text.status >= 300 || bytes.status >= 300) return
   const first = (JSON.parse(text.body.toString()) as { metadata: { resourceVersion?: string } }).metadata
-  // A controller has written in between.
+  // A controller wrote in between.
   if (first.resourceVersion !== undefined && !bytes.body.includes(first.resourceVersion)) return
   recorded.push({ name, protobuf: bytes.body.toString("base64"), json: text.body.toString() })
 }
 
 for (const { name, path, object, update } of rulesCases) {
   const { metadata } = object as { metadata: { name?: string } }
-  // The server would draw two names.
+  // The server would generate two names.
   if (update !== undefined || path.startsWith(customGroup) || metadata.name === undefined) continue
   const parts = path.split("/")
   const plural = parts.at(-1) ?? ""

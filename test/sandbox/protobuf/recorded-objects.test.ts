@@ -5,7 +5,7 @@ import { normalised, recordedObjects } from "./recorded-objects.ts"
 
 const objects = recordedObjects()
 
-test("what a real server sends in protobuf becomes the JSON that it sends of the same object, to the order of its fields", () => {
+test("protobuf of a real server becomes the JSON that it sends for the same object, including the order of its fields", () => {
   const differing = objects.flatMap(({ name, protobuf, json }) => {
     const { body } = withJsonBody(protobufCreation(Buffer.from(protobuf, "base64")))
     const ours = normalised(body.toString())

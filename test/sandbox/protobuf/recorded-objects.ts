@@ -6,7 +6,7 @@ import { zstdDecompressSync } from "node:zlib"
 export interface RecordedObject {
   /** `apps/v1.Deployment: replicas`. */
   readonly name: string
-  /** Base64 of the whole answer. */
+  /** Base64 of the whole response. */
   readonly protobuf: string
   readonly json: string
 }
@@ -17,8 +17,8 @@ export const recordedObjects = (): ReadonlyArray<RecordedObject> =>
   JSON.parse(zstdDecompressSync(readFileSync(recordingFile)).toString("utf8")) as RecordedObject[]
 
 /**
- * Two dry runs differ in what is drawn for each: identities, times, addresses, ports, the name of the token's volume. And
- * protobuf names no kind inside an object, where JSON does for claim templates.
+ * Two dry runs differ in generated values: identities, times, addresses, ports, the name of the token's volume. And
+ * protobuf has no kinds inside an object, while JSON has them for claim templates.
  */
 export const normalised = (json: string): string =>
   JSON.stringify(JSON.parse(json))

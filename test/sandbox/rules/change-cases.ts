@@ -16,7 +16,7 @@ import {
 } from "./manifests.ts"
 import { create, customGroup, modify } from "./rules-case.ts"
 
-/** Kinds made by CustomResourceDefinitions: one with the status endpoint, one without. */
+/** Kinds defined by CustomResourceDefinitions: one with the status endpoint, one without. */
 const custom: ReadonlyArray<readonly [string, string]> = [
   [`${customGroup}/v1/doors`, "custom object with a status endpoint"],
   [`${customGroup}/v1/windows`, "custom object"],

@@ -1,4 +1,4 @@
-/** Cases in which our answers once differed from the real server's: what the conformance scripts found. */
+/** Cases in which our responses once differed from the real server's, found by the conformance scripts. */
 
 import type { Fields } from "../../../src/sandbox/rules/kind-rules.ts"
 import { deployments, job, jobs, pod, pods, service, services, template, workload } from "./manifests.ts"

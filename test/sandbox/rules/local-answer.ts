@@ -1,4 +1,4 @@
-/** What our rules make of a case, in the form in which the real server's answers are kept. */
+/** The result of our rules for a case, in the form of the recorded responses. */
 
 import { type Failure, statusText } from "../../../src/apiserver/answers/failure.ts"
 import type { Resource } from "../../../src/apiserver/kinds/resources.ts"

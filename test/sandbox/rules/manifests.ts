@@ -1,4 +1,4 @@
-/** Parts of objects that the cases are put together from. */
+/** Parts from which the objects of the cases are composed. */
 
 import type { Fields } from "../../../src/sandbox/rules/kind-rules.ts"
 

@@ -1,10 +1,9 @@
 /**
- * Sends the cases to a real API server and keeps its answers, uid and times normalised:
+ * Sends the cases to a real API server and stores its responses, with uid and times normalised:
  *
  *     node test/sandbox/rules/record-defaults.ts KUBECONFIG
  *
- * Creates are dry runs. Updates need something to update: it is created in a namespace of its own, replaced in a dry run
- * and deleted.
+ * Creates are dry runs. Updates need an object: it is created in its own namespace, replaced in a dry run and deleted.
  */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -27,7 +26,7 @@ const send = (method: string, path: string, body?: Json): Promise<{ status: numb
       response.on("data", (chunk: Buffer) => chunks.push(chunk))
       response.on("end", () => {
         const text = Buffer.concat(chunks).toString("utf8")
-        // What no API server part feels responsible for is answered in plain text.
+        // For unknown paths the API server responds in plain text.
         resolve({ status: response.statusCode ?? 0, body: text.startsWith("{") ? JSON.parse(text) : {} })
       })
     })
@@ -64,7 +63,7 @@ const record = async (rulesCase: RulesCase): Promise<RecordedCase> => {
   const place = update.subresource === "" ? item : `${item}/${update.subresource}`
   let old = created
   let answer = created
-  // Controllers write too; what is kept must be the answer to a change of the state that is kept.
+  // Controllers write too; the stored response must be that to a change of the stored state.
   for (let tries = 0; tries < 50; tries++) {
     old = await send("GET", item)
     if (old.status === 404) old = await send("POST", collection, object)

@@ -1,4 +1,4 @@
-/** Answers of the real server as they are kept: what differs from run to run replaced by fixed values. */
+/** Stored responses of the real server: values that differ from run to run are replaced by fixed ones. */
 
 export type Json = Record<string, unknown>
 
@@ -14,7 +14,7 @@ export interface RecordedCase {
 
 export const uid = "00000000-0000-4000-8000-000000000001"
 export const time = "2026-01-01T00:00:00Z"
-/** What stands for the address and the node ports that the server picked. */
+/** The placeholders for the address and the node ports that the server chose. */
 export const clusterIp = "10.0.0.99"
 export const firstNodePort = 30_000
 export const suffix = "xxxxx"
@@ -23,7 +23,7 @@ export const recordingFile = (path: string): string => `${path.replaceAll("/", "
 
 const long = /(x{200})x+/g
 
-/** `known`: another uid that stands for the same object. */
+/** `known`: another uid of the same object. */
 export const normalised = (body: Json, known?: string): Json => {
   const metadata = body.metadata as Json
   delete metadata.managedFields

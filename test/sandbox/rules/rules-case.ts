@@ -1,21 +1,21 @@
 /**
- * One request that is sent to the real server and to our rules: record-defaults.ts sends it to a cluster and keeps the
- * answer, recorded-rules.test.ts compares ours with it.
+ * One request to the real server and to our rules: record-defaults.ts sends it to a cluster and stores the response,
+ * recorded-rules.test.ts compares ours with it.
  */
 
 import type { Fields } from "../../../src/sandbox/rules/kind-rules.ts"
 
-/** One request. Without `update` it is a create; with it, what replaces the object created from `object`. */
+/** One request. Without `update` it is a create; with it, a replacement of the object created from `object`. */
 export interface RulesCase {
   readonly name: string
   /** `apps/v1/deployments`; the core group is `v1/pods`. */
   readonly path: string
   readonly object: Fields
-  /** `change` is a merge patch of the object as it was sent, or of what the server made of it. */
+  /** `change` is a merge patch of the object as it was sent, or as the server stored it. */
   readonly update?: { readonly subresource: "" | "status"; readonly base: "sent" | "stored"; readonly change: Fields }
 }
 
-/** Where namespaced objects are made. */
+/** The namespace of namespaced objects. */
 export const namespace = "kubereel-rules"
 
 /** Of the kinds that the recorder defines. */
@@ -36,7 +36,7 @@ export const clusterScoped: ReadonlySet<string> = new Set([
   "customresourcedefinitions",
 ])
 
-/** Custom objects must say what they are; for built-in kinds the path is enough. */
+/** Custom objects need apiVersion and kind; for built-in kinds the path is enough. */
 const typed = (path: string, object: Fields): Fields => {
   const named = { metadata: { name: "web" }, ...object }
   if (!path.startsWith(customGroup)) return named

@@ -113,7 +113,7 @@ describe("the pools of Services", () => {
     return object
   }
 
-  test("give an address and ports, and get them back when the Service no longer needs them", () => {
+  test("allocate an address and ports, and get them back when the Service no longer needs them", () => {
     const pools = { clusterIps: pool(["10.96.0.1", "10.96.0.2"]), nodePorts: pool([30_000, 30_001]) }
     const first = service({
       type: "NodePort",
@@ -136,7 +136,7 @@ describe("the pools of Services", () => {
     expect([pools.clusterIps.taken.size, pools.nodePorts.taken.size]).toEqual([0, 0])
   })
 
-  test("keep nothing when one of them has nothing left", () => {
+  test("allocate nothing when one of them is exhausted", () => {
     const pools = { clusterIps: pool(["10.96.0.1"]), nodePorts: pool<number>([]) }
     const errors = allocateService(service({ type: "NodePort", ports: [{ port: 1 }] }), undefined, pools)
     expect(errors.map(({ field }) => field)).toEqual(["spec.ports[0].nodePort"])

@@ -11,7 +11,7 @@ const workloads: ReadonlyArray<readonly [string, string]> = [
   ["apps/v1/daemonsets", "daemon set"],
 ]
 
-/** Nothing for a controller to do. */
+/** A spec that gives controllers nothing to do. */
 const idle = (kind: string): Fields => (kind === "daemon set" ? workload() : workload({ replicas: 0 }))
 
 const replicas = { replicas: 2 }

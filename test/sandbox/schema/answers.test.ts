@@ -1,4 +1,4 @@
-/** What the real server answered to some two hundred wrong and right objects, against what the schema modules say of them. */
+/** The real server's responses to some two hundred valid and invalid objects, compared with the results of the schema modules. */
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
@@ -33,7 +33,7 @@ const typeFor = (body: string): KubernetesType => {
   return type
 }
 
-/** Whether the schema modules object to a body in a way that is answered with a 400. */
+/** Whether the schema modules refuse a body with a 400. */
 const isBadRequest = (body: string): boolean => {
   const type = typeFor(body)
   const value: unknown = JSON.parse(body)

@@ -4,7 +4,7 @@ import fc from "fast-check"
 import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
 import { schemaNameOf } from "../../../src/sandbox/schema/make-type.ts"
 
-/** Any JSON value, with keys that mean something to JavaScript among the others. */
+/** Any JSON value, including keys that are special in JavaScript. */
 export const anyJson: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },

@@ -13,7 +13,7 @@ const fieldOf = (kind: string, ...path: string[]): KubernetesType => {
 }
 
 describe("the types of the built-in kinds", () => {
-  test("know lists with keys, and what the keys default to", () => {
+  test("have lists with keys, and the defaults of the keys", () => {
     const ports = fieldOf(":Pod", "spec", "containers", "[]", "ports")
     expect(ports).toMatchObject({ kind: "list", listType: "map", patchMergeKey: "containerPort" })
     expect(ports.listMapKeys).toEqual(["containerPort", "protocol"])
@@ -23,7 +23,7 @@ describe("the types of the built-in kinds", () => {
     expect(fieldOf(":Pod", "spec", "tolerations")).toMatchObject({ kind: "list", listType: "atomic" })
   })
 
-  test("know patch strategies and atomic maps", () => {
+  test("have patch strategies and atomic maps", () => {
     expect([...fieldOf("apps:Deployment", "spec", "strategy").patchStrategies]).toEqual(["retainKeys"])
     expect([...fieldOf(":Pod", "spec", "volumes").patchStrategies]).toEqual(["merge", "retainKeys"])
     expect(fieldOf("apps:Deployment", "spec", "selector").isAtomic).toBe(true)
@@ -31,7 +31,7 @@ describe("the types of the built-in kinds", () => {
     expect(fieldOf(":ConfigMap", "data")).toMatchObject({ kind: "map", isAtomic: false })
   })
 
-  test("know values that are not what they look like", () => {
+  test("have values that JSON shows as another type", () => {
     expect(fieldOf(":Pod", "spec", "containers", "[]", "resources", "limits", "[]").kind).toBe("int-or-string")
     expect(fieldOf("apps:Deployment", "spec", "strategy", "rollingUpdate", "maxSurge").kind).toBe("int-or-string")
     expect(fieldOf(":Pod", "metadata", "creationTimestamp")).toMatchObject({ kind: "string", default: undefined })

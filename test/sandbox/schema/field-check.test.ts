@@ -39,7 +39,7 @@ const types: ReadonlyArray<readonly [string, KubernetesType]> = [
 ]
 
 describe.each(types)("%s", (_, type) => {
-  test("takes every object that fits it", () => {
+  test("accepts every object that fits it", () => {
     fc.assert(
       fc.property(objectOf(type), (value) => {
         const text = JSON.stringify(value)
@@ -53,7 +53,7 @@ describe.each(types)("%s", (_, type) => {
     )
   })
 
-  test("finds a field too many wherever it is, and removes only that", () => {
+  test("finds an unknown field wherever it is, and removes only that", () => {
     fc.assert(
       fc.property(objectOf(type), fc.nat(), fc.constantFrom("zz", "__proto__", "constructor"), (value, nth, key) => {
         const places = holders(type, value, "")
@@ -142,12 +142,12 @@ describe("fields that occur twice", () => {
     )
   })
 
-  test("are no matter in text that is no JSON", () => {
+  test("are ignored in text that is not JSON", () => {
     fc.assert(fc.property(fc.string(), (text) => Array.isArray(duplicateFields(text))))
     fc.assert(fc.property(fc.stringMatching(/^[{}[\]",:\\a]*$/), (text) => Array.isArray(duplicateFields(text))))
   })
 
-  test("are reported up to a hundred, like the server does", () => {
+  test("are reported up to a hundred, as by the server", () => {
     const fields = Array.from({ length: 500 }, (_, index) => `"f${index}":1,"f${index}":2`)
     expect(duplicateFields(`{${fields.join(",")}}`)).toHaveLength(100)
   })
@@ -156,7 +156,7 @@ describe("fields that occur twice", () => {
 describe("depth", () => {
   const lists = (depth: number): string => "[".repeat(depth) + "]".repeat(depth)
 
-  test("of 10,000 levels is what the server takes", () => {
+  test("of 10,000 levels is the server's maximum", () => {
     expect(isTooDeep(lists(maximumDepth))).toBe(false)
     expect(isTooDeep(lists(maximumDepth + 1))).toBe(true)
     expect(isTooDeep(`${'{"a":'.repeat(maximumDepth + 1)}1${"}".repeat(maximumDepth + 1)}`)).toBe(true)

@@ -10,7 +10,7 @@ const typeOf = (group: string, kind: string) => {
   return type
 }
 
-test("empty lists and maps and nulls go, what is always written stays", () => {
+test("empty lists, maps and nulls are dropped, members that are always written stay", () => {
   const service = { metadata: { finalizers: [], labels: {} }, spec: { selector: {}, type: null, ports: [{ port: 1 }] } }
   expect(asGoWrites(typeOf("", "Service"), service)).toEqual({ metadata: {}, spec: { ports: [{ port: 1 }] } })
   const rbac = "rbac.authorization.k8s.io"
@@ -24,13 +24,13 @@ test("empty lists and maps and nulls go, what is always written stays", () => {
   expect(asGoWrites(typeOf("", "Pod"), pod)).toBe(pod)
 })
 
-test("times that are no pointers are null when they hold nothing", () => {
+test("times that are not pointers are null when they are empty", () => {
   expect(asGoWrites(typeOf("", "Pod"), { status: { conditions: [{ type: "Ready" }] } })).toEqual({
     status: { conditions: [{ type: "Ready", lastProbeTime: null, lastTransitionTime: null }] },
   })
 })
 
-test("what is shared with the state before is not looked at, and nothing given is changed", () => {
+test("parts shared with the previous state are not walked, and arguments are not changed", () => {
   const before = { data: { a: "b" }, metadata: { labels: {} } }
   const after = { ...before, binaryData: {} }
   const written = asGoWrites(typeOf("", "ConfigMap"), after, before) as typeof before

@@ -1,4 +1,4 @@
-/** What the history of one kind keeps and forgets. */
+/** What the history of one kind keeps and drops. */
 
 import fc from "fast-check"
 import { expect, test } from "vitest"
@@ -12,13 +12,13 @@ const changeOf = (type: ChangeType, revision: number, bytes: number): Change => 
   return makeChange({ ...identity, type, revision: BigInt(revision) }, object, compact)
 }
 
-/** Changes of one object, each of so many bytes more than its frame. */
+/** Changes of one object, each with that many bytes in addition to its frame. */
 const changesOf = (sizes: ReadonlyArray<number>): ReadonlyArray<ChangeRecord> => {
   const states = sizes.map((bytes, index) => changeOf(index === 0 ? "ADDED" : "MODIFIED", index + 1, bytes))
   return states.map((change, index) => ({ change, previous: states[index - 1] }))
 }
 
-test("forgets the oldest changes when outdated states take more bytes than it may keep", () => {
+test("drops the oldest changes when outdated states exceed its limit of bytes", () => {
   const records = changesOf([1000, 1000, 1000, 1000])
   const history = new History(100, 0n, 2500)
   for (const record of records) history.append(record)

@@ -1,4 +1,4 @@
-/** Decoded states that the next write gets: as if they had been parsed. */
+/** Decoded states for the next write must equal parsed ones. */
 
 import { afterEach, expect, test } from "vitest"
 import { compact } from "../../../src/apiserver/answers/json-spacing.ts"
@@ -33,7 +33,7 @@ const objectOf = (text: string): MutableObject => ({
   data: { text },
 })
 
-test("a state that is taken is what parsing it would yield, without members that were not encoded", () => {
+test("a taken state equals the parsed one, without members that were not encoded", () => {
   const states = new ParsedStates()
   const object = objectOf("one")
   const change = changeOf(object, 7n)
@@ -43,7 +43,7 @@ test("a state that is taken is what parsing it would yield, without members that
   expect(taken.data).toBe(object.data)
 })
 
-test("a state is handed out once: who changes it changes nothing for the next one", () => {
+test("a state is handed out once: changing it does not affect the next caller", () => {
   const states = new ParsedStates()
   const object = objectOf("one")
   const change = changeOf(object, 7n)

@@ -1,4 +1,4 @@
-/** Hashes, numbers, schedules: what has one right answer for every input. */
+/** Hashes, numbers, schedules: pure functions with one correct result for every input. */
 
 import { readFileSync } from "node:fs"
 import fc from "fast-check"
@@ -43,7 +43,7 @@ describe("Hashes", () => {
 })
 
 describe("Amounts", () => {
-  test("as percentages round up for a surge and down for what may be missing", () => {
+  test("as percentages round up for a surge and down for unavailable Pods", () => {
     expect([scaledValue("25%", 6, true), scaledValue("25%", 6, false), scaledValue(3, 6, true)]).toEqual([2, 1, 3])
     expect(scaledValue(undefined, 6, true)).toBe(0)
   })

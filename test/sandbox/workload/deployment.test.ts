@@ -133,7 +133,7 @@ describe("A Deployment", () => {
     expect(mostImages).toBe(1)
   })
 
-  test("that makes no progress in time says so", async () => {
+  test("that makes no progress in time reports it", async () => {
     const cluster = await start()
     const never = { annotations: { "sandbox.kubereel.dev/ready-after": "never" }, labels: { app: "web" } }
     const template = { metadata: never, spec: { containers: [{ name: "nginx", image: "broken" }] } }
@@ -166,7 +166,7 @@ describe("A Deployment", () => {
 })
 
 describe("A ReplicaSet", () => {
-  test("replaces a Pod that goes, adopts an orphan and releases what no longer matches", async () => {
+  test("replaces a deleted Pod, adopts an orphan and releases Pods that no longer match", async () => {
     const cluster = await start()
     await cluster.create(kinds.deployments, web(2))
     await cluster.sees(isRolledOut(cluster, 2))
@@ -184,12 +184,12 @@ describe("A ReplicaSet", () => {
       async () =>
         (await cluster.api.get(kinds.pods, freed?.metadata ?? { name: "" })).metadata.ownerReferences === undefined,
     )
-    // Back under the selector it is one too many: adopted, and one of the three goes.
+    // Matching the selector again, it is one too many: it is adopted, and one of the three is deleted.
     await cluster.patch(kinds.pods, second?.metadata.name ?? "", { metadata: { labels: { app: "web" } } })
     await cluster.sees(async () => (await cluster.pods()).length === 2)
   })
 
-  test("goes on where it was after the manager was started anew", async () => {
+  test("continues where it was after a restart of the manager", async () => {
     const cluster = await start()
     await cluster.create(kinds.deployments, web(3))
     await cluster.sees(async () => (await cluster.pods()).length === 3)

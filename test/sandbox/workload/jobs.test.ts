@@ -42,7 +42,7 @@ describe("A Job", () => {
     expect(await cluster.reasons("migrate")).toEqual([...Array(3).fill("SuccessfulCreate"), "Completed"])
   })
 
-  test("notes an ended Pod in the status before it lets it go, and counts it after", async () => {
+  test("notes an ended Pod in the status before it releases it, and counts it afterwards", async () => {
     const cluster = await start()
     await cluster.create(kinds.jobs, job("one", work()))
     await cluster.sees(ended(cluster, "one"))
@@ -55,7 +55,7 @@ describe("A Job", () => {
     ])
   })
 
-  test("gives up after backoffLimit failures, each after a longer pause", async () => {
+  test("fails after backoffLimit failures, each after a longer pause", async () => {
     const cluster = await start()
     const annotations = { "sandbox.kubereel.dev/fail-after": "1s", "sandbox.kubereel.dev/exit-code": "7" }
     await cluster.create(kinds.jobs, job("bad", work({ backoffLimit: 2 }, annotations)))
@@ -73,7 +73,7 @@ describe("A Job", () => {
     expect(pods.map(({ status }) => status?.containerStatuses?.[0]?.state.terminated?.exitCode)).toEqual([7, 7, 7])
   })
 
-  test("in Indexed mode gives every index one Pod and tells which are done", async () => {
+  test("in Indexed mode gives every index one Pod and reports the completed ones", async () => {
     const cluster = await start()
     await cluster.create(kinds.jobs, job("parts", work({ completions: 4, parallelism: 2, completionMode: "Indexed" })))
     await cluster.sees(ended(cluster, "parts"))
@@ -107,7 +107,7 @@ describe("A Job", () => {
     await cluster.sees(async () => (await cluster.pods()).length === 0)
   })
 
-  test("goes with its Pods when its time after the end is over, not before", async () => {
+  test("is deleted with its Pods when its time to live is over, not before", async () => {
     const cluster = await start({ lifecycle: true })
     await cluster.create(kinds.jobs, job("brief", work({ ttlSecondsAfterFinished: 3 })))
     await cluster.sees(ended(cluster, "brief"))
@@ -118,7 +118,7 @@ describe("A Job", () => {
     await cluster.sees(async () => (await cluster.pods()).length === 0)
   })
 
-  test("that is deleted while it runs takes its Pods along, tracking finalizer or not", async () => {
+  test("deleted while it runs is removed with its Pods, despite their tracking finalizer", async () => {
     const cluster = await start({ lifecycle: true })
     const annotations = { "sandbox.kubereel.dev/complete-after": "1h" }
     await cluster.create(kinds.jobs, job("gone", work({ parallelism: 2, completions: 2 }, annotations)))
@@ -142,7 +142,7 @@ describe("A CronJob", () => {
     await cluster.create(kinds.cronJobs, cron({}))
     await cluster.passes(6 * 60_000)
     const kept = await jobs(cluster)
-    // Jobs beyond the limit have taken their Pods along.
+    // Jobs beyond the limit were deleted with their Pods.
     await cluster.sees(async () => {
       const owners = new Set((await jobs(cluster)).map(({ metadata }) => metadata.name))
       return (await cluster.pods()).every(({ metadata }) => owners.has(metadata.ownerReferences?.[0]?.name ?? ""))

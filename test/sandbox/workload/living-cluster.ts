@@ -1,6 +1,6 @@
 /**
- * A sandbox and a workload manager beside it, over real HTTP, both on one clock that moves a few ms with every turn of
- * the event loop: hours pass in seconds, and nothing waits for a wall clock.
+ * A sandbox and a workload manager beside it, over real HTTP, both on one clock that advances a few ms with every turn
+ * of the event loop: hours pass in seconds, and nothing waits for a wall clock.
  */
 
 import { afterEach } from "vitest"
@@ -13,12 +13,12 @@ import { WorkloadManager, type WorkloadOptions } from "../../../src/sandbox/work
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"
 
-/** ms per turn: little beside every delay, so that requests are answered before deadlines pass. */
+/** ms per turn: little compared with every delay, so that requests complete before deadlines pass. */
 const pace = 5
 const patience = 60_000
 
 export interface LivingOptions extends Partial<WorkloadOptions> {
-  /** With garbage collection and all that the sandbox does by itself. Default false. */
+  /** With garbage collection and the other built-in controllers of the sandbox. Default false. */
   readonly lifecycle?: boolean
 }
 
@@ -79,7 +79,7 @@ export class LivingCluster {
     return [...pods].sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
   }
 
-  /** Lets time pass until something is so; in larger steps where it takes minutes. */
+  /** Lets time pass until a condition holds; in larger steps if it takes minutes. */
   async sees(condition: () => boolean | Promise<boolean>, msPerTurn = pace): Promise<void> {
     for (let turns = 0; !(await condition()); turns++) {
       if (turns > patience) throw new Error(`not seen: ${condition}; troubles: ${this.troubles.join("; ")}`)
@@ -150,7 +150,7 @@ const passing = async <T>(clock: ManualClock, promise: Promise<T>): Promise<T> =
   return settled
 }
 
-/** A starter for one test file; what it starts is closed after each test. */
+/** A starter for one test file; everything it starts is closed after each test. */
 export const livingClusters = (): ((options?: LivingOptions) => Promise<LivingCluster>) => {
   const started: LivingCluster[] = []
   afterEach(async () => {

@@ -1,4 +1,4 @@
-/** The scheduler and what virtual nodes do with Pods, over HTTP against the sandbox. */
+/** The scheduler, and Pods on virtual nodes, over HTTP against the sandbox. */
 
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"
@@ -14,7 +14,7 @@ const pod = (name: string, spec: object = {}, annotations: Record<string, string
 })
 
 describe("The scheduler", () => {
-  test("says why a Pod fits nowhere, and places it when that changes", async () => {
+  test("reports why a Pod fits nowhere, and schedules it when that changes", async () => {
     const cluster = await start()
     const requests = { cpu: "100", memory: "1Gi" }
     await cluster.create(
@@ -34,7 +34,7 @@ describe("The scheduler", () => {
     expect(cluster.get<Pod>(kinds.pods, "big")?.spec.nodeName).toBe("virtual-2")
   })
 
-  test("spreads Pods over the nodes and heeds selectors and taints", async () => {
+  test("spreads Pods over the nodes and respects selectors and taints", async () => {
     const cluster = await start({ nodes: 3 })
     await cluster.api.patch(kinds.nodes, { name: "virtual-3" }, "merge", {
       spec: { taints: [{ key: "x", effect: "NoSchedule" }] },
@@ -71,7 +71,7 @@ describe("A Pod on a virtual node", () => {
     expect(await cluster.reasons("bare")).toEqual(expect.arrayContaining(["Scheduled", "Pulled", "Created", "Started"]))
   })
 
-  test("that crashes is started again after growing pauses", async () => {
+  test("that crashes is restarted after growing pauses", async () => {
     const cluster = await start()
     await cluster.create(kinds.pods, pod("crash", {}, { "sandbox.kubereel.dev/fail-after": "1s" }))
     const container = () => cluster.get<Pod>(kinds.pods, "crash")?.status?.containerStatuses?.[0]
@@ -87,7 +87,7 @@ describe("A Pod on a virtual node", () => {
     expect(await cluster.reasons("crash")).toContain("BackOff")
   })
 
-  test("ends as its annotations say", async () => {
+  test("ends according to its annotations", async () => {
     const cluster = await start()
     await cluster.create(
       kinds.pods,

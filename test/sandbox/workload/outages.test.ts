@@ -1,4 +1,4 @@
-/** What happens to the server must not happen to the workload: the caches catch up and the controllers go on. */
+/** Failures of the server must not affect the workload: the caches catch up and the controllers continue. */
 
 import { expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"
@@ -46,7 +46,7 @@ test.each(disasters)("Deployments reach their size though %s in between", async 
   await cluster.create(kinds.deployments, web("one", 5))
   await cluster.sees(async () => (await cluster.pods()).length >= 2)
   strike(cluster)
-  // The test's own connection has to notice, too.
+  // The test's own connection must notice, too.
   await cluster.passes(500)
   await cluster.create(kinds.deployments, web("two", 3))
   await cluster.patch(kinds.deployments, "one", { spec: { replicas: 2 } })
@@ -55,7 +55,7 @@ test.each(disasters)("Deployments reach their size though %s in between", async 
   expect((await cluster.pods()).every(isReady)).toBe(true)
 })
 
-test("A Pod deleted while nobody watched is replaced", async () => {
+test("A Pod deleted while no watch was open is replaced", async () => {
   const cluster = await start()
   await cluster.create(kinds.deployments, web("one", 2))
   await cluster.sees(isComplete(cluster, "one", 2))

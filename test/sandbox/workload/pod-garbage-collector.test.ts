@@ -1,4 +1,4 @@
-/** Pods whose node is gone; states as Kubernetes 1.34.4 leaves them. */
+/** Pods whose node is gone, with the same final states as in Kubernetes 1.34.4. */
 
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"
@@ -13,7 +13,7 @@ const pod = (name: string, nodeName: string) => ({
 })
 
 describe("A Pod on a node that does not exist", () => {
-  test("is marked as failed and removed, after the 40 seconds in which the node may come", async () => {
+  test("is marked as failed and removed, after the 40 seconds in which the node may appear", async () => {
     const cluster = await start()
     await cluster.create(kinds.pods, pod("lost", "nowhere"))
     const created = cluster.clock.monotonicMs()
@@ -41,7 +41,7 @@ describe("A Pod on a node that does not exist", () => {
     expect(cluster.get(kinds.pods, "early")).toBeDefined()
   })
 
-  test("goes too if the node has been taken away under it", async () => {
+  test("is removed too if its node was deleted", async () => {
     const cluster = await start()
     await cluster.create(kinds.nodes, { metadata: { name: "brief" } })
     await cluster.create(kinds.pods, pod("late", "brief"))

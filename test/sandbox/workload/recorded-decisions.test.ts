@@ -1,7 +1,7 @@
 /**
- * The decisions of the controllers, held against what the real ones wrote: every status in the recordings must be what
- * our functions make of the state before it and of some state of the Pods and ReplicaSets that had been seen by then
- * (the real controllers' caches are a little behind, nobody recorded how much).
+ * The decisions of the controllers, compared with those of the real ones: every status in the recordings must be the
+ * result of our functions for the previous state and some state of the Pods and ReplicaSets seen by then (the real
+ * controllers' caches are a little behind, by an unknown amount).
  */
 
 import { readFileSync } from "node:fs"
@@ -41,7 +41,7 @@ const read = <T extends ApiObject>(folder: string, plural: string): ReadonlyArra
   })
 }
 
-/** What a cache held that had seen everything up to each version below `end`, newest first. */
+/** The contents of a cache that had seen everything up to each version below `end`, newest first. */
 const snapshots = function* <T extends ApiObject>(
   states: ReadonlyArray<State<T>>,
   end: number,
@@ -62,7 +62,7 @@ const statusChanges = <T extends ApiObject>(states: ReadonlyArray<State<T>>) => 
   const known = new Map<string, ReadonlyArray<T>>()
   return states.flatMap(({ version, at, isDeleted, object }) => {
     const { uid = "" } = object.metadata
-    // The last state or the one before: for a status of an outdated generation the real controllers try again.
+    // The last state or the previous one: for a status of an outdated generation the real controllers retry.
     const before = (known.get(uid) ?? []).slice(-2)
     known.set(uid, [...before, object])
     if (before.length === 0 || isDeleted || sameJson(before.at(-1)?.status, object.status)) return []
@@ -71,7 +71,7 @@ const statusChanges = <T extends ApiObject>(states: ReadonlyArray<State<T>>) => 
   })
 }
 
-/** Which of the recorded statuses our function makes of nothing that had been seen. */
+/** The recorded statuses that our function computes from no state seen by then. */
 const unexplained = <T extends ApiObject, S extends ApiObject>(
   states: ReadonlyArray<State<T>>,
   seen: ReadonlyArray<State<S>>,
@@ -94,7 +94,7 @@ const unexplained = <T extends ApiObject, S extends ApiObject>(
   }
 }
 
-/** Those of an owner, as UIDs say. */
+/** The objects of an owner, by UID. */
 const ownOf = <T extends ApiObject>(owner: ApiObject, objects: ReadonlyArray<T>): ReadonlyArray<T> =>
   objects.filter((object) => isControlledBy(object, owner))
 
@@ -110,7 +110,7 @@ describe.each(["recording", "recording-2"])("In %s", (folder) => {
         return planDeployment({ deployment, replicaSets, pods: [], now }).flatMap((action) => {
           if (action.type === "status") return [action.deployment.status]
           if (action.type !== "create") return []
-          // The recorded name stands for ours: the hash is the one thing that differs.
+          // The recorded name replaces ours: only the hash differs.
           const names = read<ReplicaSet>(folder, "replicasets").map(({ object }) => object.metadata.name)
           return [...new Set(names)].map((name) => afterCreation(deployment, name, action.revision, now).status)
         })

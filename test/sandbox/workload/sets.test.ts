@@ -30,7 +30,7 @@ const areReady = (cluster: LivingCluster, count: number) => async (): Promise<bo
 }
 
 describe("A StatefulSet", () => {
-  test("starts its Pods in order, each when the one before is ready", async () => {
+  test("starts its Pods in order, each when the previous one is ready", async () => {
     const cluster = await start()
     await cluster.create(kinds.statefulSets, set(3))
     const seen: string[] = []
@@ -50,7 +50,7 @@ describe("A StatefulSet", () => {
     expect(cluster.troubles).toEqual([])
   })
 
-  test("updates from the last Pod down to the partition, and gives up the last first", async () => {
+  test("updates from the last Pod down to the partition, and deletes the last first", async () => {
     const cluster = await start()
     await cluster.create(
       kinds.statefulSets,
@@ -74,7 +74,7 @@ describe("A StatefulSet", () => {
     await cluster.sees(async () => (await names(cluster)).join() === "db-0")
   })
 
-  test("with OnDelete updates only the Pods that somebody deletes", async () => {
+  test("with OnDelete updates only the Pods that a client deletes", async () => {
     const cluster = await start()
     await cluster.create(
       kinds.statefulSets,
@@ -153,7 +153,7 @@ describe("A DaemonSet", () => {
     expect(least).toBe(2)
   })
 
-  test("leaves a node that is tainted against it, and keeps to its node selector", async () => {
+  test("leaves a tainted node, and respects its node selector", async () => {
     const cluster = await start({ nodes: 2 })
     await cluster.create(kinds.daemonSets, daemon())
     await cluster.sees(() => status(cluster)?.numberAvailable === 2)

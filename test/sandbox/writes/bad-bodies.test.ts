@@ -1,4 +1,4 @@
-/** What a client can do wrong with a body, and that it harms nobody. */
+/** Invalid bodies, which must not harm the server. */
 
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => sandbox.close())
 
-test("whatever the body, the answer is a Status that says no, and the server lives", async () => {
+test("whatever the body, the response is a failure Status, and the server keeps running", async () => {
   const types = [
     "application/json",
     "application/yaml",
@@ -49,7 +49,7 @@ test("a body over 3 MB is refused with 413, announced or not", async () => {
   expect(sandbox.get("v1.ConfigMap", "default", "big")).toBeUndefined()
 })
 
-test("__proto__ and its like are keys like any other", async () => {
+test("__proto__ and the like are keys like any other", async () => {
   const text =
     '{"metadata":{"name":"proto","labels":{"constructor":"x"}},"data":{"__proto__":"a","toString":"b","constructor":"c"}}'
   await sendFor(sandbox, 201, "POST", configMaps, text)
@@ -75,7 +75,7 @@ test("__proto__ and its like are keys like any other", async () => {
 describe("unknown fields", () => {
   const body = { metadata: { name: "unknown" }, data: { k: "v" }, nope: { deep: 1 } }
 
-  test("are dropped, with a warning unless nobody wants one", async () => {
+  test("are dropped, with a warning unless the client declines it", async () => {
     const warned = await send(sandbox, "POST", `${configMaps}?dryRun=All`, body)
     expect([warned.status, warned.warnings]).toEqual([201, ['unknown field "nope"']])
     expect(warned.text).not.toContain("nope")

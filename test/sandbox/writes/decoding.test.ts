@@ -20,7 +20,7 @@ const fieldsOf = (object: { readonly metadata: Readonly<Record<string, unknown>>
   )?.fieldsV1
 
 describe("JSON", () => {
-  test("a member that stands twice is merged, with a warning", async () => {
+  test("a duplicate member is merged, with a warning", async () => {
     const answer = await send(
       sandbox,
       "POST",
@@ -53,13 +53,13 @@ describe("YAML", () => {
     `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata:\n  a: "1"\n  a: "2"\n  b: "1"\n  b: "2"\nnope: 1\n`
   const repeated = ['line 6: key "a" already set in map', 'line 8: key "b" already set in map']
 
-  test("keys that stand twice are warned of, and the last one counts", async () => {
+  test("duplicate keys cause a warning, and the last one counts", async () => {
     const answer = await send(sandbox, "POST", configMaps, doubled("twice"), yaml)
     expect([answer.status, answer.warnings]).toEqual([201, [...repeated, 'unknown field "nope"']])
     expect(bodyOf(answer).data).toEqual({ a: "2", b: "2" })
   })
 
-  test("and refused if the client is strict", async () => {
+  test("duplicate keys are refused if the client is strict", async () => {
     expect(await messageOf(sandbox, "POST", `${configMaps}?fieldValidation=Strict`, doubled("strict"), yaml)).toBe(
       `the body cannot be read as a ConfigMap of v1: strict decoding error: ${repeated.join(", ")}, unknown field "nope"`,
     )
@@ -72,7 +72,7 @@ describe("YAML", () => {
     expect(await messageOf(sandbox, "PATCH", path, circle, applyPatch)).toContain("anchor value contains itself")
   })
 
-  test("of several documents the first is taken", async () => {
+  test("the first of several documents is used", async () => {
     const text = "metadata: {name: first}\n---\nmetadata: {name: second}\n"
     expect(bodyOf(await send(sandbox, "POST", configMaps, text, yaml)).metadata.name).toBe("first")
   })
@@ -89,8 +89,8 @@ describe("YAML", () => {
   })
 })
 
-describe("what a patch leaves empty", () => {
-  test("a map, and with it its owner", async () => {
+describe("members that a patch leaves empty", () => {
+  test("a map is removed, with its owner", async () => {
     const spec = { selector: { app: "x" }, ports: [{ port: 80 }] }
     await sendFor(sandbox, 201, "POST", services, { metadata: { name: "web", finalizers: ["a.b/c"] }, spec })
     const body = { spec: { selector: { $patch: "delete" } } }
@@ -104,15 +104,15 @@ describe("what a patch leaves empty", () => {
     expect(fieldsOf(freed)).not.toHaveProperty("f:metadata")
   })
 
-  test("an empty list of rules belongs to who sent it", async () => {
+  test("an empty list of rules is owned by its sender", async () => {
     const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
     const role = await sendFor(sandbox, 201, "POST", roles, { metadata: { name: "r" }, rules: [] })
     expect([role, fieldsOf(role)]).toMatchObject([{ rules: null }, { "f:rules": {} }])
   })
 })
 
-describe("what strict decoding says of a patch", () => {
-  test("a merge patch with doubled members is warned of, or refused", async () => {
+describe("strict decoding of a patch", () => {
+  test("a merge patch with duplicate members gets a warning, or is refused", async () => {
     const doubled = '{"data":{"k":"1","k":"2"}}'
     const answer = await send(sandbox, "PATCH", `${configMaps}/a?dryRun=All`, doubled, mergePatch)
     expect([answer.status, answer.warnings]).toEqual([200, ['duplicate field "data.k"']])
@@ -147,12 +147,12 @@ describe("an apply", () => {
     expect((await apply("", `{${head}}`)).status).toBe(400)
   })
 
-  test("forgets the version of what does not exist, and takes null for the empty text", async () => {
+  test("ignores the version of an absent object, and takes null for the empty text", async () => {
     const answer = await apply("", `{${head},"metadata":{"name":"new","resourceVersion":"7"},"data":{"k":null}}`)
     expect([answer.status, bodyOf(answer).data]).toEqual([201, { k: "" }])
   })
 
-  test("with doubled keys is warned of, or refused", async () => {
+  test("with duplicate keys gets a warning, or is refused", async () => {
     const doubled = `{${head},"metadata":{"name":"new"},"data":{"x":"1","x":"2"}}`
     expect((await apply("dryRun=All", doubled)).warnings).toEqual(['line 1: key "x" already set in map'])
     expect(bodyOf(await apply("fieldValidation=Strict", doubled)).message).toBe(

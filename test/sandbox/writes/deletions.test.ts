@@ -1,4 +1,4 @@
-/** How objects go: at once, after their grace period, after their finalizers, or as a whole collection. */
+/** Deletions: at once, after a grace period, after finalizers, or of a whole collection. */
 
 import { afterEach, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -22,11 +22,11 @@ const bound = async (sandbox: Sandbox, name: string, metadata: object = {}): Pro
 }
 
 describe("a Pod", () => {
-  test("on a node gets its grace period, and goes when the kubelet says so", async () => {
+  test("on a node gets its grace period, and is removed when the kubelet deletes it", async () => {
     const sandbox = await start()
     await bound(sandbox, "p")
     const going = await sendFor(sandbox, 200, "DELETE", `${pods}/p`)
-    // The clock stands at 22:13:20.
+    // The clock is at 22:13:20.
     expect(going.metadata).toMatchObject({
       deletionTimestamp: "2023-11-14T22:13:50Z",
       deletionGracePeriodSeconds: 30,
@@ -58,7 +58,7 @@ describe("a Pod", () => {
 })
 
 describe("finalizers", () => {
-  test("keep an object until the last one is taken away", async () => {
+  test("keep an object until the last one is removed", async () => {
     const sandbox = await start()
     const finalizers = ["a.io/x", "a.io/y"]
     await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "f", finalizers } })
@@ -93,7 +93,7 @@ describe("finalizers", () => {
   })
 })
 
-test("preconditions protect what was made anew or has changed", async () => {
+test("preconditions protect recreated and changed objects", async () => {
   const sandbox = await start()
   const old = await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "a" } })
   await sendFor(sandbox, 200, "DELETE", `${configMaps}/a`)
@@ -116,7 +116,7 @@ test.each([
   expect(sandbox.get("apps/v1.Deployment", "default", "web")).toBeUndefined()
 })
 
-test("a collection goes as far as the selectors reach, each object with its own event", async () => {
+test("of a collection, the selected objects are deleted, each with its own event", async () => {
   const sandbox = await start()
   for (const name of ["a", "b", "c"]) {
     await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name, labels: { app: name === "c" ? "x" : "y" } } })

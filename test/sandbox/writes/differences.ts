@@ -1,4 +1,4 @@
-/** Requests of real-answers.json that are answered otherwise here than by Kubernetes 1.34.4, and why. */
+/** Requests of real-answers.json whose responses here differ from those of Kubernetes 1.34.4, and why. */
 
 export const differences: Readonly<Record<string, string>> = {
   badyaml: "the words of another YAML parser",

@@ -1,4 +1,4 @@
-/** Answers without wording and without what differs from run to run: times, UIDs, versions, addresses, random names, tokens. */
+/** Responses without wording and without what differs from run to run: times, UIDs, versions, addresses, random names, tokens. */
 
 import { withoutWording } from "../without-wording.ts"
 
@@ -15,7 +15,7 @@ export const normalised = (text: string): unknown => {
   try {
     return withoutWording(JSON.parse(plain))
   } catch {
-    // What Go's mux writes is no JSON.
+    // Responses of Go's mux are not JSON.
     return plain
   }
 }

@@ -1,6 +1,6 @@
 /**
  * 188 requests, good and bad, sent one after the other to Kubernetes 1.34.4 (real-answers.json, recorded once) and to a
- * sandbox: the same statuses, bodies and warnings, but for what differences.ts lists.
+ * sandbox: the same statuses, bodies and warnings, except for the differences in differences.ts.
  */
 
 import { readFileSync } from "node:fs"
@@ -51,7 +51,7 @@ test.each(same.map((request) => [request.name, request] as const))("%s", (name, 
   )
 })
 
-test("what is listed as a difference is one", () => {
+test("every listed difference is one", () => {
   for (const name of Object.keys(differences)) {
     const request = recorded.find((candidate) => candidate.name === name)
     const ours = answers.get(name)

@@ -1,4 +1,4 @@
-/** What Kubernetes 1.34.4 was seen to do when objects are deleted and pods are bound. */
+/** Observed behaviour of Kubernetes 1.34.4 when objects are deleted and pods are bound. */
 
 import { afterEach, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -26,7 +26,7 @@ const job = {
 }
 const jobs = "/apis/batch/v1/namespaces/default/jobs"
 
-test("the write that takes the last finalizer answers the version before; watchers see the state before", async () => {
+test("the write that removes the last finalizer returns the previous version; watchers see the previous state", async () => {
   const sandbox = await start()
   await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "f", finalizers: ["a.io/x"] } })
   const marked = await sendFor(sandbox, 200, "DELETE", `${configMaps}/f`)
@@ -39,7 +39,7 @@ test("the write that takes the last finalizer answers the version before; watche
   expect(Number(last?.[1].resourceVersion)).toBeGreaterThan(Number(marked.metadata.resourceVersion))
 })
 
-test("a pod that nobody has to be waited for is marked first and deleted then", async () => {
+test("a pod without anything to wait for is marked first and then deleted", async () => {
   const sandbox = await start()
   await sendFor(sandbox, 201, "POST", pods, pod("p"))
   await sendFor(sandbox, 200, "DELETE", `${pods}/p`)
@@ -49,7 +49,7 @@ test("a pod that nobody has to be waited for is marked first and deleted then", 
   expect(gone?.[1]).toEqual({ ...marked?.[1], resourceVersion: gone?.[1].resourceVersion })
 })
 
-test("a second deletion without a grace period leaves the one that runs", async () => {
+test("a second deletion without a grace period keeps the current one", async () => {
   const sandbox = await start()
   await sendFor(sandbox, 201, "POST", pods, { ...pod("p"), spec: { ...pod("p").spec, nodeName: "nowhere" } })
   await sendFor(sandbox, 200, "DELETE", `${pods}/p?gracePeriodSeconds=300`)
@@ -57,7 +57,7 @@ test("a second deletion without a grace period leaves the one that runs", async 
   expect(again.metadata.deletionGracePeriodSeconds).toBe(300)
 })
 
-test("a Job deleted without a policy warns, is answered, and lets its pods go", async () => {
+test("a Job deleted without a policy causes a warning and orphans its pods", async () => {
   const sandbox = await start()
   await sendFor(sandbox, 201, "POST", jobs, job)
   const answer = await send(sandbox, "DELETE", `${jobs}/j`)
@@ -132,7 +132,7 @@ test.each(bindings)("a Binding with %s is refused", async (_case, name, binding,
   expect([answer.status, bodyOf(answer).message]).toEqual([status, expect.stringContaining(message)])
 })
 
-test("an eviction that is to be tried only leaves the pod", async () => {
+test("an eviction as a dry run leaves the pod", async () => {
   const sandbox = await start()
   await sendFor(sandbox, 201, "POST", pods, pod("p"))
   const eviction = { metadata: { name: "p" }, deleteOptions: { dryRun: ["All"] } }

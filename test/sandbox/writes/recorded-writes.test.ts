@@ -1,4 +1,4 @@
-/** Our answers to writes beside those of a real API server, recorded in test/data/apiserver. */
+/** Our responses to writes compared with those of a real API server, recorded in test/data/apiserver. */
 
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"

@@ -1,4 +1,4 @@
-/** Rules that show over HTTP only: warnings, pools, admission at updates; answers recorded of Kubernetes 1.34.4. */
+/** Rules that only show over HTTP: warnings, pools, admission at updates; responses recorded from Kubernetes 1.34.4. */
 
 import { describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -9,7 +9,7 @@ const endpoints = "/api/v1/namespaces/default/endpoints"
 const deprecated = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 
 describe("Endpoints", () => {
-  test("are called deprecated by every answer about them, and by no other", async () => {
+  test("are called deprecated by every response about them, and by no other", async () => {
     await using sandbox = await Sandbox.start()
     const object = { metadata: { name: "web" }, subsets: [{ addresses: [{ ip: "1.2.3.4" }], ports: [{ port: 80 }] }] }
     const answers = [
@@ -47,8 +47,8 @@ describe("A Service that asks for an address", () => {
   })
 })
 
-describe("A Pod whose tolerations a client takes away", () => {
-  test("gets the standard ones again, and counts no generation for it", async () => {
+describe("A Pod whose tolerations a client removes", () => {
+  test("gets the standard ones again, without a new generation", async () => {
     await using sandbox = await Sandbox.start()
     const pod = { metadata: { name: "a" }, spec: { containers: [{ name: "c", image: "x" }] } }
     const created = await sendFor(sandbox, 201, "POST", pods, pod)
@@ -59,8 +59,8 @@ describe("A Pod whose tolerations a client takes away", () => {
   })
 })
 
-describe("An object said to be going away at its creation", () => {
-  test("is made without that", async () => {
+describe("An object created with a deletionTimestamp", () => {
+  test("is created without it", async () => {
     await using sandbox = await Sandbox.start()
     const metadata = { name: "a", deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 3 }
     const created = await sendFor(sandbox, 201, "POST", "/api/v1/namespaces/default/configmaps", { metadata })
@@ -70,7 +70,7 @@ describe("An object said to be going away at its creation", () => {
 })
 
 describe("A status whose counters a client sets to zero", () => {
-  test("is stored without those that Go leaves out", async () => {
+  test("is stored without those that Go omits", async () => {
     await using sandbox = await Sandbox.start()
     const deployments = "/apis/apps/v1/namespaces/default/deployments"
     const template = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "x" }] } }

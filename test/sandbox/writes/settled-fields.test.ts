@@ -1,4 +1,4 @@
-/** What the server makes of fields that a client may not, or need not, set. As Kubernetes 1.34.4 answered. */
+/** Fields that a client may not, or need not, set; compared with responses of Kubernetes 1.34.4. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -16,7 +16,7 @@ const causesOf = (body: { details: Readonly<Record<string, unknown>> }): Readonl
   body.details.causes as ReadonlyArray<{ field: string }>
 
 describe("metadata", () => {
-  test("a kind without generations keeps the client's, and nobody keeps a selfLink", async () => {
+  test("a kind without generations keeps the client's, and no kind keeps a selfLink", async () => {
     const made = await sendFor(sandbox, 201, "POST", configMaps, {
       metadata: { name: "own", generation: 7, selfLink: "/x", labels: {} },
       data: null,
@@ -28,7 +28,7 @@ describe("metadata", () => {
     expect(put.metadata).not.toHaveProperty("selfLink")
   })
 
-  test("a namespace of what has none counts for nothing", async () => {
+  test("a namespace of a cluster-scoped object is ignored", async () => {
     const made = await sendFor(sandbox, 201, "POST", "/api/v1/namespaces", { metadata: { name: "n", namespace: "m" } })
     expect(made.metadata).not.toHaveProperty("namespace")
   })
@@ -114,7 +114,7 @@ test("a token lives ten minutes at least", async () => {
   )
 })
 
-test("an Event is found by the names of both of its groups, whoever asked first", async () => {
+test("an Event is found by the names of both of its groups, whichever is requested first", async () => {
   const events = "/api/v1/namespaces/default/events"
   const event = { metadata: { name: "e" }, involvedObject: { kind: "Node", namespace: "default" } }
   await sendFor(sandbox, 201, "POST", events, event)
@@ -125,8 +125,8 @@ test("an Event is found by the names of both of its groups, whoever asked first"
   expect(await named(`${other}?fieldSelector=regarding.kind=Node`)).toEqual(["e"])
 })
 
-describe("the labels of a Job that was created without any", () => {
-  test("are those of its template, and are stored at the first change after, even if it is none", async () => {
+describe("the labels of a Job created without any", () => {
+  test("are those of its template, and are stored with the next write, even if it changes nothing", async () => {
     const made = await sendFor(sandbox, 201, "POST", jobs, { metadata: { name: "unlabelled" }, ...job })
     expect(made.metadata.labels).toMatchObject({ "job-name": "unlabelled" })
     const versions = [made.metadata.resourceVersion]
@@ -161,7 +161,7 @@ describe("the generation of a DaemonSet's template, an annotation", () => {
       .filter(({ fieldsV1 }) => fieldsV1["f:metadata"]?.["f:annotations"]?.[`f:${generation}`] !== undefined)
       .map(({ manager }) => manager)
 
-  test("belongs to the creator, not to who changes the template, and to who leaves it out", async () => {
+  test("is owned by the creator and by a client that omits it, not by one that changes the template", async () => {
     const made = await sendFor(sandbox, 201, "POST", `${daemonSets}?fieldManager=creator`, daemonSet("x"))
     expect(made.metadata.annotations).toEqual({ [generation]: "1" })
     expect(ownersOf(made.metadata)).toEqual(["creator"])

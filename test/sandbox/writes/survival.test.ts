@@ -1,4 +1,7 @@
-/** Nothing that a client sends, and no defect of the server's own, ends the process: a 500, a line, and the next request. */
+/**
+ * Neither a client's input nor a defect of the server ends the process: there is a 500 and a log line, and the next
+ * request works.
+ */
 
 import { afterEach, expect, test } from "vitest"
 import { headerBytes, warningHeaders } from "../../../src/apiserver/answers/warning-header.ts"
@@ -21,7 +24,7 @@ afterEach(async () => {
 
 const utf8 = (header: string): string => Buffer.from(header, "latin1").toString("utf8")
 
-test("an unknown field beyond Latin-1 is warned of in UTF-8", async () => {
+test("the warning about an unknown field beyond Latin-1 is UTF-8", async () => {
   const sandbox = await start()
   const { status, warnings } = await send(
     sandbox,
@@ -36,7 +39,7 @@ test("an unknown field beyond Latin-1 is warned of in UTF-8", async () => {
   expect((await send(sandbox, "GET", "/readyz")).status).toBe(200)
 })
 
-test("a warning is quoted as Go quotes it, said once, and left out if it holds control characters", () => {
+test("a warning is quoted as by Go, sent once, and omitted if it contains control characters", () => {
   expect(warningHeaders(['a "b" \\c', 'a "b" \\c', "x\ny", "x\u0085y", ""])).toEqual(['299 - "a \\"b\\" \\\\c"'])
 })
 
@@ -46,11 +49,11 @@ test("warnings that together are longer than 4096 characters are shortened to 25
   expect([headers.length, headers[0]]).toEqual([16, `299 - "${"0".padEnd(256, "x")}"`])
 })
 
-test("a header's value is bytes of UTF-8 without what would end it", () => {
+test("a header's value is UTF-8 without characters that would end it", () => {
   expect(headerBytes("a\r\nb: ü")).toBe(`a??b: ${Buffer.from("ü").toString("latin1")}`)
 })
 
-test("an exception while a write is handled is a 500 and a line", async () => {
+test("an exception in a write is a 500 and a log line", async () => {
   const random = { ...systemRandomness }
   const sandbox = await start({ random })
   random.uid = () => {
@@ -62,7 +65,7 @@ test("an exception while a write is handled is a 500 and a line", async () => {
   await sendFor(sandbox, 404, "GET", `${configMaps}/a`)
 })
 
-test("an exception while an answer is sent is a 500 and a line", async () => {
+test("an exception while a response is sent is a 500 and a log line", async () => {
   const sandbox = await start()
   sandbox.faults.respond("configmaps", 99, {})
   const answer = await send(sandbox, "GET", `${configMaps}/a`)
@@ -70,7 +73,7 @@ test("an exception while an answer is sent is a 500 and a line", async () => {
   expect((await send(sandbox, "GET", "/readyz")).status).toBe(200)
 })
 
-test("an exception in a controller's turn is a line, and its other work goes on", async () => {
+test("an exception in a controller is a log line, and its other work continues", async () => {
   const clock = new ManualClock()
   const sandbox = await start({ lifecycle: true, clock, bookmarkInterval: 0 })
   const owners = [{ apiVersion: "v1", kind: "ConfigMap", name: "never", uid: "1" }]

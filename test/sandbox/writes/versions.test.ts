@@ -1,4 +1,4 @@
-/** What a write does to versions, generations and watches: what controllers rely on most. */
+/** The effect of writes on versions, generations and watches, on which controllers rely most. */
 
 import { afterEach, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -47,7 +47,7 @@ test("every write that changes something is one event, and the ledger has them a
   watch.close()
 })
 
-describe("a write that changes nothing keeps the version, wakes no watch and is answered 200", () => {
+describe("a write that changes nothing keeps the version, sends no event and gets a 200", () => {
   test.each([
     ["a replacement in another order", "PUT", '{"data":{"y":"2","x":"1"},"metadata":{"name":"a"}}', "application/json"],
     ["a merge patch", "PATCH", '{"data":{"x":"1"}}', mergePatch.type],
@@ -72,7 +72,7 @@ describe("a write that changes nothing keeps the version, wakes no watch and is 
 })
 
 describe("optimistic locking", () => {
-  test("refuses a replacement of an old version and takes one of the current version", async () => {
+  test("refuses a replacement of an old version and accepts one of the current version", async () => {
     const sandbox = await start()
     const first = await sendFor(sandbox, 201, "POST", configMaps, configMap({ k: "1" }))
     const second = await sendFor(sandbox, 200, "PUT", `${configMaps}/a`, { ...first, data: { k: "2" } })
@@ -90,7 +90,7 @@ describe("optimistic locking", () => {
     expect(results.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 9 }, () => 409)])
   })
 
-  test("is demanded of Leases", async () => {
+  test("is required for Leases", async () => {
     const sandbox = await start()
     const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     const lease = await sendFor(sandbox, 201, "POST", path, { metadata: { name: "a" }, spec: { holderIdentity: "x" } })
@@ -130,7 +130,7 @@ test("the status is written by /status alone, and everything else is not", async
   expect([updated.status, updated.spec.replicas]).toEqual([{ observedGeneration: 1 }, 1])
 })
 
-test("a dry run answers what would be and leaves everything as it is", async () => {
+test("a dry run returns the result and changes nothing", async () => {
   const sandbox = await start()
   const dry = await sendFor(sandbox, 201, "POST", `${configMaps}?dryRun=All`, configMap({ k: "1" }))
   expect([dry.metadata.uid.length, dry.metadata.resourceVersion]).toEqual([36, undefined])
@@ -141,7 +141,7 @@ test("a dry run answers what would be and leaves everything as it is", async () 
   expect([sandbox.get("v1.ConfigMap", "default", "a")?.data, sandbox.resourceVersion]).toEqual([{ k: "1" }, "1003"])
 })
 
-test("fields belong to the manager that is named, or to the first part of the User-Agent", async () => {
+test("fields belong to the named manager, or to the first part of the User-Agent", async () => {
   const sandbox = await start()
   const owners = ({ metadata }: { metadata: Readonly<Record<string, unknown>> }): ReadonlyArray<string> =>
     (metadata.managedFields as ReadonlyArray<{ manager: string; operation: string }>).map(
@@ -176,7 +176,7 @@ test("a write from inside the process is the same write", async () => {
   expect([patched.status, patched.warnings]).toEqual([200, ['unknown field "nope"']])
 })
 
-test("a write may be answered with the metadata alone", async () => {
+test("the response to a write may be only the metadata", async () => {
   const sandbox = await start()
   await sendFor(sandbox, 201, "POST", configMaps, configMap({ k: "1" }))
   const accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"

@@ -11,7 +11,7 @@ export interface WriteAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
-/** What an answer holds, as far as these tests look into it. */
+/** The members of a response that these tests use. */
 export interface Body {
   readonly kind: string
   readonly metadata: Readonly<Record<string, unknown>> & {
@@ -34,7 +34,7 @@ export interface WriteOptions {
   readonly userAgent?: string
 }
 
-/** A body that is no text is sent as JSON. */
+/** A body other than text is sent as JSON. */
 export const send = (
   sandbox: Sandbox,
   method: string,
@@ -65,7 +65,7 @@ export const send = (
 
 export const bodyOf = (answer: WriteAnswer): Body => JSON.parse(answer.text) as Body
 
-/** Sends and reads; throws what the server says when the status is another than expected. */
+/** Sends a request and reads the response; throws the server's message if the status is not the expected one. */
 export const sendFor = async (
   sandbox: Sandbox,
   status: number,

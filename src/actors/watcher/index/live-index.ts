@@ -1,15 +1,15 @@
 /**
- * What the watcher knows of its one kind: the objects alive in the recording, by UID.
+ * The live objects of one kind in the recording, by UID.
  *
- * A watcher cannot name an object of another kind, so "a relist of one kind deletes another kind's objects" cannot be
- * said here. Memory is O(live objects): an entry goes when its object dies, and a UID dies once.
+ * A watcher cannot name an object of another kind, so a relist of one kind cannot delete another kind's objects. Memory is O(live objects):
+ * an entry is removed when its object is deleted, and a UID is deleted once.
  */
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
 import { unknownOwners } from "./owner-fingerprint.ts"
 import { UidTable } from "./uid-table.ts"
 
 export interface LiveObject {
-  /** The kind's own number for this UID, given once. */
+  /** Number of this UID within its kind, assigned once. */
   readonly number: number
   readonly uid: string
   readonly namespace: string
@@ -18,9 +18,9 @@ export interface LiveObject {
   epoch: number
   fingerprintLow: number
   fingerprintHigh: number
-  /** Of its ownerReferences (owner-fingerprint.ts). */
+  /** Fingerprint of its ownerReferences (owner-fingerprint.ts). */
   owners: number
-  /** The last list that had begun when it was seen. */
+  /** The latest list that had begun when the object was seen. */
   list: number
 }
 
@@ -39,22 +39,22 @@ export class LiveIndex {
     return this.#byUid.size
   }
 
-  /** The object whose UID stands at `bytes[start, end)`. */
+  /** The object with the UID at `bytes[start, end)`. */
   get(bytes: Uint8Array, start: number, end: number): LiveObject | undefined {
     return this.#byUid.get(bytes, start, end)
   }
 
-  /** The live object of that name, whatever its UID. */
+  /** The live object with that name and any UID. */
   named(namespace: string, name: string): LiveObject | undefined {
     return this.#byName.get(`${namespace}/${name}`)
   }
 
-  /** Gives a UID its number. The caller has removed an older object of the same name. */
+  /** Assigns a number to a UID. The caller must have removed an older object of the same name. */
   add(uid: string, namespace: string, name: string): LiveObject {
     return this.#insert(this.#nextNumber++, uid, namespace, name)
   }
 
-  /** Takes an object over from the store. */
+  /** Restores an object from the stored state. */
   restore(number: number, uid: string, namespace: string, name: string): LiveObject {
     return this.#insert(number, uid, namespace, name)
   }
@@ -66,33 +66,33 @@ export class LiveIndex {
   }
 
   /**
-   * A list begins: what does not stand in it will have vanished. Answers its number; lists of several namespaces may be under way at
-   * once, and one begun before and not completed is forgotten.
+   * Call when a list begins; objects that are not in it will have vanished. Returns its number. Lists of several namespaces may be in
+   * progress at once; an earlier list that was not completed is forgotten.
    */
   beginList(): number {
     return ++this.#list
   }
 
-  /** The object stands in a list under way, or was seen alive after it. */
+  /** Call when the object is in a running list, or was seen alive after it. */
   mark(object: LiveObject): void {
     object.list = this.#list
   }
 
-  /** The objects seen last before that list began: if it is of one namespace alone, those of that namespace. */
+  /** The objects last seen before that list began; if it is a list of one namespace, only those of that namespace. */
   *missing(list: number, namespace: string | undefined): Generator<LiveObject> {
     for (const object of this.#byUid.values()) {
       if (object.list < list && (namespace === undefined || object.namespace === namespace)) yield object
     }
   }
 
-  /** The objects in namespaces other than these; not those in none. */
+  /** The objects in namespaces other than these, except objects without a namespace. */
   *outside(namespaces: ReadonlySet<string>): Generator<LiveObject> {
     for (const object of this.#byUid.values()) {
       if (object.namespace !== "" && !namespaces.has(object.namespace)) yield object
     }
   }
 
-  /** Whether there is any; `undefined`: in any namespace. */
+  /** Whether there is any object in the namespace; `undefined`: in any namespace. */
   has(namespace: string | undefined): boolean {
     if (namespace === undefined) return this.size > 0
     for (const object of this.#byUid.values()) if (object.namespace === namespace) return true

@@ -1,8 +1,8 @@
 /**
  * Gathers a kind's stored state from the store's frames before the watch begins.
  *
- * The store sends the run anew whenever either end starts another life; frames meant for an earlier life of this watcher
- * are left over in the mailbox and ignored, and a run that a dying store left half sent is started over.
+ * The store sends the whole state again whenever either end starts another life; frames for an earlier life of this watcher that are left
+ * in the mailbox are ignored, and a state that a dying store sent only in part is gathered again.
  */
 import type { ActorContext } from "../../../runtime/actor.ts"
 import type { StoredPod, StoredPods } from "../../../wire/stored-pods.ts"
@@ -15,7 +15,7 @@ export interface LoadedState {
   readonly pods: StoredPods
 }
 
-/** Calls `loaded` once. Later runs are acknowledged and ignored: this life's own index is ahead of them. */
+/** Calls `loaded` once. Later states are acknowledged and ignored, because this life's own index is newer. */
 export const receiveStoredState = (
   context: Pick<ActorContext<unknown, unknown>, "inbox" | "incarnation">,
   mailbox: string,
@@ -27,13 +27,13 @@ export const receiveStoredState = (
   let done = false
   const inbox = context.inbox(mailbox, {
     attached(_store, incarnation) {
-      // Another life of the store begins its run anew; the same one, linked again, goes on where it was.
+      // Another life of the store sends its state from the start; the same one, linked again, continues where it was.
       if (incarnation !== storeIncarnation) {
         objects = []
         pods = []
       }
       storeIncarnation = incarnation
-      // What a former life acknowledged is gone from the mailbox, and this one remembers nothing of it.
+      // What a previous life acknowledged is no longer in the mailbox, and this life does not have it.
       return undefined
     },
     frame(sender, frame) {

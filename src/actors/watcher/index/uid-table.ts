@@ -1,21 +1,21 @@
 /**
- * Values by UID, found by the UID's bytes as they stand in what the server sent.
+ * Values by UID, found by the UID's bytes in the server's response.
  *
- * Why not a Map: it wants a string, and making, hashing and comparing one took a tenth of the watcher's time per event
- * (profile of the ingest scenario). API servers give UUIDs, 36 bytes; those lie in a table of words. Any other text, which
- * the API does not exclude, goes to a Map and is found there.
+ * A Map would need a string, and making, hashing and comparing one took a tenth of the watcher's time per event (profile of the ingest
+ * scenario). API servers assign UUIDs of 36 bytes, which are kept in a table of words. Any other text, which the API does not exclude, is
+ * kept in a Map.
  */
 
 /** Words of four bytes in a UUID's text. */
 const uidWords = 9
 const uidBytes = uidWords * 4
-/** At most this share of the places is taken, so that runs of taken ones stay short. */
+/** Maximum share of occupied places, so that probe sequences stay short. */
 const fullShare = 0.5
 const smallest = 64
 
 export class UidTable<Value> {
   readonly #others = new Map<string, Value>()
-  /** Per place the number of an entry, -1 for none. A power of two; linear probing. */
+  /** Per place the number of an entry, -1 if free. A power of two; linear probing. */
   #places = new Int32Array(smallest).fill(-1)
   /** Per entry its UID and its value. */
   #words = new Int32Array((smallest / 2) * uidWords)
@@ -30,7 +30,7 @@ export class UidTable<Value> {
     return this.#size + this.#others.size
   }
 
-  /** The value of the UID that stands at `bytes[start, end)`. */
+  /** The value of the UID at `bytes[start, end)`. */
   get(bytes: Uint8Array, start: number, end: number): Value | undefined {
     if (end - start !== uidBytes) return this.#others.get(textOf(bytes, start, end))
     const view = this.#viewOf(bytes)
@@ -72,13 +72,13 @@ export class UidTable<Value> {
     return true
   }
 
-  /** In no order. */
+  /** In no particular order. */
   *values(): Generator<Value> {
     for (const value of this.#values) if (value !== undefined) yield value
     yield* this.#others.values()
   }
 
-  /** The place of the UID at `position` of the view, or the free one where it would go. */
+  /** The place of the UID at `position` of the view, or the free place for it. */
   #placeOf(view: DataView, position: number): number {
     const places = this.#places
     const words = this.#words
@@ -97,7 +97,7 @@ export class UidTable<Value> {
     }
   }
 
-  /** Frees a place; what was put behind it only because it was taken moves up, so that no search ends too early. */
+  /** Frees a place and moves up entries that were displaced by it, so that no search ends too early. */
   #close(free: number): void {
     const places = this.#places
     const mask = places.length - 1
@@ -133,7 +133,7 @@ export class UidTable<Value> {
     }
   }
 
-  /** Made once per buffer: the watcher reads into the same ones again and again. */
+  /** Made once per buffer: the watcher reads into the same buffers again and again. */
   #viewOf(bytes: Uint8Array): DataView {
     if (bytes !== this.#viewed) {
       this.#viewed = bytes

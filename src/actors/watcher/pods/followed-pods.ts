@@ -1,9 +1,9 @@
 /**
- * Decides whether the lives of pods can go on where they were, or pods must be listed first.
+ * Decides whether pod lifecycles can resume, or pods must be listed first.
  *
- * They can if lifecycles are complete up to the very version from which the kind resumes: then one stream carries both on. They are
- * not when lifecycles were switched on over a recording that had pods already, when they were off for a while, and when pods
- * were not recorded before and lifecycles were.
+ * They can resume if lifecycles are complete up to the very version from which the kind resumes: then one stream continues both. They
+ * cannot if lifecycles were switched on for a recording that already had pods, if they were off for a while, or if lifecycles were recorded
+ * before and pods were not.
  */
 import type { GapReason } from "../../../trace/event.ts"
 import { podLivesKind } from "../../../trace/pods/pod-lives-kind.ts"
@@ -13,16 +13,16 @@ import type { KindResumePoint } from "../../../wire/stored-state.ts"
 import type { ObjectRecorder } from "../object-recorder.ts"
 import type { KnownPods } from "./pod-tracker.ts"
 
-/** Pods whose lives are to be followed from here on. */
+/** Pods whose lifecycles are followed from now on. */
 export interface FollowedPods extends KnownPods {
   /**
-   * What ends before the list that begins this life: lifecycles were not tracked for a while, so pods are listed although a version
-   * is known from which to resume. Empty if the session resumes, or if there is nothing to go on from.
+   * What the list at the start of this life interrupts: lifecycles were not tracked for a while, so pods are listed although a resume
+   * version is known. Empty if the session resumes, or if there is nothing to resume.
    */
   readonly interrupted: ReadonlyArray<InterruptedKind>
 }
 
-/** A kind that is not complete between a version and the first list. */
+/** A kind that is incomplete between a version and the first list. */
 interface InterruptedKind {
   readonly gvk: string
   /** The empty string if each namespace has its own. */
@@ -31,7 +31,7 @@ interface InterruptedKind {
   readonly fromTime: number
 }
 
-/** What the gap of an interrupted kind says. */
+/** The content of the gap of an interrupted kind. */
 export const interruption = {
   reason: "stopped",
   detail: "pod lifecycles were not recorded for a while; to find all pods, the server's current state was listed",
@@ -43,7 +43,7 @@ export const followedPods = (gvk: string, kind: KindResumePoint, pods: StoredPod
   return { ...pods, interrupted: [...interrupted(gvk, kind), ...interrupted(podLivesKind, lives)] }
 }
 
-/** Whether lives were recorded as far as the kind itself. */
+/** Whether lifecycles were recorded up to the same point as the kind itself. */
 export const livesContinue = (gvk: string, kind: KindResumePoint, lives: LivesResumePoint): boolean => {
   if (gvk === podLivesKind) return true
   return (
@@ -53,7 +53,7 @@ export const livesContinue = (gvk: string, kind: KindResumePoint, lives: LivesRe
   )
 }
 
-/** Whether two kinds are recorded equally far in each namespace. */
+/** Whether two kinds are recorded up to the same point in each namespace. */
 const isAsFar = (one: ReadonlyArray<NamespaceProgress>, other: ReadonlyArray<NamespaceProgress>): boolean => {
   const expected = new Map(other.map((each) => [each.namespace, each]))
   return (
@@ -74,8 +74,8 @@ const interrupted = (
     : [{ gvk, fromVersion: resumeVersion, fromTime: completeTime }]
 
 /**
- * Pods are listed although the recording knows how to resume: what happened in between is not in it, and gaps say so once all are
- * listed.
+ * Records gaps when pods are listed although the recording could resume: what happened in between is missing, and gaps say so once all
+ * namespaces are listed.
  */
 export class InterruptedLives {
   readonly #recorder: ObjectRecorder
@@ -84,7 +84,10 @@ export class InterruptedLives {
   #streams: number
   readonly #listed = new Set<object>()
 
-  /** `streams`: whose lists make up all pods. `leaveOwnGaps`: each of them leaves a gap of the kind itself, whatever its reason. */
+  /**
+   * `streams`: the number of streams whose lists together contain all pods. `leaveOwnGaps`: each of them records a gap of the kind itself,
+   * for any reason.
+   */
   constructor(
     recorder: ObjectRecorder,
     interrupted: ReadonlyArray<InterruptedKind>,
@@ -96,22 +99,22 @@ export class InterruptedLives {
     this.#leaveOwnGaps = leaveOwnGaps
   }
 
-  /** Nothing is left to be said. */
+  /** Whether all gaps have been recorded. */
   get isSettled(): boolean {
     return this.#interrupted.length === 0
   }
 
-  /** There are no others than one. */
+  /** There is exactly one stream. */
   oneStream(): void {
     this.#streams = 1
   }
 
-  /** One of the streams has completed a list. */
+  /** Call when one of the streams has completed a list. */
   listed(stream: object, reason: "first" | GapReason, toVersion: string): void {
     if (this.#interrupted.length === 0 || this.#listed.add(stream).size < this.#streams) return
     const { frames, statistics, gvk: own } = this.#recorder
     for (const { gvk, fromVersion, fromTime } of this.#interrupted) {
-      // A list made for another reason has left a gap of the kind itself.
+      // A list made for another reason has recorded a gap of the kind itself.
       if (fromVersion === toVersion || ((reason !== "first" || this.#leaveOwnGaps) && gvk === own)) continue
       statistics.gaps++
       const toTime = Math.max(frames.now(), fromTime)

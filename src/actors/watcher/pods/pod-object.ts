@@ -1,4 +1,4 @@
-/** Reads of a Pod object what its life is made of, and no more of it than that takes. */
+/** Reads from a Pod object only what its lifecycle consists of. */
 
 import { NestingTooDeepError } from "../../../trace/formats/simkube/hash/simkube-hash.ts"
 import { stablePodSpecHash } from "../../../trace/formats/simkube/hash/stable-pod-spec.ts"
@@ -11,7 +11,7 @@ export class PodObject {
   readonly #bytes: Buffer
   readonly #start: number
   readonly #end: number
-  /** Where the status begins, −1 if the object must be read as a whole. */
+  /** Start of the status, −1 if the object must be read as a whole. */
   #status: number
   #isParsed = false
   #parsed: JsonValue | undefined
@@ -28,7 +28,7 @@ export class PodObject {
     return this.#end - this.#start
   }
 
-  /** `containers`: how many main containers the pod has, if that is known already. */
+  /** `containers`: the number of main containers of the pod, if already known. */
   lifetime(containers: number | undefined): ObservedLifetime | PodProblem {
     const found = this.#status < 0 ? undefined : readPodStatus(this.#bytes, this.#status, this.#end)
     if (found === undefined) {
@@ -38,7 +38,7 @@ export class PodObject {
     return observeLifetime(found ?? this.#member("status"), () => containers ?? this.mainContainers())
   }
 
-  /** `undefined` if it cannot be had. */
+  /** `undefined` if it cannot be read. */
   specHash(): bigint | undefined {
     const spec = this.#podSpec()
     if (spec === undefined && this.#whole() === undefined) return undefined
@@ -50,7 +50,7 @@ export class PodObject {
     }
   }
 
-  /** `undefined` if that is no list. */
+  /** `undefined` if the value is not a list. */
   mainContainers(): number | undefined {
     const spec = this.#podSpec()
     const containers = isJsonObject(spec) ? spec.containers : undefined

@@ -1,12 +1,12 @@
 /**
- * Follows the lives of pods on a stream of Pod objects and records each change (src/trace/pods/pod-lifecycle.ts says what a life is).
+ * Follows pod lifecycles on a stream of Pod objects and records each change (src/trace/pods/pod-lifecycle.ts defines a lifecycle).
  *
- * By UID: a name that is used again is another pod (W-30). A pod enters with the first object in which it has run, leaves
- * when it is deleted or missing from a list, and a UID leaves once. Pods that existed when an earlier life of the watcher ended
- * go on where they were. An object that cannot be understood changes nothing, is counted, and told of once per reason (W-36).
+ * By UID: a reused name is another pod (W-30). A pod is tracked from the first object in which it has run until it is deleted or missing
+ * from a list, and a UID is removed once. Pods that existed when an earlier life of the watcher ended resume where they were. An object
+ * that cannot be read changes nothing, is counted, and is reported once per reason (W-36).
  *
- * Memory is O(pods that run or have run and still exist), some 150 bytes each. It never waits for anything: who owns a pod is asked
- * of others, at export.
+ * Memory is O(pods that run or have run and still exist), some 150 bytes each. It never waits for anything: the owners of a pod are looked
+ * up at export.
  */
 import type { ScannedObject } from "../../../kube/scanner/object/scanned-object.ts"
 import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
@@ -26,9 +26,9 @@ import { PodObject } from "./pod-object.ts"
 
 /** Counters since the tracker was made. */
 export interface PodStatistics {
-  /** Changes of lives recorded. */
+  /** Lifecycle changes recorded. */
   records: number
-  /** Objects of which no life could be read. */
+  /** Objects from which no lifecycle could be read. */
   undecodable: number
 }
 
@@ -37,14 +37,14 @@ interface TrackedPod {
   readonly uid: string
   life: PodLifetime
   owners: number
-  /** Main containers of its spec, which never change; `undefined` until they were counted. */
+  /** Number of main containers in its spec, which never changes; `undefined` until counted. */
   containers: number | undefined
   readonly namespace: string
-  /** The last list that had begun when it was seen. */
+  /** The latest list that had begun when the pod was seen. */
   list: number
 }
 
-/** What earlier lives of the watcher knew. */
+/** The state from earlier lives of the watcher. */
 export interface KnownPods {
   readonly nextPodNumber: number
   readonly pods: Iterable<StoredPod>
@@ -55,7 +55,7 @@ export class PodTracker {
   readonly #frames: FrameWriter
   readonly #alarm: (detail: string) => void
   readonly #pods = new UidTable<TrackedPod>()
-  readonly #told = new Set<PodProblem | PodOddity>()
+  readonly #reported = new Set<PodProblem | PodOddity>()
   #nextNumber: number
   #list = 0
 
@@ -74,7 +74,7 @@ export class PodTracker {
     return this.#pods.size
   }
 
-  /** One object as the session observed it; never throws on account of what the object holds. */
+  /** Observes one object; never throws because of the object's content. */
   observed({ action, bytes, start, end, scanned }: Readonly<ObservedObject>): void {
     const isDeleted = action === 2
     const known = this.#pods.get(bytes, scanned.uidStart, scanned.uidEnd)
@@ -82,13 +82,13 @@ export class PodTracker {
     const object = new PodObject(bytes, start, end)
     const observed = object.lifetime(known?.containers)
     if (typeof observed === "string") this.#cannotTell(observed, bytes, scanned)
-    else if (observed.oddity !== undefined) this.#tell(observed.oddity, bytes, scanned)
+    else if (observed.oddity !== undefined) this.#reportOnce(observed.oddity, bytes, scanned)
     const life = typeof observed === "string" ? known?.life : nextLifetime(known?.life, observed)
     if (life === undefined) return
     const owners = ownersFingerprint(bytes, scanned)
     if (known === undefined) return this.#meet(life, isDeleted, object, owners, bytes, scanned)
     if (known.owners === unknownOwners) known.owners = owners
-    // Owners that it has lost remain those of its life.
+    // Owners that it has lost remain owners of its lifecycle.
     const isAdopted = owners !== noOwners && owners !== known.owners
     if (life === known.life && !isAdopted && !isDeleted) return
     known.life = life
@@ -98,25 +98,25 @@ export class PodTracker {
     this.#record(known.number, life, isDeleted, object.byteLength, identity, identity && ownersOf(bytes, scanned))
   }
 
-  /** A list begins: what does not stand in it will have gone. Answers its number; see the index of live objects. */
+  /** Call when a list begins: pods that are not in it will have ended. Returns its number; see the index of live objects. */
   listStarted(): number {
     return ++this.#list
   }
 
   /**
-   * The list is whole. Pods that are not in it, of its namespace if it is of one, ended before we were told: as of now, unless their end
-   * is known.
+   * Call when the list is complete. Pods that are not in it (of its namespace, for a list of one) ended unobserved: as of now, unless their
+   * end is known.
    */
   listCompleted(list: number, namespace: string | undefined): void {
     this.#end((pod) => pod.list < list && (namespace === undefined || pod.namespace === namespace))
   }
 
-  /** Pods of other namespaces than these. */
+  /** Pods in namespaces other than these. */
   outside(namespaces: ReadonlySet<string>): ReadonlyArray<{ readonly namespace: string }> {
     return [...this.#pods.values()].filter(({ namespace }) => !namespaces.has(namespace))
   }
 
-  /** Pods of other namespaces than these are not followed any more. */
+  /** Stops following pods in namespaces other than these. */
   confine(namespaces: ReadonlySet<string>): void {
     this.#end((pod) => !namespaces.has(pod.namespace))
   }
@@ -164,7 +164,7 @@ export class PodTracker {
     this.#frames.podLife({ pod, time, start, end, gone, ...names }, objectBytes)
   }
 
-  /** `undefined`, and counted, if its spec cannot be hashed. */
+  /** `undefined`, and counted, if the pod's spec cannot be hashed. */
   #identity(object: PodObject, bytes: Buffer, scanned: ScannedObject): PodIdentity | undefined {
     const specHash = object.specHash()
     if (specHash === undefined) {
@@ -181,12 +181,12 @@ export class PodTracker {
 
   #cannotTell(problem: PodProblem, bytes: Buffer, scanned: ScannedObject): void {
     this.statistics.undecodable++
-    this.#tell(problem, bytes, scanned)
+    this.#reportOnce(problem, bytes, scanned)
   }
 
-  #tell(reason: PodProblem | PodOddity, bytes: Buffer, scanned: ScannedObject): void {
-    if (this.#told.has(reason)) return
-    this.#told.add(reason)
+  #reportOnce(reason: PodProblem | PodOddity, bytes: Buffer, scanned: ScannedObject): void {
+    if (this.#reported.has(reason)) return
+    this.#reported.add(reason)
     const namespace = bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd)
     const name = bytes.toString("utf8", scanned.nameStart, scanned.nameEnd)
     this.#alarm(

@@ -1,13 +1,15 @@
-/** What frames say of how far a kind is recorded: of all of it (whole-progress.ts), or of each namespace (namespace-progress.ts). */
+/**
+ * How frames state the progress of a kind's recording: of the whole kind (whole-progress.ts), or of each namespace (namespace-progress.ts).
+ */
 import type { ObservationsBuilder } from "../../../wire/observations.ts"
 
 export interface FrameProgress {
-  /** Bytes to be kept free for it in each frame. */
+  /** Bytes to keep free for progress in each frame. */
   readonly roomBytes: number
-  /** Whether {@link newsBytes} is worth asking for. */
+  /** Whether {@link newsBytes} needs to be called. */
   readonly mayHaveNews: boolean
-  /** Bytes that what is new takes in a frame; 0: nothing is. */
+  /** Bytes that the news take in a frame; 0: there is none. */
   newsBytes(nowMicros: number): number
-  /** Writes it into the frame, after everything that it speaks of. False, with nothing written, if there is no room. */
+  /** Writes the progress into the frame, after everything that it covers. Returns false and writes nothing if there is no room. */
   write(builder: Pick<ObservationsBuilder, "completeThrough" | "namespaces">, nowMicros: number): boolean
 }

@@ -1,13 +1,11 @@
-/**
- * The list that a watcher is making: why, whether one is owed from before, and what the gap that it closes is to say.
- */
+/** The list that a watcher is making: its reason, whether one is owed by an earlier life, and the detail of the gap that it closes. */
 
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
 import type { ListReason } from "../../../kube/watch/protocol/protocol.ts"
 import type { GapReason } from "../../../trace/event.ts"
 import { type OwedList, repeatedFirstList } from "./owed-list.ts"
 
-/** What a gap says unless something has told more. */
+/** The default details of a gap. */
 const gapDetails = {
   expired: "the server no longer had the changes since the last recorded version; its current state was listed",
   overload:
@@ -15,20 +13,20 @@ const gapDetails = {
   stopped: "recording had stopped; the server's current state was listed",
 } as const
 
-/** Where the recording of the kind stands. */
+/** The progress of the kind's recording. */
 interface Completeness {
   readonly epoch: number
   /** The empty string before the first list. */
   readonly completeVersion: string
 }
 
-/** Where the recording of what one session watches stands, and who remembers it: the frames themselves, or one namespace's part of them. */
+/** The progress of what one session watches, kept by the frames themselves or by one namespace's part of them. */
 export interface Standing extends Completeness {
   /** µs since the Unix epoch of {@link Completeness.completeVersion}; 0 before. */
   readonly completeTime: number
   /** Everything up to `version` has been added or does not count. */
   reach(version: ResourceVersion | string): void
-  /** From here on nothing is complete, and the store knows it before it knows anything of the list. */
+  /** From now on nothing is complete, and the store learns that before anything of the list. */
   listBegins(reason: "first" | GapReason): void
   listEnds(version: string): void
 }
@@ -40,23 +38,23 @@ export class ListUnderWay {
   #detail: string | undefined
   #epochDetail = ""
 
-  /** `recorded` is asked when it matters; `owed`: what an earlier life left to be done. */
+  /** `recorded` is read when needed; `owed`: a list that an earlier life left to be made. */
   constructor(recorded: Completeness, owed: OwedList | undefined) {
     this.#recorded = recorded
     this.#owed = owed
   }
 
-  /** While it is true nothing of the kind is complete. */
+  /** While this is true, nothing of the kind is complete. */
   get isUnderWay(): boolean {
     return this.#listing !== undefined
   }
 
-  /** A new history begins; `detail` says what the gap between the two is. */
+  /** A new history begins; `detail` is the detail of the gap between the two. */
   epochStarted(detail: string): void {
     this.#epochDetail = detail
   }
 
-  /** `hasObjects`: some are recorded, perhaps by a first list that was begun before and not completed. */
+  /** `hasObjects`: some are recorded, possibly by an earlier first list that was not completed. */
   started(reason: ListReason, detail: string | undefined, hasObjects: boolean): void {
     if (this.#listing === "first" && hasObjects) this.#owed ??= repeatedFirstList
     this.#listing = reason
@@ -69,8 +67,8 @@ export class ListUnderWay {
   }
 
   /**
-   * `first`: it closes no gap. A first list in a later epoch is the one that an earlier life owed to a restored cluster when it
-   * ended: the store gave up the old history's version with its first frame of the new one.
+   * `first`: the list closes no gap. A first list in a later epoch was owed by an earlier life, which ended before it had listed a restored
+   * cluster: the store dropped the old history's version with the first frame of the new one.
    */
   get reason(): "first" | GapReason {
     const reason = this.#listing ?? "expired"
@@ -81,7 +79,7 @@ export class ListUnderWay {
     return "cluster-restored"
   }
 
-  /** What the gap says. */
+  /** The detail of the gap. */
   detailOf(reason: GapReason): string {
     if (this.#detail !== undefined) return this.#detail
     if (this.#owed !== undefined) return this.#owed.detail

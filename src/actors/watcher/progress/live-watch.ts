@@ -1,14 +1,17 @@
 /**
- * Whether what one session watches may be called complete as of now: the server is sending what follows the last version delivered.
+ * Decides whether what one session watches is complete as of now: the server is sending what follows the last delivered version.
  *
- * A 200 to a watch that resumes does not say so. A version that has expired is refused by the first line after it, and a kind called
- * complete in between would be so for a time of which nothing is recorded. So the server must have said something since, or have been
- * silent for a while; a watch that begins where a list has just ended needs neither.
+ * A 200 to a resumed watch does not prove that. An expired version is rejected by the first line after it, and a kind that was declared
+ * complete in between would be so for a time of which nothing is recorded. So the server must have sent something since, or have been
+ * silent for a while; a watch that begins right after a list needs neither.
  */
 import type { Clock } from "../../../clock.ts"
 import type { WatchSession } from "../../../kube/watch/session.ts"
 
-/** ms after the 200 in which a refusal would have come; servers send both at once. Shorter than the time between frames of mere progress. */
+/**
+ * ms after the 200 within which a rejection would have arrived; servers send both at once. Shorter than the interval between frames with
+ * progress only.
+ */
 const settleMs = 500
 
 export class LiveWatch {
@@ -22,12 +25,12 @@ export class LiveWatch {
     this.#clock = clock
   }
 
-  /** The server has answered 200. `afterList`: to a watch that begins where a list has just ended. */
+  /** The server has responded with 200. `afterList`: to a watch that begins right after a list. */
   answered(afterList: boolean): void {
     this.#settledMs = this.#clock.monotonicMs() + (afterList ? 0 : settleMs)
   }
 
-  /** What was so when it was last asked stays so when the session is stopped: nothing is missed before that. */
+  /** The last result remains valid when the session is stopped: nothing was missed before that. */
   get isLive(): boolean {
     const { phase, delivered } = this.#session
     if (phase.tag === "stopped") return this.#wasLive

@@ -1,10 +1,10 @@
 /**
- * How far a kind is recorded that is watched namespace by namespace, kept while it is recorded: one standing per namespace, and what
- * frames say of all of them together.
+ * The progress of a kind that is watched namespace by namespace: the state of each namespace, and what frames state about all of them
+ * together.
  *
- * While every namespace is watched the kind is complete, up to a version in each. As soon as one is not (it is being listed, its
- * server does not answer, it is forbidden) the kind is complete nowhere: the store keeps the moment until which it was, so that nobody is
- * told more than is recorded, and keeps the state of each namespace as what a list under way leaves to the next life.
+ * While every namespace is watched the kind is complete, up to a version in each. As soon as one is not (it is being listed, its server
+ * does not respond, it is forbidden) the kind is complete nowhere: the store keeps the time until which it was, so that no more is promised
+ * than is recorded, and keeps the state of each namespace, as a running list does for the next life.
  */
 import type { Clock } from "../../../clock.ts"
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
@@ -21,17 +21,17 @@ import type { FrameWriter } from "../frame-writer.ts"
 import type { FrameProgress } from "./frame-progress.ts"
 import type { Standing } from "./list-under-way.ts"
 
-/** What one namespace asks of all. */
+/** What a namespace needs from the progress of the whole kind. */
 interface Parts {
   wallMicros(): number
-  /** The store must know of it before it knows anything that follows. */
+  /** The store must learn of this change before anything that follows. */
   changed(): void
 }
 
-/** One namespace. Its sink tells it what was delivered. */
+/** One namespace; its sink reports to it what was delivered. */
 export class NamespaceStanding implements Standing {
   readonly namespace: string
-  /** Whether the server is sending its changes at the moment; asked whenever a frame leaves. */
+  /** Whether the server is sending the namespace's changes now; called whenever a frame is sent. */
   isWatched: () => boolean = () => false
   #isListed = false
   #version: string
@@ -48,7 +48,7 @@ export class NamespaceStanding implements Standing {
     this.#parts = parts
   }
 
-  /** Whether a list of it is owed decides about its first list after a restored cluster too (`owes`), so epochs say nothing here. */
+  /** After a restored cluster, too, `owes` alone decides about the reason of the first list, so epochs have no meaning here. */
   readonly epoch = 0
 
   get completeVersion(): string {
@@ -63,13 +63,13 @@ export class NamespaceStanding implements Standing {
     return this.#owes
   }
 
-  /** The hot path: each event. */
+  /** Called for each event: the hot path. */
   reach(version: ResourceVersion | string): void {
     this.#reached = version
   }
 
   listBegins(reason: "first" | GapReason): void {
-    // What was delivered may not be in a frame yet, and is in the one that says this.
+    // Events that were delivered may not be in a frame yet, but will be in the one that contains this state.
     this.state(this.#parts.wallMicros())
     this.#owes = reason
     this.#reached = undefined
@@ -84,21 +84,21 @@ export class NamespaceStanding implements Standing {
     this.#isListed = true
   }
 
-  /** Whether a list has ended since this was asked. */
+  /** Whether a list has ended since the previous call. */
   takeListed(): boolean {
     const isListed = this.#isListed
     this.#isListed = false
     return isListed
   }
 
-  /** What was complete is of a history that is over. The time stays: the gap between both begins then. */
+  /** The complete version belongs to a history that is over. The time remains: the gap between the histories begins there. */
   forgetHistory(): void {
     if (this.#version !== "" || this.#owes !== "first") this.#owes = "cluster-restored"
     this.#version = ""
     this.#reached = undefined
   }
 
-  /** As of now: everything delivered is in the frame that says it. */
+  /** The state as of now: everything delivered is in the frame that contains it. */
   state(nowMicros: number): NamespaceProgress {
     const reached = this.#reached === undefined ? this.#version : String(this.#reached)
     if (reached !== this.#version) {
@@ -114,17 +114,17 @@ export class NamespaceStanding implements Standing {
   }
 }
 
-/** All namespaces of one kind, and what frames say of them: only those that have moved since the frame before. */
+/** All namespaces of one kind, and what frames state about them: only those that have changed since the previous frame. */
 export class ProgressByNamespace implements FrameProgress {
   readonly mayHaveNews = true
-  /** Whether the lives of pods are recorded as far as their events. */
+  /** Whether pod lifecycles are recorded less far than events. */
   livesLag: () => boolean = () => false
   #standings: ReadonlyArray<NamespaceStanding>
   #frames: Pick<FrameWriter, "flush"> | undefined
-  /** What the store knows, or will know from the frames before. */
+  /** What the store knows, or will learn from frames already written. */
   readonly #written: Map<string, NamespaceProgress>
 
-  /** `states`: from where each goes on. `stored`: what the store knows. */
+  /** `states`: where each namespace resumes. `stored`: what the store knows. */
   constructor(
     states: ReadonlyArray<NamespaceProgress>,
     stored: ReadonlyArray<NamespaceProgress>,
@@ -135,7 +135,7 @@ export class ProgressByNamespace implements FrameProgress {
     this.#written = new Map(stored.map((progress) => [progress.namespace, progress]))
   }
 
-  /** To be called before anything is recorded. */
+  /** Call before anything is recorded. */
   writeTo(frames: Pick<FrameWriter, "flush">): void {
     this.#frames = frames
   }
@@ -144,7 +144,7 @@ export class ProgressByNamespace implements FrameProgress {
     return this.#standings
   }
 
-  /** The kind has no namespaces after all: one watch sees everything. */
+  /** The kind turned out to be cluster-scoped: one watch sees everything. */
   only(standing: NamespaceStanding): void {
     this.#standings = [standing]
   }
@@ -177,11 +177,11 @@ export class ProgressByNamespace implements FrameProgress {
   #news(nowMicros: number): Omit<NamespacesNews, "livesLag"> {
     const states = this.#standings.map((standing) => standing.state(nowMicros))
     const isComplete = this.#standings.every(({ isWatched, owes }) => isWatched() && owes === "")
-    // When they were complete is known from when it was stored.
-    const said = isComplete ? states.map((state) => ({ ...state, completeTime: 0 })) : states
+    // The time until which they were complete is known from when that was stored.
+    const stated = isComplete ? states.map((state) => ({ ...state, completeTime: 0 })) : states
     const watched = new Set(states.map(({ namespace }) => namespace))
     return {
-      moved: said.filter((each) => {
+      moved: stated.filter((each) => {
         const written = this.#written.get(each.namespace)
         return written === undefined || !isSameProgress(written, each)
       }),

@@ -1,30 +1,29 @@
 /**
- * From where each namespace of a kind goes on when a watcher starts that watches it namespace by namespace: from what the life before
- * said of it, or from the version of a kind that was watched as a whole, which holds for each of its namespaces.
+ * Determines where each namespace of a kind resumes when a watcher starts that watches it namespace by namespace: from the state that the
+ * previous life stored for it, or from the version of a kind that was watched as a whole, which holds for each of its namespaces.
  *
- * So a namespace can be added or taken away and the others resume. What is new is listed, and a gap says that it was not recorded
- * before.
+ * So a namespace can be added or removed, and the others resume. A new namespace is listed, and a gap says that it was not recorded before.
  */
 import type { NamespaceListReason, NamespaceProgress } from "../../../wire/namespace-progress.ts"
 import type { KindResumePoint, StoredObject } from "../../../wire/stored-state.ts"
 import { isSelected, withoutNamespaces } from "../selection.ts"
 import { interruptedList, type OwedList, selectionChanged } from "./owed-list.ts"
 
-/** One namespace that a watcher is about to watch. */
+/** One namespace to be watched. */
 export interface NamespaceResume {
   readonly state: NamespaceProgress
-  /** A list is due although something is recorded, and its gap is to say this; `undefined` also for a first list. */
+  /** A list is due although something is recorded, and this is the detail of its gap; `undefined` also for a first list. */
   readonly owed: OwedList | undefined
 }
 
-/** Whether a kind is to be watched namespace by namespace: it has several, or was until now. */
+/** Whether to watch a kind namespace by namespace: it has several, or was watched so before. */
 export const isWatchedByNamespace = (
   namespaces: ReadonlyArray<string> | undefined,
   before: Pick<KindResumePoint, "namespaces">,
 ): namespaces is ReadonlyArray<string> =>
   namespaces !== undefined && (namespaces.length > 1 || before.namespaces.length > 0)
 
-/** In the order of `namespaces`. `selection`: what is asked for now. */
+/** In the order of `namespaces`. `selection`: the current one. */
 export const resumeByNamespace = (
   namespaces: ReadonlyArray<string>,
   selection: string,
@@ -32,7 +31,7 @@ export const resumeByNamespace = (
   objects: ReadonlyArray<Pick<StoredObject, "namespace">>,
 ): ReadonlyArray<NamespaceResume> => {
   const populated = new Set(objects.map(({ namespace }) => namespace))
-  // A kind without namespaces is watched as if it were in the first of them.
+  // A cluster-scoped kind is watched as if it were in the first of them.
   const isPopulated = (namespace: string): boolean => populated.has(namespace) || populated.has("")
   const before = statesBefore(resume)
   const isOther = resume.selection !== "" && withoutNamespaces(resume.selection) !== withoutNamespaces(selection)
@@ -69,7 +68,7 @@ const statesBefore = ({
     const states = new Map(namespaces.map((state) => [state.namespace, state]))
     return (namespace) => {
       const state = states.get(namespace)
-      // The whole cluster was about to be listed since.
+      // Since then the whole cluster was to be listed.
       return state && owed !== "" ? { ...state, listReason: owed } : state
     }
   }
@@ -77,7 +76,7 @@ const statesBefore = ({
     isSelected(selection, namespace) ? { completeThrough: resumeVersion, completeTime, listReason: owed } : undefined
 }
 
-/** Of a kind that was watched as a whole. */
+/** The state of a kind that was watched as a whole. */
 const wholeListReason = (listReason: string): NamespaceListReason => {
   switch (listReason) {
     case "":

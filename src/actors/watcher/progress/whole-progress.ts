@@ -1,4 +1,4 @@
-/** What frames say of a kind that is watched as a whole: the version up to which it is complete, and when that was so. */
+/** What frames state about a kind that is watched as a whole: the version up to which it is complete, and the time. */
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
 import type { ObservationsBuilder } from "../../../wire/observations.ts"
 import type { KindResumePoint } from "../../../wire/stored-state.ts"
@@ -8,9 +8,9 @@ import type { FrameProgress } from "./frame-progress.ts"
 const bytesPerCharacter = 3
 
 /**
- * Bytes kept in every frame for its resume version, 20 digits and more. Without them a frame that events had filled to the brim
- * could not carry one: a watcher killed right after it resumed before the frame and recorded all of its events again
- * (the kill tests met that in one run of ten).
+ * Bytes kept in every frame for its resume version, 20 digits and more. Without them a frame that events had filled to the brim had no room
+ * for one: a watcher killed right afterwards resumed before the frame and recorded all of its events again (seen in one of ten runs of the
+ * kill tests).
  */
 const versionBytes = 64 * bytesPerCharacter
 
@@ -18,7 +18,7 @@ export class WholeProgress implements FrameProgress {
   readonly roomBytes = versionBytes
   /** Everything delivered up to here is in a frame; `undefined` while nothing is complete, as during a list. */
   #reached: ResourceVersion | string | undefined
-  /** The version and time of the last frame that said so. */
+  /** The version and time in the last frame that stated them. */
   #completeVersion: string
   #completeTime: number
 
@@ -53,7 +53,7 @@ export class WholeProgress implements FrameProgress {
     return version === this.#completeVersion ? 0 : version.length * bytesPerCharacter
   }
 
-  /** While nothing is complete there is nothing to say. */
+  /** While nothing is complete there is nothing to state. */
   write(builder: Pick<ObservationsBuilder, "completeThrough">, nowMicros: number): boolean {
     if (this.#reached === undefined) return true
     const version = String(this.#reached)

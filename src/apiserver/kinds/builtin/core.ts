@@ -1,6 +1,6 @@
 /**
- * The kinds of the core group, as Kubernetes 1.34.4 lists them, without what is not served: `componentstatuses`,
- * and below Pods, Nodes and Services all that needs a kubelet.
+ * The kinds of the core group, as Kubernetes 1.34.4 lists them, without `componentstatuses` and the subresources of
+ * Pods, Nodes and Services that need a kubelet, which are not served.
  */
 
 import { allVerbs, type Resource } from "../resources.ts"

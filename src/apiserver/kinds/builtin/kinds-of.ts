@@ -1,8 +1,8 @@
-/** Short ways to describe the kinds of one group and version. */
+/** Shorthands that describe the kinds of one group and version. */
 
 import type { Resource } from "../resources.ts"
 
-/** Everything but what the group, the scope and the names say. */
+/** The members that do not follow from the group, the scope and the names. */
 type Rest = Omit<Resource, "gvk" | "plural" | "namespaced">
 
 type Describe = (kind: string, plural: string, rest?: Rest) => Resource
@@ -17,5 +17,5 @@ export const kindsOf = (
   return { namespaced: describe(true), clusterScoped: describe(false) }
 }
 
-/** The zero value of a pod template, part of many kinds' own. */
+/** The zero value of a pod template, part of many kinds' zero values. */
 export const podTemplate = '"template":{"metadata":{},"spec":{"containers":null}}'

@@ -1,4 +1,4 @@
-/** The kinds of the groups with few, as Kubernetes 1.34.4 lists them. Autoscalers are stored as v2 and seen as v1 too. */
+/** The kinds of the small groups, as Kubernetes 1.34.4 lists them. Autoscalers are stored as v2 and also served as v1. */
 
 import type { Resource } from "../resources.ts"
 import { kindsOf, podTemplate } from "./kinds-of.ts"
@@ -98,7 +98,7 @@ export const eventsResources: ReadonlyArray<Resource> = [
 
 const authentication = kindsOf("authentication.k8s.io", "v1")
 const authorization = kindsOf("authorization.k8s.io", "v1")
-/** Questions are answered when they are created, and never stored. */
+/** Reviews are answered on creation and never stored. */
 const verbs = ["create"]
 
 export const reviewResources: ReadonlyArray<Resource> = [

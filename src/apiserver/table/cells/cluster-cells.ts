@@ -107,7 +107,7 @@ const portText = (port: unknown): string => {
 
 export const endpointsCells: Cells = (object, now) => [nameOf(object), endpointsText(object), ageOf(object, now)]
 
-/** How many addresses are told one by one. */
+/** The number of addresses that are listed one by one. */
 const shownAddresses = 3
 
 const endpointsText = (object: unknown): string => {

@@ -1,6 +1,6 @@
 /**
- * The row of a Pod. Its status column tells the most important of what init containers, containers, conditions, phase and
- * deletion say; the rules are those of kubernetes/pkg/printers/internalversion of 1.34.4.
+ * The row of a Pod. Its status column shows the most important fact of init containers, containers, conditions, phase and
+ * deletion; the rules are those of kubernetes/pkg/printers/internalversion of 1.34.4.
  */
 
 import { list, member, number, text } from "../../json-member.ts"
@@ -53,7 +53,7 @@ const conditionsOf = (pod: JsonObject): ReadonlyArray<unknown> => list(pod, "sta
 const isTrue = (pod: JsonObject, type: string): boolean =>
   conditionsOf(pod).some((condition) => text(condition, "type") === type && text(condition, "status") === "True")
 
-/** What a deletion makes of the status; `undefined` for a Pod that is not being deleted. */
+/** The status of a Pod that is being deleted; `undefined` for any other Pod. */
 const endingOf = (pod: JsonObject): string | undefined => {
   if (member(pod, "metadata", "deletionTimestamp") === undefined) return undefined
   if (text(pod, "status", "reason") === "NodeLost") return "Unknown"
@@ -71,7 +71,7 @@ const progressOf = (pod: JsonObject): Progress => {
   return mainProgress(pod, initial)
 }
 
-/** Up to the first init container that has not done its part. */
+/** Goes up to the first init container that is not done. */
 const initProgress = (
   pod: JsonObject,
   reason: string,
@@ -99,7 +99,7 @@ const initProgress = (
   return { reason, ready, restarts, sidecarRestarts, initializing: false }
 }
 
-/** From the last container to the first, which has the last word. */
+/** Goes from the last container to the first, whose reason wins. */
 const mainProgress = (pod: JsonObject, initial: Progress & { readonly sidecarRestarts: Restarts }): Progress => {
   let { reason, ready, sidecarRestarts: restarts } = initial
   let isRunning = false

@@ -16,14 +16,14 @@ const shortModes: Readonly<Record<string, string>> = {
   ReadWriteOncePod: "RWOP",
 }
 
-/** In this order whatever order they were given in. */
+/** In this order, whatever the input's order. */
 const modesText = (modes: ReadonlyArray<unknown>): string =>
   Object.entries(shortModes)
     .filter(([mode]) => modes.includes(mode))
     .map(([, short]) => short)
     .join(",")
 
-/** The annotation from before the field still counts, and counts more. */
+/** The annotation that predates the field still counts and takes precedence. */
 const storageClassOf = (object: unknown): string =>
   scalar(object, "metadata", "annotations", "volume.beta.kubernetes.io/storage-class") ??
   text(object, "spec", "storageClassName")

@@ -140,7 +140,7 @@ export const horizontalPodAutoscalerCells: Cells = (object, now) => [
   ageOf(object, now),
 ]
 
-/** How many metrics are told one by one. */
+/** The number of metrics that are listed one by one. */
 const shownMetrics = 2
 
 const metricsText = (specs: ReadonlyArray<unknown>, statuses: ReadonlyArray<unknown>): string => {
@@ -150,7 +150,7 @@ const metricsText = (specs: ReadonlyArray<unknown>, statuses: ReadonlyArray<unkn
   return more > 0 ? `${shown.join(", ")} + ${more} more...` : shown.join(", ")
 }
 
-/** Where the members of each type of metric stand; all but the two by resource show a mere value. */
+/** The member of each type of metric; all but the two resource types show a plain value. */
 const metricMembers: Readonly<Record<string, string>> = {
   External: "external",
   Object: "object",
@@ -177,7 +177,7 @@ const metricText = (spec: unknown, status: unknown): string => {
   return `${name}: ${percent(current) ?? "<unknown>"}/${percent(target) ?? "<auto>"}`
 }
 
-/** A status without the value prints Go's absent quantity; no status at all is unknown. */
+/** A status without the value prints Go's absent quantity; no status at all prints `<unknown>`. */
 const unknown = (current: unknown): string => (current === undefined ? "<unknown>" : "<nil>")
 
 const percent = (value: unknown): string | undefined => {

@@ -1,9 +1,9 @@
 /**
- * CustomResourceDefinitions in force: their kinds are served from the moment they are stored, described anew when they
- * change, and gone, objects first, when they are deleted. Part of the API server itself, so always there.
+ * Serves the kinds of CustomResourceDefinitions: from the moment a definition is stored, as described by its latest
+ * state, until it is deleted, objects first. Part of the API server itself, so always active.
  *
- * What it does not do: a change of scope or names is taken for a change of the description, and a definition whose names were
- * in use is not looked at again when they are free.
+ * Limits: a change of scope or names is treated as a change of the description, and a definition whose names were in use is
+ * not checked again when they become free.
  */
 
 import { type DefinedKind, definedKinds, publishedKind } from "../../../apiserver/kinds/definition.ts"
@@ -55,7 +55,7 @@ export class CustomKinds {
     surroundings.around.store.observe((collection, record) => this.#observe(collection, record))
   }
 
-  /** The store has another past: the kinds of the definitions it holds now are served, and no others. */
+  /** After the store's history has been replaced: serves the kinds of the definitions it holds now, and no others. */
   rebuild(): void {
     const collection = this.#surroundings.around.store.collection(definitionKind)
     for (const name of [...this.#definitions.keys()]) if (!collection.live.has(name)) this.#withdraw(name)
@@ -90,7 +90,7 @@ export class CustomKinds {
     this.#report(collection, name, conflict, names.accepted)
   }
 
-  /** Answers what is in the way, if so. */
+  /** Returns the conflict, if there is one. */
   #serve(before: ReadonlyArray<DefinedKind>, after: ReadonlyArray<DefinedKind>): NameConflict | undefined {
     const { kinds, writable, documents } = this.#surroundings
     const key = ({ resource }: DefinedKind): string => formatGvk(resource.gvk)
@@ -124,7 +124,7 @@ export class CustomKinds {
     this.#definitions.delete(name)
   }
 
-  /** Two steps, two versions, as the real controllers take them. */
+  /** Two writes, two versions, as by the real controllers. */
   #report(collection: Collection, name: string, conflict: NameConflict | undefined, acceptedNames: Fields): void {
     const time = timestamp(this.#surroundings.around.clock)
     const accepted =
@@ -201,7 +201,7 @@ export class CustomKinds {
   }
 }
 
-/** Checks objects of the kind as the real server does: nulls out, defaults in, then the schema. */
+/** Checks objects of the kind as the real server does: drops nulls, sets defaults, then validates. */
 const describe = (writable: WritableKinds, { resource, schema }: DefinedKind): void => {
   const type = customType(schema)
   writable.describe(resource, type, {
@@ -230,7 +230,7 @@ const condition = (
   message,
 })
 
-/** A condition that says the same as before keeps its time. */
+/** An unchanged condition keeps its time. */
 const withCondition = (status: Fields, next: Fields): Fields => {
   const conditions = items(status, "conditions")
   const known = conditions.find((candidate) => text(candidate, "type") === next.type)

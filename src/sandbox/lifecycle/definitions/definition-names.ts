@@ -1,4 +1,4 @@
-/** The names that a CustomResourceDefinition gets: those that no other definition of its group has (its naming controller). */
+/** The names that a CustomResourceDefinition gets: those that no other definition of its group has (the naming controller). */
 
 import { child, text, texts } from "../../rules/fields.ts"
 import type { Fields } from "../../rules/kind-rules.ts"
@@ -11,7 +11,7 @@ export interface NameConflict {
 interface AcceptedNames {
   /** `status.acceptedNames`. */
   readonly accepted: Fields
-  /** The last of several, as the real server tells it. */
+  /** The last of several, as the real server reports it. */
   readonly conflict: NameConflict | undefined
 }
 
@@ -20,7 +20,7 @@ export const nameConflict = (reason: string, name: string): NameConflict => ({
   message: `"${name}" is already in use`,
 })
 
-/** `others` are the specs of the definitions in force. */
+/** `others` are the specs of the definitions already served. */
 export const acceptedNames = (spec: Fields | undefined, others: ReadonlyArray<Fields | undefined>): AcceptedNames => {
   const wanted = child(spec, "names") ?? {}
   const rivals = others.filter((other) => text(other, "group") === text(spec, "group"))

@@ -1,4 +1,4 @@
-/** The conflicts of an apply, in the server's words: who owns which field. */
+/** The conflicts of an apply, in the server's words: which manager owns which field. */
 
 import { type FieldSet, forEachPath } from "../managed-fields/field-set.ts"
 import type { ManagedFieldsEntry } from "../managed-fields/managed-fields-entry.ts"
@@ -8,7 +8,7 @@ import { ApplyConflict } from "../patch-failure.ts"
 
 export interface Conflict {
   readonly entry: ManagedFieldsEntry
-  /** What the entry's manager owns and the configuration changes. */
+  /** The fields that the entry's manager owns and the configuration changes. */
   readonly fields: FieldSet
 }
 
@@ -35,7 +35,7 @@ export const applyConflict = (conflicts: ReadonlyArray<Conflict>): ApplyConflict
   return new ApplyConflict({ conflictCauses, text })
 }
 
-/** `"kubectl" with subresource "status" using apps/v1`; an applier's version is not told. */
+/** `"kubectl" with subresource "status" using apps/v1`; an applier's version is omitted. */
 const managerText = (entry: ManagedFieldsEntry): string => {
   const subresource = entry.subresource === undefined ? "" : ` with subresource ${JSON.stringify(entry.subresource)}`
   const version = entry.operation === "Update" ? ` using ${entry.apiVersion}` : ""

@@ -1,4 +1,4 @@
-/** Whether an applied configuration fits its type. The server refuses what does not with a 500 without a reason. */
+/** Checks that an applied configuration fits its type. The server refuses others with a 500 without a reason. */
 
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonTypeOf } from "../json/json-value.ts"
@@ -55,7 +55,7 @@ const checkMembers = (type: KubernetesType, value: JsonValue, path: string, prob
     const known = memberType(type, key)
     if (known === undefined) {
       problems.push(at(`${path}.${key}`, "field not declared in schema"))
-      // The server looks no further in this object.
+      // The server checks no further in this object.
       return
     }
     check(known, value[key] as JsonValue, `${path}.${key}`, problems)

@@ -1,7 +1,7 @@
 /**
- * `kubectl.kubernetes.io/last-applied-configuration` under server-side apply: an object that `kubectl apply` made may
- * be taken over by `kubectl apply --server-side` without conflicts, and its annotation is kept up to date for the way
- * back. Only for the manager named `kubectl`, as the real server has it.
+ * `kubectl.kubernetes.io/last-applied-configuration` under server-side apply: an object created by `kubectl apply`
+ * may be taken over by `kubectl apply --server-side` without conflicts, and its annotation is kept up to date for the
+ * way back. Only for the manager named `kubectl`, as in the real server.
  */
 
 import { memberOf } from "../../../own-member.ts"
@@ -28,8 +28,8 @@ const lastApplied = (object: JsonObject): string | undefined => {
 }
 
 /**
- * What client-side apply set and nobody changed since: taking these fields is no conflict. Empty without a readable
- * annotation.
+ * The fields that client-side apply set and that have not changed since: taking them over is not a conflict. Empty
+ * without a readable annotation.
  */
 export const fieldsOfLastApplied = (type: KubernetesType, live: JsonObject, apiVersion: string): FieldSet => {
   const text = lastApplied(live)
@@ -40,7 +40,7 @@ export const fieldsOfLastApplied = (type: KubernetesType, live: JsonObject, apiV
   return changes === undefined ? fields : difference(difference(fields, changes.touched), changes.removed)
 }
 
-/** The object with the annotation made from the applied configuration, if it has one at all. */
+/** The object with its annotation, if it has one, replaced by the applied configuration. */
 export const withLastApplied = (object: JsonObject, applied: JsonObject): JsonObject => {
   if (lastApplied(object) === undefined) return object
   const text = `${goEncoded(withoutAnnotation(applied))}\n`
@@ -68,7 +68,7 @@ const sizeOf = (annotations: JsonObject): number => {
   return bytes
 }
 
-/** As Go's encoder writes it: keys in order, safe for HTML. */
+/** As Go's encoder writes it: sorted keys, safe for HTML. */
 const goEncoded = (value: JsonValue): string => {
   if (isJsonArray(value)) return `[${value.map(goEncoded).join(",")}]`
   if (isJsonObject(value)) {

@@ -1,7 +1,6 @@
 /**
- * Merges an applied configuration into the live object: what it names wins, maps and keyed lists are merged, atomic
- * ones replaced. Lists keep the order of the configuration for its items, and everything else stays as near as possible
- * to where it was.
+ * Merges an applied configuration into the live object: its values win, maps and keyed lists are merged, atomic ones
+ * replaced. Its items keep their order in lists, and all other items stay as near as possible to their old position.
  */
 
 import { memberOf, setMember } from "../../../own-member.ts"
@@ -9,7 +8,7 @@ import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonArray, isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue } from "../json/json-value.ts"
 import { anyType, isEmptyMap, itemElement, itemType, memberType, shapeOf } from "../managed-fields/type-walk.ts"
 
-/** `undefined` for "nothing there" on either side, not on both. */
+/** Either side may be `undefined` for absent, but not both. */
 export const mergeApplied = (
   type: KubernetesType,
   live: JsonValue | undefined,
@@ -41,7 +40,7 @@ const mergeMembers = (type: KubernetesType, live: JsonObject, applied: JsonObjec
   return merged ?? live
 }
 
-/** Items without an element cannot be told apart; the live object is not refused for them, they stay where they are. */
+/** Items without an element cannot be told apart; the live object is not refused for them, and they keep their position. */
 const elementsOf = (type: KubernetesType, list: ReadonlyArray<JsonValue>): ReadonlyArray<string> =>
   list.map((item, index) => itemElement(type, item) ?? `?:${index}`)
 
@@ -55,7 +54,7 @@ const mergeItems = (
   const right = elementsOf(type, applied)
   const liveByElement = new Map<string, JsonValue | undefined>()
   left.forEach((element, index) => {
-    // A live duplicate is not merged with what is applied, but replaced by it.
+    // A live duplicate is not merged with the applied item, but replaced by it.
     liveByElement.set(element, liveByElement.has(element) ? undefined : live[index])
   })
   const appliedByElement = new Map(right.map((element, index) => [element, applied[index]] as const))
@@ -82,7 +81,7 @@ const mergeItems = (
       }
       const wanted = shared[nextShared]
       if (appliedByElement.has(ours) && wanted !== undefined && wanted !== ours) {
-        // Shared, but not the next one in the configuration's order: it comes when the configuration comes to it.
+        // In both, but not the next one in the configuration's order: it is added when the configuration reaches it.
         l++
         continue
       }

@@ -1,5 +1,5 @@
 /**
- * Takes out of a merged object what a manager applied last time and no longer applies, unless somebody else owns it
+ * Removes from a merged object what a manager applied last time and no longer applies, unless another manager owns it
  * too.
  */
 
@@ -23,23 +23,23 @@ import { removeFields } from "./remove-fields.ts"
 interface Pruning {
   readonly type: KubernetesType
   readonly merged: JsonObject
-  /** What the manager applied last time. */
+  /** The fields that the manager applied last time. */
   readonly last: FieldSet
-  /** What anybody owns now, this manager with its new configuration included. */
+  /** The fields that any manager owns now, including this one with its new configuration. */
   readonly owned: FieldSet
 }
 
 export const pruneApplied = ({ type, merged, last, owned }: Pruning): JsonObject => {
-  // Everything that was applied last time still belongs to someone: the usual case, and the walk below would change nothing.
+  // Every field of last time is still owned: the usual case, and the walk below would change nothing.
   if (isEmptySet(difference(last, owned))) return merged
   const withNames = (set: FieldSet): FieldSet => withNamedFields(type, set)
   const mergedFields = withNames(fieldsOf(type, merged))
   const lastFields = withNames(last)
   const pruned = without(type, merged, lastFields)
-  // Fields that somebody owns come back, with all that holds them.
+  // Owned fields are restored, with all their parents.
   const unowned = difference(mergedFields, union(withNames(fieldsOf(type, pruned)), withNames(owned)))
   const restored = without(type, merged, unowned)
-  // And so does what went along although the manager never applied it.
+  // So are fields that were removed along with others although the manager never applied them.
   const gone = difference(mergedFields, withNames(fieldsOf(type, restored)))
   return without(type, merged, intersection(gone, lastFields))
 }
@@ -47,7 +47,7 @@ export const pruneApplied = ({ type, merged, last, owned }: Pruning): JsonObject
 const without = (type: KubernetesType, object: JsonObject, fields: FieldSet): JsonObject =>
   isEmptySet(fields) ? object : ((removeFields(type, object, fields) ?? {}) as JsonObject)
 
-/** The set, together with the named fields that hold others in it: those are removed with their contents. */
+/** The set, with the named fields that contain others of it: those are removed with their contents. */
 const withNamedFields = (type: KubernetesType | undefined, set: FieldSet): FieldSet =>
   nodeOf(namedChildren(type, set), false) ?? set
 

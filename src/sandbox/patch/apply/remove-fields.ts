@@ -1,4 +1,4 @@
-/** A value without the fields of a set; what is left empty goes with them. */
+/** Removes the fields of a set from a value, and containers that become empty. */
 
 import { setMember } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
@@ -31,7 +31,7 @@ export const removeFields = (type: KubernetesType, value: JsonValue, fields: Fie
     }
     return kept.length === 0 ? undefined : kept
   }
-  // Below an atomic value nothing is owned: a set that says otherwise was written before it became atomic.
+  // Below an atomic value nothing is owned: a set with such fields was written before the value became atomic.
   return typeof value === "object" ? undefined : value
 }
 

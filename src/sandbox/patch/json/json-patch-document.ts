@@ -1,6 +1,6 @@
 /**
- * A document while a JSON patch changes it, and the six operations. Containers are copied when they are first changed
- * and changed in place from then on, so ten thousand additions to one list cost no ten thousand copies of it.
+ * A document while a JSON patch changes it, and the six operations. Containers are copied on their first change and
+ * changed in place from then on, so ten thousand additions to one list do not copy it ten thousand times.
  */
 
 import { unescapedToken } from "../../../kube/json-pointer.ts"
@@ -14,7 +14,7 @@ export interface JsonPatchOperation {
   readonly value?: JsonValue | undefined
 }
 
-/** What is wrong with an operation; clients are told only that something is. */
+/** What is wrong with an operation; clients learn only that something is. */
 export type PatchProblem = string
 
 /** Bytes of JSON that all `copy` operations of a patch may add (the server's JSONPatchMaxCopyBytes). */
@@ -37,7 +37,7 @@ export class PatchedDocument {
   }
 
   /**
-   * The container that a pointer leads into, ready to be changed, and the last step; `undefined` if a step is missing.
+   * The container that a pointer leads into, ready to be changed, and the pointer's last step; `undefined` if a step is missing.
    */
   place(pointer: string): Place | undefined {
     const steps = pointer.split("/")
@@ -46,7 +46,7 @@ export class PatchedDocument {
     if (root === undefined) return undefined
     this.root = root
     let container = root
-    // What stands before the first slash is not looked at.
+    // What precedes the first slash is ignored.
     for (let index = 1; index < steps.length - 1; index++) {
       const key = unescapedToken(steps[index] as string)
       const found = valueAt(container, key)
@@ -59,7 +59,7 @@ export class PatchedDocument {
     return { container, key: unescapedToken(steps[steps.length - 1] as string) }
   }
 
-  /** What is at a pointer; a problem where a step or an index is missing. */
+  /** The value at a pointer; a problem if a step or an index is missing. */
   value(pointer: string): Found {
     const place = this.place(pointer)
     return place === undefined ? { problem: missing } : valueAt(place.container, place.key)
@@ -74,7 +74,7 @@ export class PatchedDocument {
   }
 }
 
-/** Says what is wrong with an operation that the document does not allow. */
+/** Applies an operation, or returns why the document does not allow it. */
 export const applyOperation = (document: PatchedDocument, operation: JsonPatchOperation): PatchProblem | undefined => {
   const { op = "", path, from, value = null } = operation
   const isKnown = op === "add" || op === "remove" || op === "replace" || op === "move" || op === "test" || op === "copy"
@@ -101,7 +101,7 @@ const steps = {
   },
   replace: (document: PatchedDocument, path: string, value: JsonValue): PatchProblem | undefined => {
     if (path === "") {
-      // Of anything but an object or a list the server says nothing and does nothing.
+      // For anything but an object or a list the server does nothing and reports nothing.
       if (typeof value === "object" && value !== null) document.root = value
       return undefined
     }
@@ -141,7 +141,7 @@ const addCopy = (document: PatchedDocument, path: string, value: JsonValue): Pat
 
 type Found = { readonly value: JsonValue | undefined } | { readonly problem: PatchProblem }
 
-/** An absent member of an object is no problem, an index outside a list is. */
+/** An absent member of an object is not a problem, an index outside a list is. */
 const valueAt = (container: Container, key: string): Found => {
   if (!Array.isArray(container)) return { value: memberOf(container, key) }
   const index = indexOf(key, container.length)
@@ -187,7 +187,7 @@ const removeAt = (container: Container, key: string): PatchProblem | undefined =
 
 const INTEGER = /^[+-]?\d+$/
 
-/** `undefined` for what is no index or lies outside; negative ones count from the end. */
+/** `undefined` if it is not an index or is out of range; negative indices count from the end. */
 const indexOf = (key: string, length: number): number | undefined => {
   const index = INTEGER.test(key) ? Number(key) : length
   if (index >= length || index < -length) return undefined

@@ -1,11 +1,10 @@
 /**
- * JSON patch (RFC 6902) as the Kubernetes API server applies it, which is not quite as the RFC has it: `replace` of a
- * member that is not there adds it, indices may be negative and count from the end, and `copy` of a member that is not
- * there copies null.
+ * JSON patch (RFC 6902) as the Kubernetes API server applies it, which deviates from the RFC: `replace` of an absent
+ * member adds it, negative indices count from the end, and `copy` of an absent member copies null.
  *
- * Written here because the server's answers depend on these, and because the libraries around share values between
- * places or write through `__proto__`. Parts that no operation changes are shared with the document; nothing given is
- * changed.
+ * Written here because the server's responses depend on these, and because existing libraries share values between
+ * places or write through `__proto__`. Parts that no operation changes are shared with the document; arguments are
+ * not changed.
  *
  * Under load: at most 10,000 operations, and at most 3 MiB of copies, because each `copy` may double a document.
  */
@@ -21,7 +20,7 @@ const MAX_JSON_PATCH_OPERATIONS = 10_000
 /**
  * The document after all operations.
  *
- * @throws PatchError 400 for what is no list of operations, 413 for more than {@link MAX_JSON_PATCH_OPERATIONS}, 422 for an
+ * @throws PatchError 400 for anything but a list of operations, 413 for more than {@link MAX_JSON_PATCH_OPERATIONS}, 422 for an
  * operation that the document does not allow, a failed `test` among them
  */
 export const applyJsonPatch = (document: JsonValue, operations: unknown): JsonValue => {

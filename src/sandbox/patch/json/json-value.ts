@@ -32,7 +32,7 @@ export const withMember = (object: JsonObject, key: string, value: JsonValue | u
   return draft
 }
 
-/** Same value; the order of an object's keys does not count. */
+/** Equal values; the order of an object's keys does not matter. */
 export const isEqualJson = (left: JsonValue | undefined, right: JsonValue | undefined): boolean => {
   if (left === right) return true
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false

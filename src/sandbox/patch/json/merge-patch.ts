@@ -1,6 +1,6 @@
 /**
- * JSON merge patch (RFC 7386), with two habits of the API server: null members of objects inside lists go, where the
- * RFC would keep them; but a list that takes the place of an object is taken as it is.
+ * JSON merge patch (RFC 7386), with two deviations of the API server: null members of objects inside lists are
+ * dropped, which the RFC would keep; but a list that replaces an object is taken as it is.
  */
 
 import { memberOf, setMember } from "../../../own-member.ts"
@@ -9,9 +9,9 @@ import { PatchError } from "../patch-failure.ts"
 import { isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue, jsonTypeOf } from "./json-value.ts"
 
 /**
- * The document with what the patch says; parts that it does not name are shared.
+ * The patched document; parts that the patch does not name are shared.
  *
- * @throws PatchError 400 for a patch that is no object
+ * @throws PatchError 400 for a patch that is not an object
  */
 export const applyMergePatch = (document: JsonValue, patch: JsonValue): JsonValue => {
   if (patch === null) throw notAnObject(patch)

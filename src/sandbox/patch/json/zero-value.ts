@@ -1,17 +1,17 @@
 /**
- * What an object of a built-in kind is before it is created: the server compares with an empty Go struct, in which
+ * The value of a built-in kind's object before it is created: the server compares with an empty Go struct, in which
  * parts that are not pointers exist already. That is why the creator of a Deployment owns `f:spec: {f:replicas…}` but
  * not `spec` itself, while the creator of a custom resource owns `spec` too.
  *
- * The schema tells: the generator writes a zero default (`{}`, `""`, `0`, `false`) for exactly those fields that are
- * always there, and lists that are always there are required.
+ * The schema shows which: its generator writes a zero default (`{}`, `""`, `0`, `false`) for exactly the fields that
+ * are always present, and lists that are always present are required.
  */
 
 import { isEmptyObject, setMember } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue } from "./json-value.ts"
 
-/** Only as far as `after` reaches: what is absent there cannot differ. */
+/** Only the parts that `after` has: absent ones cannot differ. */
 export const zeroValueBeside = (type: KubernetesType, after: JsonObject): JsonObject => {
   const zero: JsonObjectDraft = {}
   for (const key of Object.keys(after)) {
@@ -34,6 +34,6 @@ const zeroField = (
     return isJsonObject(after) ? zeroValueBeside(field, after) : {}
   }
   if (preset === "" || preset === 0 || preset === false) return preset
-  // Times and lists that are always there are written as null when they hold nothing.
+  // Times and lists that are always present are written as null when they are empty.
   return type.required.includes(key) || after === null ? null : undefined
 }

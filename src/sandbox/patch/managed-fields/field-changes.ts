@@ -1,6 +1,6 @@
 /**
- * What two states of an object differ in, as field sets. Walks both at once and goes down only where they differ; parts
- * that both share by identity cost nothing.
+ * The differences of two states of an object, as field sets. Walks both at once and descends only where they differ;
+ * parts that are identical by reference cost nothing.
  */
 
 import { memberOf } from "../../../own-member.ts"
@@ -25,7 +25,7 @@ interface Difference {
 
 const LEAF_TOUCHED: Difference = { touched: leaf, removed: undefined }
 
-/** Metadata that the server writes and nobody owns (its "strip set"); changes of it are not looked at. */
+/** Metadata that the server writes and no manager owns (its "strip set"); its changes are ignored. */
 const UNOWNED_METADATA: ReadonlySet<string> = new Set([
   "name",
   "namespace",
@@ -38,7 +38,7 @@ const UNOWNED_METADATA: ReadonlySet<string> = new Set([
   "resourceVersion",
 ])
 
-/** Without `apiVersion`, `kind` and the metadata that nobody owns; `undefined` if nothing that can be owned changed. */
+/** Without `apiVersion`, `kind` and unowned metadata; `undefined` if nothing that can be owned changed. */
 export const fieldChanges = (type: KubernetesType, before: JsonObject, after: JsonObject): FieldChanges | undefined => {
   const touched: Children = []
   const removed: Children = []
@@ -86,7 +86,7 @@ const compareValues = (type: KubernetesType, before: JsonValue, after: JsonValue
   return shape === "map" ? compareMaps(type, before, after) : compareLists(type, before, after)
 }
 
-/** Values without a schema of which one is an object and the other is not. */
+/** Compares values without a schema of which one is an object and the other is not. */
 const comparedShapes = (type: KubernetesType, before: JsonValue, after: JsonValue): Difference => {
   if (isJsonObject(before)) return { touched: leaf, removed: membersSubtree(type, before) }
   return { touched: owningItself(membersSubtree(type, after)), removed: undefined }
@@ -95,7 +95,7 @@ const comparedShapes = (type: KubernetesType, before: JsonValue, after: JsonValu
 const compareMaps = (type: KubernetesType, before: JsonValue, after: JsonValue): Difference | undefined => {
   const left = isJsonObject(before) ? before : undefined
   const right = isJsonObject(after) ? after : undefined
-  // Nothing in either: a leaf, so that `{}` and `null` stay apart.
+  // Both are empty: a leaf, so that `{}` and `null` stay distinct.
   if (isEmptyMap(left) && isEmptyMap(right)) return isEqualJson(before, after) ? undefined : LEAF_TOUCHED
   const touched: Children = []
   const removed: Children = []
@@ -158,7 +158,7 @@ const compareLists = (type: KubernetesType, before: JsonValue, after: JsonValue)
     } else if (values.length > 1 && others.length > 1) {
       if (!isEqualJson(values, others)) touched.push([element, leaf])
     } else if (values.length > 1) {
-      // No longer a duplicate: owned anew in all its parts, and the mark of the duplicates goes.
+      // No longer a duplicate: all its parts become owned, and the mark of the duplicates is removed.
       touched.push([element, wholeSubtree(items, others[0] as JsonValue)])
       removed.push([element, leaf])
     } else if (others.length > 1) {
@@ -178,7 +178,7 @@ const compareLists = (type: KubernetesType, before: JsonValue, after: JsonValue)
   return differenceOf(touched, removed)
 }
 
-/** Items by path element; duplicates together, in their order. Items without an element belong to nobody. */
+/** Items by path element; duplicates together, in their order. Items without an element have no owner. */
 const byElement = (type: KubernetesType, list: ReadonlyArray<JsonValue>): Map<string, ReadonlyArray<JsonValue>> => {
   const items = new Map<string, ReadonlyArray<JsonValue>>()
   for (const item of list) {

@@ -1,15 +1,15 @@
 /**
  * Sets of fields, kept in the form that `fieldsV1` has on the wire: an object from path elements (path-element.ts) to
- * what is owned below. `{}` below an element means that the element itself is owned and nothing under it; a member `.`
- * means itself *and* what else stands there; neither means only what stands there. The root object has no `.`; an empty
- * root is the empty set.
+ * what is owned below them. `{}` means that the element itself is owned and nothing below it; a member `.` means itself
+ * *and* the other members; without either, only the members are owned. The root object has no `.`; an empty root is the
+ * empty set.
  *
  * Why the wire form: managedFields of a Pod have some 150 elements in five entries, and a write changes few of them.
- * Nothing has to be decoded or encoded, and every operation answers with its own argument where nothing changed, so
- * unchanged parts are shared.
+ * Nothing has to be decoded or encoded, and every operation returns its argument where nothing changed, so unchanged
+ * parts are shared.
  *
- * All sets here are canonical: `.` first, then elements in the server's order. Sets from outside go through {@link
- * canonicalSet}.
+ * All sets here are canonical: `.` first, then elements in the server's order. {@link canonicalSet} makes external
+ * sets so.
  */
 
 import { isEmptyObject } from "../../../own-member.ts"
@@ -24,14 +24,14 @@ interface FieldSetDraft {
   [element: string]: FieldSet
 }
 
-/** An owned element with nothing below; as a root, the empty set. */
+/** An owned element with nothing below it; as a root, the empty set. */
 export const leaf: FieldSet = Object.freeze({})
 
 export const SELF = "."
 
 export const isEmptySet = (set: FieldSet): boolean => isEmptyObject(set)
 
-/** Whether the element that this node stands for is itself in the set. Not for roots. */
+/** Whether the element of this node is itself in the set. Not for roots. */
 export const ownsItself = (node: FieldSet): boolean => {
   for (const first in node) return first === SELF
   return true
@@ -43,7 +43,7 @@ export const ownsBelow = (node: FieldSet): boolean => {
   return false
 }
 
-/** The node, with itself in the set. */
+/** The node, with its own element in the set. */
 export const owningItself = (node: FieldSet | undefined): FieldSet => {
   if (node === undefined) return leaf
   return ownsItself(node) ? node : { [SELF]: leaf, ...node }
@@ -59,7 +59,7 @@ export const nodeOf = (children: Array<readonly [string, FieldSet]>, itself: boo
   return node
 }
 
-/** What is in either. */
+/** The fields that are in either set. */
 export const union = (left: FieldSet, right: FieldSet): FieldSet => {
   if (isEmptySet(left)) return right
   if (isEmptySet(right)) return left
@@ -104,7 +104,7 @@ const unionBelow = (left: FieldSet, right: FieldSet, itself: boolean, leftOwns: 
   return node
 }
 
-/** What is in `left` and not in `right`; a parent and its children count separately. */
+/** The fields that are in `left` and not in `right`; a parent and its children count separately. */
 export const difference = (left: FieldSet, right: FieldSet): FieldSet =>
   differenceBelow(left, right, false, false) ?? leaf
 
@@ -137,7 +137,7 @@ const differenceBelow = (left: FieldSet, right: FieldSet, itself: boolean, leftO
   return node
 }
 
-/** What is in both. */
+/** The fields that are in both sets. */
 export const intersection = (left: FieldSet, right: FieldSet): FieldSet => intersectionBelow(left, right, false) ?? leaf
 
 const intersectionBelow = (left: FieldSet, right: FieldSet, itself: boolean): FieldSet | undefined => {
@@ -178,7 +178,7 @@ const withoutPath = (node: FieldSet, path: ReadonlyArray<string>, depth: number)
 }
 
 /**
- * Every path of the set: at each level first the elements that are in it, then what is below each. The array is reused.
+ * Visits every path of the set: at each level first the elements that are in it, then what is below each. The array is reused.
  */
 export const forEachPath = (set: FieldSet, visit: (path: ReadonlyArray<string>) => void, path: string[] = []): void => {
   for (const element in set) {
@@ -204,7 +204,7 @@ export const hasPath = (set: FieldSet, path: ReadonlyArray<string>): boolean => 
   return path.length > 0 && ownsItself(node)
 }
 
-/** A `fieldsV1` that a client sent, as the server would write it again; `undefined` for one that it cannot read. */
+/** A client's `fieldsV1` as the server would write it; `undefined` for an unreadable one. */
 export const canonicalSet = (fields: JsonValue | undefined): FieldSet | undefined => {
   const node = canonicalNode(fields)
   return node === undefined ? undefined : (withoutSelf(node) ?? leaf)

@@ -1,4 +1,4 @@
-/** The fields that a value has: what an applied configuration owns, and what appears or goes with a whole subtree. */
+/** The fields of a value: those that an applied configuration owns, and those of a subtree that is added or removed as a whole. */
 
 import { isEmptyObject } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
@@ -8,8 +8,8 @@ import { fieldElement } from "./path-element.ts"
 import { itemElement, itemType, memberType, shapeOf } from "./type-walk.ts"
 
 /**
- * The fields of a configuration: its leaves, the items of its lists and the keys of its maps. Named fields that hold
- * others are not among them, so that nobody owns `spec` as such.
+ * The fields of a configuration: its leaves, the items of its lists and the keys of its maps. Named fields that
+ * contain others are not among them, so that `spec` as such has no owner.
  */
 export const fieldsOf = (type: KubernetesType, value: JsonValue): FieldSet => {
   const node = configuredNode(type, value)
@@ -45,14 +45,14 @@ const configuredNode = (type: KubernetesType, value: JsonValue): FieldSet | unde
   return nodeOf(children, false)
 }
 
-/** A subtree that comes or goes as a whole: every field in it, those that hold others included. */
+/** The fields of a subtree that is added or removed as a whole: every field in it, including those that contain others. */
 export const wholeSubtree = (type: KubernetesType, value: JsonValue): FieldSet => {
   const shape = shapeOf(type, value)
   if (shape === "leaf") return leaf
   return owningItself(shape === "map" ? membersSubtree(type, value) : itemsSubtree(type, value))
 }
 
-/** What is below a map or object that comes or goes, without itself. */
+/** The fields below a map or object that is added or removed, without itself. */
 export const membersSubtree = (type: KubernetesType, value: JsonValue): FieldSet | undefined => {
   if (!isJsonObject(value)) return undefined
   const children: Array<readonly [string, FieldSet]> = []
@@ -69,7 +69,7 @@ const itemsSubtree = (type: KubernetesType, value: JsonValue): FieldSet | undefi
   const seen = new Map<string, FieldSet>()
   for (const item of value) {
     const element = itemElement(type, item)
-    // An item that stands there more than once is owned as one thing.
+    // Duplicate items are owned as one.
     if (element !== undefined) seen.set(element, seen.has(element) ? leaf : wholeSubtree(items, item))
   }
   return nodeOf([...seen], false)

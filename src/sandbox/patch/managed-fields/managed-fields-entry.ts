@@ -1,7 +1,6 @@
 /**
- * Entries of `metadata.managedFields`: reading what an object carries, and putting entries in the server's order. Sets
- * of the stored object are trusted to be canonical (this server wrote them); those that come with a request are read
- * strictly.
+ * Entries of `metadata.managedFields`: reading those of an object, and sorting entries in the server's order. Sets of
+ * the stored object are trusted to be canonical (this server wrote them); those in a request are read strictly.
  */
 
 import { isEmptyObject, memberOf } from "../../../own-member.ts"
@@ -9,12 +8,12 @@ import { isEqualJson, isJsonArray, isJsonObject, type JsonObject, type JsonValue
 import { canonicalSet, type FieldSet, isEmptySet, union } from "./field-set.ts"
 import { compareText } from "./path-element.ts"
 
-/** A type and not an interface, so that it is a JSON value too. Keys are written in this order. */
+/** A type and not an interface, so that it is assignable to a JSON value. Keys are written in this order. */
 export type ManagedFieldsEntry = {
   readonly manager?: string
   readonly operation: "Apply" | "Update"
   readonly apiVersion: string
-  /** RFC 3339, whole seconds, UTC. */
+  /** RFC 3339 with whole seconds, UTC. */
   readonly time?: string
   readonly fieldsType: "FieldsV1"
   readonly fieldsV1: FieldSet
@@ -23,7 +22,7 @@ export type ManagedFieldsEntry = {
 
 export type ManagedFields = ReadonlyArray<ManagedFieldsEntry>
 
-/** Who writes: together with the operation this tells one entry from another. */
+/** The writer: together with the operation this identifies an entry. */
 export interface FieldManager {
   readonly manager: string
   readonly operation: "Apply" | "Update"
@@ -32,7 +31,7 @@ export interface FieldManager {
   readonly subresource: string
 }
 
-/** `undefined` times are left out: an entry keeps none if it had none. */
+/** An `undefined` time is omitted: an entry without a time stays without one. */
 export const makeEntry = (owner: FieldManager, time: string | undefined, fieldsV1: FieldSet): ManagedFieldsEntry => ({
   manager: owner.manager === "" ? "unknown" : owner.manager,
   operation: owner.operation,
@@ -46,7 +45,7 @@ export const makeEntry = (owner: FieldManager, time: string | undefined, fieldsV
 export const withFields = (entry: ManagedFieldsEntry, fieldsV1: FieldSet): ManagedFieldsEntry =>
   entry.fieldsV1 === fieldsV1 ? entry : { ...entry, fieldsV1 }
 
-/** Appliers keep their entry from version to version, updaters have one for each. */
+/** Appliers have one entry for all versions, updaters one for each version. */
 export const isEntryOf = (entry: ManagedFieldsEntry, owner: FieldManager): boolean =>
   entry.operation === owner.operation &&
   (entry.manager ?? "") === (owner.manager === "" ? "unknown" : owner.manager) &&
@@ -62,8 +61,8 @@ export const storedEntries = (object: JsonObject | undefined): ManagedFields => 
 
 /**
  * The entries that a write starts from. A client may set them (to take over from another tool), reset them with `[]` or
- * `[{}]`, and often sends them back as they were; what cannot be read, and none at all, leaves those of the stored
- * object. Writes to a subresource cannot set them.
+ * `[{}]`, and often sends them back unchanged; with unreadable or absent entries those of the stored object stay.
+ * Writes to a subresource cannot set them.
  */
 export const entriesToStartFrom = (
   before: JsonObject | undefined,
@@ -81,7 +80,7 @@ export const entriesToStartFrom = (
   return entries === undefined || entries.length === 0 ? stored : entries
 }
 
-/** `undefined` if one of them is not as the server writes entries. */
+/** `undefined` if one of them is not in the server's form. */
 const readEntries = (sent: ReadonlyArray<JsonValue>): ManagedFields | undefined => {
   const entries: ManagedFieldsEntry[] = []
   for (const item of sent) {
@@ -137,7 +136,7 @@ const compareEntries = (left: ManagedFieldsEntry, right: ManagedFieldsEntry): nu
   compareText(left.apiVersion, right.apiVersion) ||
   compareText(left.subresource ?? "", right.subresource ?? "")
 
-/** The text by which the server tells managers apart, and orders them where times are equal. */
+/** The text by which the server identifies managers, and sorts them if their times are equal. */
 export const managerIdentifier = (entry: ManagedFieldsEntry): string =>
   JSON.stringify({
     ...(entry.manager === undefined ? {} : { manager: entry.manager }),
@@ -146,7 +145,7 @@ export const managerIdentifier = (entry: ManagedFieldsEntry): string =>
     ...(entry.subresource === undefined ? {} : { subresource: entry.subresource }),
   })
 
-/** More updaters than this are merged, the oldest first (the server's DefaultMaxUpdateManagers). */
+/** Beyond this number updaters are merged, the oldest first (the server's DefaultMaxUpdateManagers). */
 const MAX_UPDATE_MANAGERS = 10
 
 /** Merges the oldest updaters of a version into one called `ancient-changes`. */

@@ -10,7 +10,7 @@ type ParsedElement =
   | { readonly type: "key"; readonly fields: ReadonlyArray<readonly [name: string, value: JsonValue]> }
   | { readonly type: "value"; readonly value: JsonValue }
 
-/** Parsed elements by text; emptied when full, because names that no object has any more would pile up. */
+/** Parsed elements by text; emptied when full, because names that no object has any more would accumulate. */
 const parsed = new Map<string, ParsedElement>()
 const PARSED_LIMIT = 4_096
 
@@ -29,8 +29,8 @@ export const keyElement = (fields: ReadonlyArray<readonly [name: string, value: 
 }
 
 /**
- * The canonical text of an element that came from outside; `"unknown"` for kinds of a future version, which the server
- * drops, `undefined` for what it refuses.
+ * The canonical text of an external element; `"unknown"` for element types of a future version, which the server
+ * drops, `undefined` for those that it refuses.
  */
 export const canonicalElement = (text: string): { readonly element: string } | "unknown" | undefined => {
   if (text[1] !== ":") return undefined
@@ -78,7 +78,7 @@ export const elementText = (element: string): string => {
   return `[${content.fields.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(",")}]`
 }
 
-/** By UTF-8 bytes, which is by code point: UTF-16 order differs where surrogates meet U+E000 and above. */
+/** By UTF-8 bytes, that is, by code point: UTF-16 order differs between surrogates and U+E000 and above. */
 export const compareText = (left: string, right: string): number => {
   const length = Math.min(left.length, right.length)
   for (let index = 0; index < length; index++) {
@@ -122,7 +122,7 @@ const compareFields = (
   }
 }
 
-/** Numbers, then text, booleans and the rest, as the server orders values of different types. */
+/** Numbers, then text, booleans and the rest: the server's order of different types. */
 const compareValues = (left: JsonValue, right: JsonValue): number => {
   const order = typeRank(left) - typeRank(right)
   if (order !== 0) return order

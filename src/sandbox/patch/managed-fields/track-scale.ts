@@ -1,12 +1,12 @@
 /**
- * The managedFields of an object after a write to its `scale` subresource. The server tracks the Scale on its own and
- * carries the result over, which has effects that clients see (each tried on a real server):
+ * The managedFields of an object after a write to its `scale` subresource. The server tracks the Scale separately and
+ * copies the result back, which has effects that clients see (each checked with a real server):
  *
- * - The entries that own the replicas become owners of the Scale's, under autoscaling/v1. Carried back an updater counts as
- *   another one: the old entry loses the replicas, a new one without a time has them.
- * - Two entries of one manager (the old and the new one of the line above) become one, the last; so the replicas may end up
- *   with no owner.
- * - Once nobody owns the replicas, updates through the scale are not tracked any longer.
+ * - The entries that own the replicas become owners of the Scale's, under autoscaling/v1. Copied back, an updater counts as
+ *   a different one: the old entry loses the replicas, a new one without a time gets them.
+ * - Two entries of one manager (the old and the new one of the item above) become one, the last; so the replicas may end up
+ *   without an owner.
+ * - Once the replicas have no owner, updates through the scale are no longer tracked.
  */
 
 import type { JsonObject } from "../json/json-value.ts"
@@ -28,15 +28,15 @@ export interface TrackedScale {
   readonly manager: string
   /** Of the scaled object. */
   readonly apiVersion: string
-  /** Default `spec.replicas`; custom kinds name theirs in `specReplicasPath`. */
+  /** Default `spec.replicas`; custom kinds set it in `specReplicasPath`. */
   readonly replicasPath?: ReadonlyArray<string> | undefined
-  /** What the write does to the replicas; `removed` for an update to 0, which a Scale does not write. Default `changed`. */
+  /** The write's effect on the replicas; `removed` for an update to 0, which a Scale does not write. Default `changed`. */
   readonly change?: "changed" | "unchanged" | "removed" | undefined
-  /** Default `Update`. An apply takes the replicas from others: ask {@link scaleOwners} first whether it may. */
+  /** Default `Update`. An apply takes the replicas from other managers: check {@link scaleOwners} first. */
   readonly operation?: "Apply" | "Update" | undefined
 }
 
-/** Who owns the replicas, as the Scale has it. */
+/** The owners of the replicas, as entries of the Scale. */
 export const scaleOwners = (
   before: JsonObject,
   replicasPath: ReadonlyArray<string> | undefined,
@@ -53,7 +53,7 @@ export const trackScale = (scale: TrackedScale): ManagedFields => {
   const writer = makeEntry({ manager, operation, apiVersion, subresource: "scale" }, undefined, replicas)
   const remaining = isTracked && change === "unchanged" ? owners : []
   const isTaken = isTracked && (operation === "Apply" || change === "changed")
-  // An applier is the same in every version, an updater another one.
+  // An applier is the same in every version, an updater is not.
   const stays = new Set([...remaining, ...(isTaken ? [writer] : [])].filter(isApplier).map(managerIdentifier))
   const kept: ManagedFieldsEntry[] = []
   for (const entry of merged(storedEntries(before))) {

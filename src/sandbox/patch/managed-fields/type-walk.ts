@@ -1,11 +1,11 @@
-/** How values are walked along their types: what is one leaf, what has members, and what types the members have. */
+/** How values are walked along their types: which are leaves, which have members, and the types of the members. */
 
 import { isEmptyObject, memberOf } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts"
 import { keyElement, valueElement } from "./path-element.ts"
 
-/** Of values that no schema describes: objects are owned member by member, lists as a whole. */
+/** The type of values without a schema: objects are owned member by member, lists as a whole. */
 export const anyType: KubernetesType = {
   kind: "any",
   fields: new Map(),
@@ -24,7 +24,7 @@ export const anyType: KubernetesType = {
 
 export type Shape = "leaf" | "map" | "list"
 
-/** `int-or-string` is one leaf whatever it holds, as the server has it. */
+/** `int-or-string` is always a leaf, as in the server. */
 export const shapeOf = (type: KubernetesType, value: JsonValue | undefined): Shape => {
   switch (type.kind) {
     case "object":
@@ -39,7 +39,7 @@ export const shapeOf = (type: KubernetesType, value: JsonValue | undefined): Sha
   }
 }
 
-/** The type of an object's or map's member; `undefined` for fields that the type does not know. */
+/** The type of an object's or map's member; `undefined` for fields that the type does not have. */
 export const memberType = (type: KubernetesType, key: string): KubernetesType | undefined => {
   const field = type.fields.get(key)
   if (field !== undefined) return field
@@ -60,7 +60,7 @@ const keysOf = (type: KubernetesType): ReadonlyArray<string> => {
   return keys
 }
 
-/** The path element of a set's or keyed list's item; `undefined` for one that such a list cannot hold. */
+/** The path element of an item of a set or keyed list; `undefined` for an item that such a list cannot contain. */
 export const itemElement = (type: KubernetesType, item: JsonValue): string | undefined => {
   if (type.listType === "set") {
     return item === null || typeof item === "object" ? undefined : valueElement(item)

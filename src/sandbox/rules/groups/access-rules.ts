@@ -45,7 +45,7 @@ const role = (namespaced: boolean): Kind => ({
       object.rules ??= null
     },
   },
-  // Owned by whoever sent an empty list, which storing makes nothing of.
+  // An empty list is owned by the client that sent it, though it is not stored.
   prepareCreate: (object) => withoutRules(object),
   prepareUpdate: (object) => withoutRules(object),
   check: (object, errors) => checkRules(object, namespaced, errors),

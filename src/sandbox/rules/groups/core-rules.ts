@@ -16,7 +16,7 @@ import { child, ensured, isAbsent, isFields, isSame, items, list, own, spellAmou
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
 
-/** bytes: what etcd takes, less some room for the rest of the object. */
+/** bytes: etcd's limit, less some room for the rest of the object. */
 const dataBytes = 1024 * 1024
 
 const sortedKeys = (map: Fields | undefined): ReadonlyArray<string> => Object.keys(map ?? {}).sort()
@@ -29,7 +29,7 @@ const dropEmpty = (object: Fields, keys: ReadonlyArray<string>): void => {
   }
 }
 
-/** An immutable one stays so, with all it holds. */
+/** An immutable object stays immutable, with all its data. */
 const checkImmutable =
   (members: ReadonlyArray<string>) =>
   (object: MutableObject, old: MutableObject, errors: Errors): void => {
@@ -59,7 +59,7 @@ export const configMapKind: Kind = {
   checkChange: checkImmutable(["data", "binaryData"]),
 }
 
-/** Keys that a Secret of some type must have. */
+/** Keys that a Secret of each type must have. */
 const secretKeys: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
   ["kubernetes.io/tls", ["tls.crt", "tls.key"]],

@@ -58,7 +58,7 @@ const check = (object: MutableObject, errors: Errors): void => {
   checkSchemas(spec, errors)
 }
 
-/** A schema that all versions share stands at the top of the server's own form of a definition. */
+/** In the server's internal form of a definition, a schema that all versions share is at the top. */
 const checkSchemas = (spec: Fields, errors: Errors): void => {
   const schemas = items(spec, "versions").map((version) => child(child(version, "schema"), "openAPIV3Schema"))
   const [first] = schemas
@@ -93,7 +93,7 @@ const storedStatus = (object: MutableObject): Fields => {
   return stored.length === 0 ? emptyStatus() : { ...emptyStatus(), storedVersions: stored }
 }
 
-/** A version that becomes the stored one is added to those in which objects may be found. */
+/** A version that becomes the stored one is added to `storedVersions`. */
 const rememberStored = (object: MutableObject): void => {
   const status = { ...child(object, "status") }
   const known = list(status, "storedVersions")

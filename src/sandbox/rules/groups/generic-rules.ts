@@ -1,4 +1,4 @@
-/** The rules of a kind, made of its description: what the server's generic registry does for every kind. */
+/** The rules of a kind, made from its description: what the server's generic registry does for every kind. */
 
 import type { Errors } from "../../../apiserver/answers/field-error.ts"
 import { subdomainComplaints } from "../../../kube/names.ts"
@@ -23,11 +23,11 @@ export const rulesFrom = (kind: Kind, { namespaced, custom }: GenericOptions): K
 
     prepareForCreate(object) {
       const { metadata } = object
-      // What a client says of the server's own fields counts for nothing.
+      // A client's values for the server's own fields are ignored.
       delete metadata.deletionTimestamp
       delete metadata.deletionGracePeriodSeconds
       if (kind.newStatus !== undefined) object.status = kind.newStatus(object)
-      // Kinds that have none keep the client's.
+      // Kinds without a generation keep the client's.
       if (kind.generation !== undefined) metadata.generation = 1
       else if (metadata.generation === 0) delete metadata.generation
       kind.prepareCreate?.(object)
@@ -83,13 +83,13 @@ const keep = (object: Fields, old: Fields, key: string): void => {
   else object[key] = old[key]
 }
 
-/** A uid that the client did send stays, so that a wrong one is noticed. */
+/** A uid that the client did send stays, so that a wrong one is detected. */
 const keepSystemMetadata = (metadata: Fields, old: Fields): void => {
   delete metadata.selfLink
   keep(metadata, old, "generation")
   keep(metadata, old, "creationTimestamp")
   if (isAbsent(metadata.uid) || metadata.uid === "") keep(metadata, old, "uid")
-  // Who says of an object that it is going away is contradicted; who forgets that it is, is not.
+  // An update may omit the deletionTimestamp of an object that is being deleted, but may not add one to another.
   if (!isAbsent(old.deletionTimestamp) || isAbsent(metadata.deletionTimestamp)) keep(metadata, old, "deletionTimestamp")
   if (isAbsent(metadata.deletionGracePeriodSeconds)) keep(metadata, old, "deletionGracePeriodSeconds")
 }

@@ -31,7 +31,7 @@ import { claimSpec, volumeSources } from "../pods/pod-defaults.ts"
 
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 
-/** What a PersistentVolume's spec holds besides its source. */
+/** The members of a PersistentVolume's spec besides its source. */
 const notSources = new Set([
   "capacity",
   "accessModes",
@@ -83,7 +83,7 @@ const checkClaim = (object: MutableObject, errors: Errors): void => {
     errors.push(...invalidEach("spec.storageClassName", storageClass, subdomainComplaints(storageClass)))
 }
 
-/** A source is named in an old field and in a new one; who fills in one of them means both. */
+/** There is an old and a new field for the source; setting one of them sets both. */
 const alignSources = (object: MutableObject): void => {
   const spec = ensured(object, "spec")
   const [source, reference] = [child(spec, "dataSource"), child(spec, "dataSourceRef")]
@@ -96,7 +96,7 @@ const alignSources = (object: MutableObject): void => {
 
 const storageOf = (spec: Fields): unknown => child(child(spec, "resources"), "requests")?.storage
 
-/** The new spec but for what may change: the amount once the claim is bound, and its class. */
+/** The new spec without what may change: the requested amount once the claim is bound, and the class. */
 const withChangeable = (spec: Fields, old: Fields, isBound: boolean): Fields => {
   const resources = child(spec, "resources")
   const requests = child(resources, "requests")
@@ -165,7 +165,7 @@ export const storageClassKind: Kind = {
   },
 }
 
-/** Of a driver's spec, what counts as a generation. */
+/** The members of a driver's spec whose change counts as a new generation. */
 const followed = (driver: MutableObject): ReadonlyArray<unknown> => {
   const spec = child(driver, "spec")
   return [
@@ -199,13 +199,13 @@ export const csiDriverKind: Kind = {
   },
   checkChange: (object, old, errors) => {
     const [spec, before] = [child(object, "spec") ?? {}, child(old, "spec") ?? {}]
-    // The server misspells the field of the first.
+    // The server misspells the field of the first one.
     if (spec.attachRequired !== before.attachRequired)
       errors.push(immutable("spec.attachedRequired", spec.attachRequired))
     if (!isSame(spec.volumeLifecycleModes, before.volumeLifecycleModes))
       errors.push(immutable("spec.volumeLifecycleModes", spec.volumeLifecycleModes))
   },
-  // Counted from the first change on: new objects have none.
+  // New objects have no generation; it is counted from the first change.
   prepareUpdate: (object, old) => {
     if (!isSame(followed(object), followed(old)))
       object.metadata.generation = (number(old.metadata, "generation") ?? 0) + 1
@@ -228,7 +228,7 @@ export const csiNodeKind: Kind = {
       },
     },
   },
-  // Owned by whoever sent an empty list, which storing makes nothing of.
+  // An empty list is owned by the client that sent it, though it is not stored.
   prepareCreate: (object) => withoutDrivers(object),
   prepareUpdate: (object) => withoutDrivers(object),
   unconditionalUpdate: false,

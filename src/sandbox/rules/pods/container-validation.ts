@@ -57,7 +57,7 @@ const checkPorts = (container: Fields, field: string, errors: Errors): void => {
 }
 
 const valueSources = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"]
-/** What an environment variable may take from its pod. */
+/** The fields of its pod that an environment variable may refer to. */
 const fieldPaths = [
   "metadata.name",
   "metadata.namespace",
@@ -122,7 +122,7 @@ const checkFieldReference = (reference: Fields, field: string, errors: Errors): 
   else if (!readableFields.includes(path)) errors.push(notSupported(`${field}.fieldPath`, path, readableFields))
 }
 
-/** Amounts are printed in their canonical spelling. */
+/** Quantities are printed in canonical form. */
 const checkResources = (resources: Fields | undefined, field: string, errors: Errors): void => {
   const limits = child(resources, "limits") ?? {}
   const requests = child(resources, "requests") ?? {}

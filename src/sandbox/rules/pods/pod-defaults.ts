@@ -1,4 +1,4 @@
-/** Defaults of a PodSpec: those that a template gets as well, and those that only a Pod gets. */
+/** Defaults of a PodSpec: those of Pods and templates, and those of Pods only. */
 
 import type { DefaultTable } from "../default-table.ts"
 import { child, ensured, isAbsent, isFields, isZero, items, number, spellAmounts, text } from "../fields.ts"
@@ -39,7 +39,7 @@ const environment: DefaultTable = {
   },
 }
 
-/** The tag `latest`, written or meant by leaving the tag away, is always pulled. */
+/** An image with the tag `latest`, explicit or implied by an omitted tag, is always pulled. */
 const pullPolicyOf = (image: string): string => {
   const digest = image.indexOf("@")
   const name = digest === -1 ? image : image.slice(0, digest)
@@ -71,7 +71,7 @@ export const container: DefaultTable = {
 const downwardItems: Readonly<Record<string, DefaultTable>> = {
   items: { within: { fieldRef: fieldReference, resourceFieldRef: resourceReference } },
 }
-/** As it stands in an ephemeral volume and in a StatefulSet's templates. */
+/** As in an ephemeral volume and in a StatefulSet's templates. */
 export const claimSpec: DefaultTable = {
   within: { resources: { derive: spellResources } },
   set: { resources: {}, volumeMode: "Filesystem" },
@@ -114,7 +114,7 @@ const volume: DefaultTable = {
   },
 }
 
-/** What Go's `omitempty` leaves out of a PodSpec: false is what absence means. */
+/** The members that Go's `omitempty` omits from a PodSpec: absence means false. */
 const omittedWhenFalse = ["hostNetwork", "hostPID", "hostIPC"]
 
 /** With host networking a container's ports are the host's. */
@@ -135,7 +135,7 @@ export const podSpec: DefaultTable = {
   },
   each: { containers: container, initContainers: container, ephemeralContainers: container, volumes: volume },
   derive: (spec) => {
-    // Two names of one field; the server keeps both alike.
+    // Two names of one field; the server keeps them equal.
     const account = text(spec, "serviceAccountName") || text(spec, "serviceAccount")
     if (account !== "") {
       spec.serviceAccountName = account
@@ -146,7 +146,7 @@ export const podSpec: DefaultTable = {
   },
 }
 
-/** Limits stand in for requests that are not made; only in a Pod, never in a template. */
+/** Limits become the default of requests; only in a Pod, never in a template. */
 const requestLimits = (resources: Fields | undefined): void => {
   const limits = child(resources, "limits")
   if (resources === undefined || limits === undefined) return

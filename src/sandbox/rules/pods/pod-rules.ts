@@ -9,7 +9,7 @@ import type { Fields, MutableObject } from "../kind-rules.ts"
 import { podOnly, podSpec } from "./pod-defaults.ts"
 import { checkNewPod, checkPod, checkPodChange } from "./pod-validation.ts"
 
-/** `state` and `lastState` are structs, which Go writes even when nobody set them. */
+/** `state` and `lastState` are structs, which Go writes even when they are not set. */
 const states: DefaultTable = { set: { state: {}, lastState: {} } }
 const containerStates: Readonly<Record<string, DefaultTable>> = {
   initContainerStatuses: states,
@@ -19,7 +19,7 @@ const containerStates: Readonly<Record<string, DefaultTable>> = {
 
 const computed = ["cpu", "memory"] as const
 
-/** What decides about a container's quality of service: amounts above zero of CPU and memory. */
+/** The quantities that decide a container's quality of service: CPU and memory above zero. */
 const amounts = (resources: Fields | undefined, key: string): ReadonlyMap<string, number> => {
   const given = child(resources, key) ?? {}
   const found = new Map<string, number>()
@@ -30,7 +30,7 @@ const amounts = (resources: Fields | undefined, key: string): ReadonlyMap<string
   return found
 }
 
-/** `Guaranteed` when every container limits both and asks for as much, `BestEffort` when none asks for anything. */
+/** `Guaranteed` if every container limits both and requests as much, `BestEffort` if none requests anything. */
 const qualityOfService = (pod: MutableObject): "Guaranteed" | "Burstable" | "BestEffort" => {
   const spec = child(pod, "spec")
   const own = child(spec, "resources")
@@ -67,7 +67,7 @@ const newStatus = (pod: MutableObject): Fields => {
   return status
 }
 
-/** A status write that leaves these out does not mean to change them. */
+/** A status write that omits these does not change them. */
 const keepQuality = (object: MutableObject, old: MutableObject): void => {
   const status = ensured(object, "status")
   const before = child(old, "status")
@@ -75,7 +75,7 @@ const keepQuality = (object: MutableObject, old: MutableObject): void => {
     if (isAbsent(status[key]) && !isAbsent(before?.[key])) status[key] = before?.[key]
 }
 
-/** The address stands first in the list of addresses, and in a list even when it comes alone. */
+/** The address is the first item in the list of addresses, which is created if there is only the address. */
 const listAddresses = (status: Fields): void => {
   for (const [single, plural] of [
     ["podIP", "podIPs"],
@@ -98,7 +98,7 @@ export const podKind: Kind = {
   newStatus,
   generation: ["spec"],
   prepareUpdate: (object, old) => {
-    // What admission filled in at the creation is not taken away by a client that does not know it.
+    // Fields that admission filled in at creation are not removed by clients that do not know them.
     const [spec, before] = [ensured(object, "spec"), child(old, "spec")]
     for (const key of ["priority", "preemptionPolicy"])
       if (isAbsent(spec[key]) && !isAbsent(before?.[key])) spec[key] = before?.[key]

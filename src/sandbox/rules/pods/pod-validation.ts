@@ -115,7 +115,7 @@ export const checkPodTemplate = (template: Fields | undefined, field: string, er
   checkPodSpec(child(template, "spec") ?? {}, `${field}.spec`, errors)
 }
 
-/** What holds for a Pod whatever is done with it; its metadata aside. */
+/** The checks of every write to a Pod, except for its metadata. */
 export const checkPod = (pod: MutableObject, errors: Errors): void => {
   const spec = child(pod, "spec") ?? {}
   checkPodSpec(spec, "spec", errors)
@@ -127,7 +127,7 @@ export const checkPod = (pod: MutableObject, errors: Errors): void => {
     }
 }
 
-/** What holds for a new Pod besides {@link checkPod}. */
+/** The checks of a new Pod besides {@link checkPod}. */
 export const checkNewPod = (pod: MutableObject, errors: Errors): void => {
   const spec = child(pod, "spec")
   if (list(spec, "ephemeralContainers").length > 0)
@@ -153,7 +153,7 @@ const unchangeable = (spec: Fields): Fields => ({
   schedulingGates: undefined,
 })
 
-/** What a Pod's update may change. */
+/** Checks what a Pod's update may change. */
 export const checkPodChange = (pod: MutableObject, old: MutableObject, errors: Errors): void => {
   const [spec, before] = [child(pod, "spec") ?? {}, child(old, "spec") ?? {}]
   for (const key of ["containers", "initContainers"]) if (!checkImages(spec, before, key, errors)) return
@@ -177,7 +177,7 @@ export const checkPodChange = (pod: MutableObject, old: MutableObject, errors: E
   const [wanted, present] = [unchangeable(spec), unchangeable(before)]
   if ((number(before, "terminationGracePeriodSeconds") ?? 0) < 0 && wanted.terminationGracePeriodSeconds === 1)
     wanted.terminationGracePeriodSeconds = present.terminationGracePeriodSeconds
-  // A gated pod is not placed yet: its node selector and affinity may still become narrower.
+  // A gated pod is not scheduled yet: its node selector and affinity may still be narrowed.
   if (gates.size > 0)
     for (const key of ["nodeSelector", "affinity"]) {
       wanted[key] = undefined
@@ -190,7 +190,7 @@ export const checkPodChange = (pod: MutableObject, old: MutableObject, errors: E
   }
 }
 
-/** Says whether the check may go on. */
+/** Returns whether the check may continue. */
 const checkImages = (spec: Fields, before: Fields, key: string, errors: Errors): boolean => {
   const containers = items(spec, key)
   if (containers.length !== items(before, key).length) {

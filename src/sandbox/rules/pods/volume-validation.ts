@@ -12,7 +12,7 @@ import { labelComplaints } from "../../../kube/names.ts"
 import { child, isAbsent, items, list, text } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
 
-/** Sources in the order in which the server looks at them; the second of two is the one that is too many. */
+/** Sources in the order in which the server checks them; of two, the second is reported as the extra one. */
 const sources: ReadonlyArray<readonly [string, (source: Fields, field: string, errors: Errors) => void]> = [
   ["emptyDir", () => undefined],
   ["hostPath", (source, field, errors) => checkHostPath(source, field, errors)],
@@ -128,7 +128,7 @@ const checkSource = (volume: Fields, field: string, errors: Errors): void => {
   if (found === 0) errors.push(required(field, "must specify a volume type"))
 }
 
-/** Answers the names that mounts may use: those of volumes with which nothing is wrong. */
+/** Returns the names that mounts may use: those of valid volumes. */
 export const checkVolumes = (spec: Fields, field: string, errors: Errors): ReadonlySet<string> => {
   const names = new Set<string>()
   for (const [index, volume] of items(spec, "volumes").entries()) {
@@ -156,7 +156,7 @@ export const checkMounts = (container: Fields, volumes: ReadonlySet<string>, fie
     if (path === "") errors.push(required(`${place}.mountPath`))
     if (paths.has(path)) errors.push(invalid(`${place}.mountPath`, path, "must be unique"))
     paths.add(path)
-    // Without the index: the server's own slip.
+    // Without the index, as in the server, by mistake.
     checkDescending(mount, "subPath", field, errors)
     if (!isAbsent(mount.subPathExpr) && text(mount, "subPath") !== "" && text(mount, "subPathExpr") !== "")
       errors.push(

@@ -1,4 +1,4 @@
-/** Addresses and node ports of Services: taken from injected pools after the object has been found valid. */
+/** Addresses and node ports of Services: taken from injected pools after the object has been validated. */
 
 import { type Errors, type FieldError, invalid } from "../../../apiserver/answers/field-error.ts"
 import { child, isZero, items, number, text, texts } from "../fields.ts"
@@ -7,11 +7,11 @@ import { isHeadless, needsClusterIp, needsNodePort } from "./service-validation.
 
 /** A pool of addresses or ports. */
 export interface Pool<Value> {
-  /** Takes a free one; `undefined` when there is none. */
+  /** Takes a free value; `undefined` if there is none. */
   next(): Value | undefined
-  /** Takes this one; the reason why not, in the server's words, or `undefined` when it was taken. */
+  /** Takes this value; returns why it could not be taken, in the server's words, or `undefined` on success. */
   take(value: Value): string | undefined
-  /** Gives one back; nothing happens if it was not taken. */
+  /** Returns a value to the pool; has no effect if it was not taken. */
   release(value: Value): void
 }
 
@@ -20,7 +20,7 @@ export interface ServicePools {
   readonly nodePorts: Pool<number>
 }
 
-/** What a Service holds of the pools. */
+/** The values that a Service holds. */
 const addressesOf = (service: MutableObject | undefined): ReadonlyArray<string> =>
   texts(child(service, "spec"), "clusterIPs").filter((address) => address !== "None")
 const portsOf = (service: MutableObject | undefined): ReadonlyArray<number> =>
@@ -30,9 +30,9 @@ const portsOf = (service: MutableObject | undefined): ReadonlyArray<number> =>
   })
 
 /**
- * Fills in what the Service leaves to the server, and takes from the pools what it asks for. With `old`, only what the
- * update adds is taken; what it gives up is released by {@link releaseService} once the write has succeeded. After an
- * error nothing remains taken.
+ * Fills in the addresses and ports that the Service leaves to the server, and takes those that it requests from the
+ * pools. With `old`, only what the update adds is taken; what it drops is released by {@link releaseService} once the
+ * write has succeeded. After an error nothing remains taken.
  */
 export const allocateService = (
   service: MutableObject,
@@ -99,7 +99,7 @@ const takePorts = (
   }
 }
 
-/** Gives back what `old` held and `service` (absent: deleted) does not hold any more. */
+/** Releases what `old` held and `service` (absent: deleted) no longer holds. */
 export const releaseService = (old: MutableObject, service: MutableObject | undefined, pools: ServicePools): void => {
   const [addresses, ports] = [new Set(addressesOf(service)), new Set(portsOf(service))]
   for (const address of addressesOf(old)) if (!addresses.has(address)) pools.clusterIps.release(address)

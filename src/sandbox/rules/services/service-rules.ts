@@ -1,4 +1,4 @@
-/** Services, but for the addresses and ports they are given (service-allocation.ts). */
+/** Services, except for the allocation of addresses and ports (service-allocation.ts). */
 
 import { hostLabelComplaints } from "../../../kube/names.ts"
 import type { DefaultTable } from "../default-table.ts"
@@ -14,7 +14,7 @@ import {
   serviceTypes,
 } from "./service-validation.ts"
 
-/** Three hours: how long a client stays with its pod. */
+/** Three hours: how long a client keeps its pod. */
 const affinitySeconds = 10_800
 
 const port: DefaultTable = {
@@ -50,7 +50,7 @@ const defaults: DefaultTable = {
   },
 }
 
-/** Old clients know one address, new ones a list; who sets one of them means both. */
+/** Old clients set one address, new ones a list; setting either one sets both. */
 const alignAddresses = (spec: Fields, before: Fields | undefined): void => {
   const single = text(spec, "clusterIP")
   const several = texts(spec, "clusterIPs")
@@ -66,7 +66,7 @@ const alignAddresses = (spec: Fields, before: Fields | undefined): void => {
   } else if (several.length === 0 && single !== "") spec.clusterIPs = [single]
 }
 
-/** Takes over what the server once chose, unless the client says otherwise. */
+/** Keeps what the server has allocated, unless the client sets another value. */
 const keepAllocations = (spec: Fields, before: Fields): void => {
   if (needsClusterIp(spec) && needsClusterIp(before)) {
     if (text(spec, "clusterIP") === "") spec.clusterIP = before.clusterIP
@@ -85,7 +85,7 @@ const keepAllocations = (spec: Fields, before: Fields): void => {
       spec[key] = before[key]
 }
 
-/** Members that went with the old type and that the client did not touch. */
+/** Drops members of the old type that the client did not change. */
 const dropForeign = (spec: Fields, before: Fields): void => {
   const dropUnchanged = (key: string): void => {
     if (isSame(spec[key], before[key])) delete spec[key]
@@ -116,7 +116,7 @@ export const serviceKind: Kind = {
   newStatus: () => ({ loadBalancer: {} }),
   prepareCreate: (object) => alignAddresses(ensured(object, "spec"), undefined),
   prepareUpdate,
-  // Whatever the client says of it; whoever owned it still does.
+  // Whatever the client sends; its owner stays the same.
   settleUpdate: (object) => {
     const spec = child(object, "spec")
     if (spec !== undefined && !needsClusterIp(spec)) delete spec.internalTrafficPolicy

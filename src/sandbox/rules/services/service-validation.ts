@@ -1,4 +1,4 @@
-/** What a Service may say. */
+/** Validation of Services. */
 
 import { isIP } from "node:net"
 import {
@@ -25,7 +25,7 @@ export const needsNodePort = (spec: Fields): boolean =>
 export const needsClusterIp = (spec: Fields): boolean => text(spec, "type") !== "ExternalName"
 export const isHeadless = (spec: Fields): boolean =>
   texts(spec, "clusterIPs")[0] === "None" || spec.clusterIP === "None"
-/** Reached from outside the cluster. */
+/** Whether the Service is reachable from outside the cluster. */
 export const isExternal = (spec: Fields): boolean =>
   spec.type === "LoadBalancer" ||
   spec.type === "NodePort" ||
@@ -97,7 +97,7 @@ const checkExternalName = (spec: Fields, errors: Errors): void => {
   else errors.push(...invalidEach("spec.externalName", name, subdomainComplaints(name)))
 }
 
-/** Of a Service, its metadata aside. */
+/** Checks a Service except for its metadata. */
 export const checkService = (object: MutableObject, errors: Errors): void => {
   const spec = child(object, "spec") ?? {}
   const type = text(spec, "type")
@@ -130,7 +130,7 @@ export const checkService = (object: MutableObject, errors: Errors): void => {
     errors.push(notSupported("spec.internalTrafficPolicy", internal, policies))
 }
 
-/** What may not change while the Service has an address. */
+/** Checks what may not change while the Service has an address. */
 export const checkServiceChange = (object: MutableObject, old: MutableObject, errors: Errors): void => {
   const [spec, before] = [child(object, "spec") ?? {}, child(old, "spec") ?? {}]
   if (!needsClusterIp(spec) || !needsClusterIp(before) || (isHeadless(spec) && isHeadless(before))) return

@@ -7,7 +7,7 @@ import type { Fields } from "../kind-rules.ts"
 
 export const notNegative = "must be greater than or equal to 0"
 
-/** Absent numbers are fine. */
+/** Absent numbers are valid. */
 export const checkNotNegative = (
   parent: Fields | undefined,
   keys: ReadonlyArray<string>,
@@ -31,7 +31,7 @@ export const checkAtMostAll = (value: unknown, field: string, errors: Errors): v
     errors.push(invalid(field, value, "must not be greater than 100%"))
 }
 
-/** Go's Atoi of what is no percentage: text that is no number is 0. */
+/** A value other than a percentage as Go's Atoi reads it: text that is not a number is 0. */
 export const amountOf = (value: unknown): number => {
   if (typeof value === "number") return value
   return typeof value === "string" && /^\d+%?$/.test(value) ? Number.parseInt(value, 10) : 0

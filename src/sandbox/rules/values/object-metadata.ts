@@ -1,4 +1,4 @@
-/** What every kind's `metadata` must be, at creation and at an update; after apimachinery's objectmeta.go. */
+/** Validation of every kind's `metadata` at creations and updates; after apimachinery's objectmeta.go. */
 
 import {
   type Errors,
@@ -19,14 +19,14 @@ import {
 import { child, isAbsent, isSame, items, number, text, texts } from "../fields.ts"
 import type { Fields } from "../kind-rules.ts"
 
-/** What is wrong with a name of some kind. */
+/** Returns what is wrong with a name. */
 export type NameFormat = (name: string) => Complaints
 
-/** All keys and values together. */
+/** Of all keys and values together. */
 const annotationBytes = 256 * 1024
 
 /**
- * Keys in alphabetical order, where the server takes Go's random one: with two bad labels its message differs from call
+ * Keys in alphabetical order, while the server uses Go's random one: with two bad labels its message varies from call
  * to call, ours does not.
  */
 const sortedEntries = (map: Fields | undefined): ReadonlyArray<readonly [string, unknown]> =>
@@ -62,7 +62,7 @@ const checkOwners = (metadata: Fields, field: string, errors: Errors): void => {
     if (kind === "") errors.push(invalid(`${field}.kind`, kind, "must not be empty"))
     if (name === "") errors.push(invalid(`${field}.name`, name, "must not be empty"))
     if (uid === "") errors.push(invalid(`${field}.uid`, uid, "must not be empty"))
-    // Events do not last: everything they owned would go with them after an hour.
+    // Events expire: everything they owned would be deleted with them after an hour.
     if (apiVersion === "v1" && kind === "Event")
       errors.push(invalid(field, owner, "/v1, Kind=Event is disallowed from being an owner"))
     if (owner.controller !== true) continue
@@ -87,10 +87,10 @@ const checkFinalizers = (metadata: Fields, field: string, errors: Errors): void 
     errors.push(invalid(field, finalizers, "finalizer orphan and foregroundDeletion cannot be both set"))
 }
 
-/** Finalizers that may do without a domain. */
+/** Finalizers that need no domain. */
 const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"])
 
-/** What built-in kinds ask of finalizers beyond their format; custom ones do not. */
+/** Checks that finalizers are known, which built-in kinds require in addition to their format and custom ones do not. */
 export const checkFinalizersKnown = (metadata: Fields, errors: Errors): void => {
   for (const [index, name] of texts(metadata, "finalizers").entries())
     if (!name.includes("/") && !standardFinalizers.has(name))
@@ -103,7 +103,7 @@ export const checkFinalizersKnown = (metadata: Fields, errors: Errors): void => 
       )
 }
 
-/** `name` is what the kind demands of names; a generateName may end in dashes. */
+/** `name` checks the kind's format of names; a generateName may end in dashes. */
 export const checkMetadata = (metadata: Fields, namespaced: boolean, name: NameFormat, errors: Errors): void => {
   const prefix = text(metadata, "generateName")
   if (prefix !== "") errors.push(...invalidEach("metadata.generateName", prefix, name(withoutTrailingDash(prefix))))
@@ -123,7 +123,7 @@ export const checkMetadata = (metadata: Fields, namespaced: boolean, name: NameF
   checkFinalizers(metadata, "metadata.finalizers", errors)
 }
 
-/** The server replaces the dash and the letter before it by one letter; a lone dash stays. */
+/** The server replaces the dash and the character before it by one letter; a lone dash stays. */
 const withoutTrailingDash = (prefix: string): string =>
   prefix.length > 1 && prefix.endsWith("-") ? `${prefix.slice(0, -2)}a` : prefix
 
@@ -136,7 +136,7 @@ const unchangeable = [
   "deletionGracePeriodSeconds",
 ] as const
 
-/** Of an update, after the server's own fields have been taken over; `resourceVersion` must be there. */
+/** Checks an update, after the server's own fields have been copied; `resourceVersion` must be present. */
 const checkMetadataUpdate = (metadata: Fields, old: Fields, errors: Errors): void => {
   if (!isAbsent(old.deletionTimestamp)) checkNoNewFinalizers(metadata, old, errors)
   if (text(metadata, "resourceVersion") === "")
@@ -164,7 +164,7 @@ const checkNoNewFinalizers = (metadata: Fields, old: Fields, errors: Errors): vo
   )
 }
 
-/** What the storage layer asks of every update, besides what the kind itself asks. */
+/** The storage layer's checks of every update, in addition to the kind's own. */
 export const checkCommonUpdate = (metadata: Fields, old: Fields, namespaced: boolean, errors: Errors): void => {
   checkMetadata(metadata, namespaced, pathSegmentComplaints, errors)
   checkMetadataUpdate(metadata, old, errors)

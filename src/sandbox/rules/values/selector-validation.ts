@@ -1,4 +1,4 @@
-/** LabelSelectors: what they may say, and whether they match. */
+/** LabelSelectors: validation and matching. */
 
 import { type Errors, forbidden, invalid, invalidEach, required } from "../../../apiserver/answers/field-error.ts"
 import { type LabelSelectorObject, selectorMatches } from "../../../kube/label-selector.ts"
@@ -30,18 +30,18 @@ const checkRequirement = (term: Fields, field: string, errors: Errors): void => 
       errors.push(...invalidEach(`${field}.values[${index}]`, value, labelValueComplaints(value)))
 }
 
-/** A selector that selects by nothing. */
+/** Whether a selector has no requirements. */
 export const isEmptySelector = (selector: Fields): boolean =>
   isEmptyMap(selector.matchLabels) && list(selector, "matchExpressions").length === 0
 
-/** Whether the server could build a matcher of it. */
+/** Whether the server could build a matcher from it. */
 export const isUsable = (selector: Fields | undefined): boolean => {
   const errors: Errors = []
   checkSelector(selector, "", errors)
   return errors.length === 0
 }
 
-/** No selector matches nothing, an empty one everything. */
+/** An absent selector matches nothing, an empty one everything. */
 export const matches = (selector: Fields | undefined, labels: Fields | undefined): boolean =>
-  // What the decoder let through has the types of a selector.
+  // The decoder has checked that it has the types of a selector.
   selectorMatches(selector as LabelSelectorObject | undefined, labels)

@@ -99,7 +99,7 @@ export const priorityClassKind: Kind = {
 
 const percent = { type: "Percent", value: 100, periodSeconds: 15 }
 
-/** s and pods: how fast an autoscaler may go when nothing else is said. */
+/** s and pods: how fast an autoscaler scales by default. */
 const scalingRules = {
   scaleUp: {
     stabilizationWindowSeconds: 0,
@@ -140,7 +140,7 @@ const autoscaler = (defaults: DefaultTable, newStatus: () => Fields): Kind => ({
   check: (object, errors) => checkAutoscaler(child(object, "spec") ?? {}, errors),
 })
 
-/** percent: what a pod should use of its CPU request. */
+/** percent: the default CPU usage of a pod relative to its request. */
 const utilisation = 80
 
 export const autoscalerKind = autoscaler(

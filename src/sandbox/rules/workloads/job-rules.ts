@@ -1,4 +1,4 @@
-/** Jobs and CronJobs: the selector that a Job makes for itself, and what their specs may say. */
+/** Jobs and CronJobs: the selector that a Job generates for itself, and validation of their specs. */
 
 import { type Errors, immutable, invalid, notSupported, required } from "../../../apiserver/answers/field-error.ts"
 import { parseSchedule } from "../../../kube/cron-schedule.ts"
@@ -13,11 +13,11 @@ import { checkJobStatus } from "./job-status.ts"
 import { cronJob, job } from "./workload-defaults.ts"
 
 const uidLabel = "batch.kubernetes.io/controller-uid"
-/** Each label twice: Kubernetes before 1.27 wrote them without a prefix, and still does. */
+/** Each label twice: before 1.27 Kubernetes wrote them without a prefix, and it still writes both. */
 const uidLabels = ["controller-uid", uidLabel]
 const nameLabels = ["job-name", "batch.kubernetes.io/job-name"]
 
-/** A Job selects its pods by its uid unless it is told to leave that to the client. */
+/** A Job selects its pods by its uid unless `manualSelector` leaves that to the client. */
 const selectOwnPods = (object: MutableObject): void => {
   const spec = ensured(object, "spec")
   if (spec.manualSelector === true) return
@@ -45,7 +45,7 @@ const modes = ["NonIndexed", "Indexed"]
 const endings = ["OnFailure", "Never"]
 const indexedParallelism = 100_000
 
-/** What a Job's spec may say wherever it stands. */
+/** Checks a Job's spec, in a Job and in a CronJob's template. */
 const checkSpec = (spec: Fields, field: string, errors: Errors): void => {
   checkNotNegative(spec, jobNumbers, field, errors)
   const mode = spec.completionMode
@@ -132,7 +132,7 @@ const checkJob = (object: MutableObject, errors: Errors): void => {
   checkSelectingSpec(object, errors)
 }
 
-/** What may be moved about in the template of a Job that has not begun. */
+/** The scheduling fields that may change in the template of a Job that has not started. */
 const placement = ["affinity", "nodeSelector", "tolerations", "schedulingGates"]
 
 const checkJobChange = (object: MutableObject, old: MutableObject, errors: Errors): void => {
@@ -163,7 +163,7 @@ const stripped = (template: Fields | undefined, placeable: boolean): Fields | un
   return { spec: rest }
 }
 
-/** What was stored without labels is read with those of its template. */
+/** An object that was stored without labels is read with those of its template. */
 export const fillTemplateLabels = (object: MutableObject): boolean => {
   const labels = templateLabels(child(child(object, "spec"), "template"))
   if (labels === undefined || isEmptyMap(labels) || !isEmptyMap(object.metadata.labels)) return false

@@ -1,4 +1,4 @@
-/** What the status of a Job may say, as its controller would write it; after Kubernetes 1.34.4, in its order. */
+/** Validation of a Job's status, as its controller would write it; after Kubernetes 1.34.4, in its order. */
 
 import { type Errors, invalid, required } from "../../../apiserver/answers/field-error.ts"
 import { child, isAbsent, items, number, text } from "../fields.ts"
@@ -7,7 +7,7 @@ import { checkNotNegative } from "../values/number-validation.ts"
 
 const counters = ["active", "succeeded", "failed", "ready", "terminating"]
 
-/** Not looked at: completedIndexes, uncountedTerminatedPods and what follows from them. */
+/** Does not check completedIndexes, uncountedTerminatedPods and what follows from them. */
 export const checkJobStatus = (object: MutableObject, old: MutableObject, errors: Errors): void => {
   const [status, before] = [child(object, "status") ?? {}, child(old, "status") ?? {}]
   checkNotNegative(status, counters, "status", errors)

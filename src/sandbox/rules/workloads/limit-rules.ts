@@ -8,7 +8,7 @@ import type { Fields } from "../kind-rules.ts"
 
 const sortedKeys = (map: Fields | undefined): ReadonlyArray<string> => Object.keys(map ?? {}).sort()
 
-/** Amounts of which none is negative. */
+/** Checks that no quantity is negative. */
 const checkAmounts = (amounts: Fields | undefined, field: string, errors: Errors): void => {
   for (const name of sortedKeys(amounts)) {
     const value = quantityOf(amounts?.[name])
@@ -46,7 +46,7 @@ export const resourceQuotaKind: Kind = {
   },
 }
 
-/** A limit stands in for a default that is not given, a default for a request. */
+/** A limit replaces an absent default, a default an absent request. */
 const fillLimits = (item: Fields): void => {
   if (item.type !== "Container") return
   const [standard, requests] = [ensured(item, "default"), ensured(item, "defaultRequest")]
@@ -59,7 +59,7 @@ const fillLimits = (item: Fields): void => {
   for (const key of ["default", "defaultRequest"]) if (isEmptyMap(item[key])) delete item[key]
 }
 
-/** A list that is always there: Go writes it as null when it is empty. */
+/** The list is always present: Go writes it as null when it is empty. */
 const limits: DefaultTable = {
   each: { limits: { derive: fillLimits } },
   derive: (spec) => {

@@ -65,7 +65,7 @@ export const statefulSet: DefaultTable = {
       make: {
         updateStrategy: {
           derive: (strategy) => {
-            // A strategy that names its type keeps its lack of parameters, one that does not gets both.
+            // A strategy with a type keeps its lack of parameters, one without gets both.
             if (text(strategy, "type") === "") {
               strategy.type = "RollingUpdate"
               ensured(strategy, "rollingUpdate")
@@ -86,8 +86,8 @@ export const statefulSet: DefaultTable = {
 const labelsFromTemplate = (object: Fields): Fields | undefined => at(object, "spec", "template", "metadata", "labels")
 
 /**
- * What has no labels gets those of its pods: the very same map, as in the server, so that the labels a Job adds to its
- * template are its own too.
+ * An object without labels gets those of its pods: the same map, as in the server, so that the labels that a Job adds
+ * to its template become its own too.
  */
 const borrowLabels = (object: Fields): void => {
   const labels = labelsFromTemplate(object)
@@ -105,7 +105,7 @@ export const replicationController: DefaultTable = {
   },
 }
 
-/** Of a Job's spec; in a CronJob's template too. */
+/** For a Job's spec, also in a CronJob's template. */
 const jobSpec: DefaultTable = {
   set: { completionMode: "NonIndexed", suspend: false, manualSelector: false },
   make: { template: podTemplate },

@@ -1,4 +1,4 @@
-/** Statuses of the apps kinds: counters that fit each other. */
+/** Statuses of the apps kinds: counters must be consistent. */
 
 import { invalid } from "../../../apiserver/answers/field-error.ts"
 import { child, number } from "../fields.ts"

@@ -19,7 +19,7 @@ import { checkSelector, isEmptySelector, isUsable, matches } from "../values/sel
 
 const unmatched = "`selector` does not match template `labels`"
 
-/** `kindName` as the complaint about the deadline calls it. */
+/** `kindName` is the kind's name in the message about the deadline. */
 const checkEndless = (template: Fields | undefined, kindName: string, errors: Errors): void => {
   const spec = child(template, "spec")
   const restart = text(spec, "restartPolicy")
@@ -48,7 +48,7 @@ const checkOwnSelector = (spec: Fields, kindName: string, errors: Errors): Field
 
 /** Selector and template of Deployments and ReplicaSets. */
 const checkSelectedTemplate = (spec: Fields, errors: Errors): void => {
-  // ReplicaSets say "deployment" too: the server's own slip.
+  // Messages about ReplicaSets say "deployment" too, as in the server, by mistake.
   const selector = checkOwnSelector(spec, "deployment", errors)
   if (selector !== undefined && !isUsable(selector)) {
     errors.push(invalid("spec.selector", selector, "invalid label selector"))
@@ -153,7 +153,7 @@ const checkStatefulChoices = (spec: Fields, errors: Errors): void => {
   }
 }
 
-/** Claims stand for volumes of their names. */
+/** Claims count as volumes of their names. */
 const withClaims = (spec: Fields): Fields | undefined => {
   const template = child(spec, "template")
   const claims = items(spec, "volumeClaimTemplates").map((claim) => text(child(claim, "metadata"), "name"))
@@ -217,7 +217,7 @@ export const checkSelectorKept: CheckChange = (object, old, errors) => {
 
 export const checkReplicationController: Check = (object, errors) => {
   const spec = child(object, "spec") ?? {}
-  // This kind is also validated from its schema, and those complaints come first.
+  // This kind is also validated by its schema, whose errors come first.
   checkNotNegative(spec, ["replicas", "minReadySeconds"], "spec", errors)
   const selector = child(spec, "selector")
   if (isEmptyMap(selector)) errors.push(required("spec.selector"))

@@ -1,6 +1,6 @@
 /**
- * The string formats of custom schemas that are checked; the server ignores names it does not know and so do we. Close to the
- * server's parsers (kube-openapi, pkg/validation/strfmt), not the same in the corners of e-mail addresses and URIs.
+ * The string formats of custom schemas that are checked; unknown names are ignored, as by the server. Close to the server's
+ * parsers (kube-openapi, pkg/validation/strfmt), with differences in edge cases of e-mail addresses and URIs.
  */
 
 import { isIP, isIPv4, isIPv6 } from "node:net"
@@ -42,7 +42,7 @@ const isCidr = (text: string): boolean => {
   return rest.length === 0 && version !== 0 && /^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128)
 }
 
-/** Go's request URIs: an absolute path or a scheme with something behind it. */
+/** Go's request URIs: an absolute path, or a scheme followed by something. */
 const isUri = (text: string): boolean =>
   !/[\s\p{Cc}]/u.test(text) && (text.startsWith("/") || /^[a-z][a-z\d+.-]*:.+/i.test(text))
 
@@ -73,5 +73,5 @@ const checks: ReadonlyMap<string, (text: string) => boolean> = new Map([
 /** Names of the formats that {@link isOfFormat} checks. */
 export const knownFormats: ReadonlySet<string> = new Set(checks.keys())
 
-/** Whether a text has a format; true for formats that are not known. */
+/** Whether a text has a format; true for unknown formats. */
 export const isOfFormat = (format: string, text: string): boolean => checks.get(format)?.(text) ?? true

@@ -1,13 +1,14 @@
 /**
- * What the server asks of custom objects beyond their schema: items of sets and maps are unique by their keys, embedded
- * resources say what they are (apiextensions-apiserver, pkg/apiserver/schema/{listtype,objectmeta}).
+ * The server's requirements for custom objects beyond their schema: items of sets and maps are unique by their keys,
+ * embedded resources have `apiVersion` and `kind` (apiextensions-apiserver,
+ * pkg/apiserver/schema/{listtype,objectmeta}).
  */
 
 import { duplicate, type FieldError, invalid, required } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
 import { memberOf } from "../../../own-member.ts"
-import { canonicalJson } from "../canonical-json.ts"
+import { canonicalJson } from "./canonical-json.ts"
 
 type Check = (schema: StructuralSchema, value: unknown, path: string) => FieldError[]
 

@@ -1,9 +1,9 @@
 /**
  * Custom kinds: a version's `openAPIV3Schema` as a {@link KubernetesType}, and objects against it.
  *
- * Guaranteed: `apiVersion`, `kind` and `metadata` are the server's own whatever the schema says of them, at the root and
- * in embedded resources. The schema is taken as the server would accept it; what is not structural about it is ignored.
- * Not done: `x-kubernetes-validations` (CEL rules) and ratcheting (the server forgives unchanged old values in updates).
+ * Guaranteed: `apiVersion`, `kind` and `metadata` have the server's own types whatever the schema says, at the root and
+ * in embedded resources. The schema is assumed to be accepted by the server; non-structural parts are ignored. Not done:
+ * `x-kubernetes-validations` (CEL rules) and ratcheting (the server forgives unchanged old values in updates).
  */
 
 import type { FieldError } from "../../../apiserver/answers/field-error.ts"
@@ -18,14 +18,13 @@ import { checkSchema } from "./custom-validation.ts"
 const plainString = makeType("string")
 const anything = makeType("any", { keepsUnknown: true, isNullable: true })
 
-/** The type of a custom kind's version. An absent schema takes any fields. */
+/** The type of a custom kind's version. An absent schema allows any fields. */
 export const customType = (schema: StructuralSchema | undefined): KubernetesType =>
   convertObject(schema ?? { type: "object", "x-kubernetes-preserve-unknown-fields": true }, true, 0)
 
 /**
- * What the server objects to in an object of a custom kind; empty for a valid one. Prune, drop nulls and fill
- * in defaults first, as the server does. Problems are sorted by field name at each level, where the server's own
- * order is random.
+ * The errors of an object of a custom kind; empty for a valid one. Prune, drop nulls and fill in defaults first, as
+ * the server does. Problems are sorted by field name at each level; the server's order is random.
  */
 export const checkCustomValue = (schema: StructuralSchema | undefined, object: unknown): FieldError[] => {
   if (schema === undefined) return []

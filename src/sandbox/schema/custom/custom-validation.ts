@@ -1,9 +1,9 @@
 /**
- * A value against a schema, as the server's validator decides (kube-openapi, pkg/validation): types, enums,
+ * Validates a value against a schema like the server's validator (kube-openapi, pkg/validation): types, enums,
  * bounds, lengths, patterns, formats, required fields, allOf/anyOf/oneOf/not.
  *
- * Recursion follows the schema, so its depth is {@link maximumSchemaDepth} at most however deep the value is. A pattern that
- * nobody can read (definitions with one are refused) is taken as matching.
+ * Recursion follows the schema, so its depth is {@link maximumSchemaDepth} at most, however deep the value is. An unreadable
+ * pattern (definitions with one are refused) counts as matching.
  */
 
 import {
@@ -17,8 +17,8 @@ import {
 } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
-import { canonicalJson } from "../canonical-json.ts"
 import { matchesPattern } from "../pattern.ts"
+import { canonicalJson } from "./canonical-json.ts"
 import { isOfFormat, knownFormats } from "./custom-formats.ts"
 
 /** Problems of `value`; empty when it is valid. `path` is empty at the root. */
@@ -54,7 +54,7 @@ const typeProblems = (
   const format = schema.format ?? ""
   if (format !== "" && found !== "string" && found !== "array" && !fits) {
     const native = found === "integer" ? "int64" : found === "number" ? "float64" : ""
-    // A whole number that JSON wrote with a fraction is an integer to this validator, hence never a misfit here.
+    // A whole number that JSON wrote with a fraction is an integer to this validator, so it always fits here.
     return native === format ? [] : numericMisfit(types, found, format, native, path)
   }
   const isNumeric = types.includes("number") || types.includes("integer")
@@ -62,7 +62,7 @@ const typeProblems = (
   return types.length === 0 || fits ? [] : [misfit(path, types.join(","), found)]
 }
 
-/** int32 and int64 say nothing that the type does not; the type's name is what the server reports then. */
+/** int32 and int64 add nothing to the type; the server then reports the type's name. */
 const numericMisfit = (
   types: ReadonlyArray<string>,
   found: string,
@@ -111,7 +111,7 @@ const choiceProblems = (schema: StructuralSchema, value: unknown, path: string, 
 
 const isEmpty = (problems: ReadonlyArray<FieldError>): boolean => problems.length === 0
 
-/** The alternative that the value is nearest to: the server counts checks that passed, here problems are counted. */
+/** The alternative that is nearest to the value: the server counts passed checks, this counts problems. */
 const nearest = (results: ReadonlyArray<FieldError[]>): FieldError[] =>
   results.reduce((best, result) => (result.length < best.length ? result : best), results[0] ?? [])
 

@@ -1,9 +1,10 @@
 /**
- * Defaults of a type, filled in as the server does for structural schemas: an absent field gets its default, so does a
- * null that the field does not take; then the same below, also inside what was just filled in.
+ * Fills in the defaults of a type as the server does for structural schemas: an absent field gets its default, and so
+ * does a null in a field that is not nullable; then the same on the levels below, including the values just filled in.
  *
  * For built-in kinds OpenAPI states only what Go's zero values look like in JSON (`"resources": {}`, `"name": ""`) and a few
- * real defaults (`protocol: TCP`); those that the server computes (`strategy`, `terminationGracePeriodSeconds`) it does not.
+ * real defaults (`protocol: TCP`); it does not state those that the server computes (`strategy`,
+ * `terminationGracePeriodSeconds`).
  */
 
 import { isRecord } from "../../../is-record.ts"
@@ -21,7 +22,7 @@ export const applySchemaDefaults = (type: KubernetesType, value: unknown): void 
 }
 
 /**
- * Removes nulls from fields that take no null and have no default, in place: the server does so to custom objects before
+ * Removes nulls from fields that are not nullable and have no default, in place: the server does so to custom objects before
  * it fills in defaults.
  */
 export const dropNulls = (type: KubernetesType, value: unknown): void => {
@@ -30,7 +31,7 @@ export const dropNulls = (type: KubernetesType, value: unknown): void => {
   })
 }
 
-/** Built-in kinds take null for everything, as the zero value, which is what their default is. */
+/** Built-in kinds accept null for everything, as the zero value, which is their default. */
 const isNullable = (type: KubernetesType): boolean => type.isNullable && !("goType" in type)
 
 const walk = (
@@ -60,7 +61,7 @@ const walk = (
   }
 }
 
-/** The value of a map: only a null is ever replaced, because an absent key is no missing field. */
+/** The value of a map: only a null is ever replaced, because an absent key is not a missing field. */
 const visitItem = (
   record: Record<string, unknown>,
   key: string,
@@ -70,7 +71,7 @@ const visitItem = (
   if (record[key] === null) visitField(record, key, items)
 }
 
-/** Defaults are as deep as a schema's author wrote them, so this recursion is short. */
+/** Defaults are only as deep as a schema's author wrote them, so this recursion is short. */
 const copyJson = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copyJson)
   if (!isRecord(value)) return value

@@ -1,9 +1,9 @@
 /**
- * What the server objects to in the schema of a CustomResourceDefinition: types that are missing or unknown, lists without
- * items, patterns that are none, defaults that the schema itself refuses (apiextensions-apiserver, pkg/apiserver/schema and its defaulting).
+ * The errors of a CustomResourceDefinition's schema: missing or unknown types, lists without items, invalid patterns, defaults that
+ * violate the schema (apiextensions-apiserver, pkg/apiserver/schema and its defaulting).
  *
- * Not looked at: value validations under `anyOf` and the like, CEL rules, what only warns. Properties come sorted, where the
- * server's own order is random.
+ * Not checked: value validations under `anyOf` and the like, CEL rules, warnings. Properties are sorted; the server's order
+ * is random.
  */
 
 import { type FieldError, invalid, notSupported, required } from "../../../apiserver/answers/field-error.ts"
@@ -22,7 +22,7 @@ const missingType: Readonly<Record<Level, string>> = {
 
 const types = ["array", "boolean", "integer", "number", "object", "string"]
 
-/** `field` is where the schema stands: `spec.validation.openAPIV3Schema`. */
+/** `field` is the path of the schema: `spec.validation.openAPIV3Schema`. */
 export const structuralProblems = (schema: StructuralSchema, field: string): ReadonlyArray<FieldError> =>
   problemsAt(schema, field, "root", 0)
 
@@ -61,7 +61,7 @@ const patternProblems = ({ pattern = "" }: StructuralSchema, field: string): Fie
   }
 }
 
-/** The findings of the schema's own validation, all told of the default. */
+/** The errors of a default by its own schema, all reported for the default. */
 const defaultProblems = (schema: StructuralSchema, field: string): FieldError[] =>
   checkSchema(schema, schema.default).map(({ type, value, detail }) =>
     type === "TypeInvalid" ? { type, field, value, detail } : invalid(field, schema.default, detail),

@@ -1,4 +1,4 @@
-/** Carries out what cron-job-plan.ts plans for each CronJob (pkg/controller/cronjob). */
+/** Executes the plan of cron-job-plan.ts for each CronJob (pkg/controller/cronjob). */
 
 import {
   type Controller,
@@ -13,7 +13,6 @@ import { sameJson } from "../../../host/same-json.ts"
 import { AlreadyExistsError } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import { isControlledBy } from "../../../kube/client/owner-references.ts"
-import { selectorMatches } from "../../../kube/label-selector.ts"
 import type { Job } from "../job/job-object.ts"
 import type { CronJob, JobReference } from "./cron-job-object.ts"
 import { planCronJob } from "./cron-job-plan.ts"
@@ -24,7 +23,7 @@ export const cronJobController = (surroundings: Surroundings): Controller => {
   const jobs = cluster.cache<Job>(kinds.jobs)
   const record = recordAs(events, { component: "cronjob-controller" })
 
-  /** The Job under its name: the new one, or the one an interrupted pass has made. */
+  /** The Job under its name: a new one, or the one that an interrupted pass has created. */
   const create = async (cronJob: CronJob, wanted: Job): Promise<Job | undefined> => {
     try {
       const job = await cluster.create(kinds.jobs, wanted)
@@ -58,7 +57,7 @@ export const cronJobController = (surroundings: Surroundings): Controller => {
 
   const controller = new KeyedController("cronjob", surroundings, reconcile, () => [...cronJobs.all()].map(keyOf))
   cronJobs.onChange(enqueueSelf(controller))
-  jobs.onChange(enqueueOwners(controller, kinds.cronJobs, surroundings, selectorMatches))
+  jobs.onChange(enqueueOwners(controller, kinds.cronJobs, surroundings))
   return controller
 }
 

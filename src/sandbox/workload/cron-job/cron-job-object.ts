@@ -1,4 +1,4 @@
-/** CronJobs as their controller looks at them. */
+/** CronJobs as their controller reads them. */
 
 import type { ApiObject, Metadata } from "../../../kube/client/objects.ts"
 import type { Job } from "../job/job-object.ts"

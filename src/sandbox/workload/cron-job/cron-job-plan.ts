@@ -1,4 +1,4 @@
-/** What a CronJob needs next, as a pure function (cronjob_controllerv2.go, syncCronJob). */
+/** Plans the next steps for a CronJob, as a pure function (cronjob_controllerv2.go, syncCronJob). */
 
 import { controllerReference } from "../../../kube/client/owner-references.ts"
 import { type CronSchedule, parseSchedule } from "../../../kube/cron-schedule.ts"
@@ -12,10 +12,10 @@ interface CronJobEvent {
 }
 
 interface CronJobPlan {
-  /** Before `create`: those that the new one replaces, and finished ones beyond the history limits. */
+  /** Deleted before `create`: the Jobs that the new one replaces, and finished ones beyond the history limits. */
   readonly delete: ReadonlyArray<Job>
   readonly create: Job | undefined
-  /** With what is known before `create`; the new Job is added when it has a UID. */
+  /** The status before `create`; the new Job is added when it has a UID. */
   readonly status: CronJobStatus
   readonly events: ReadonlyArray<CronJobEvent>
   readonly lookAgainMs: number | undefined
@@ -23,7 +23,7 @@ interface CronJobPlan {
 
 const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-/** The real controller looks 100 ms after the time, so that clocks that differ a little do not matter. */
+/** The real controller acts 100 ms after the scheduled time, so that small clock differences do not matter. */
 const delayMs = 100
 
 export const planCronJob = (cronJob: CronJob, jobs: ReadonlyArray<Job>, nowMs: number): CronJobPlan => {
@@ -72,10 +72,10 @@ export const planCronJob = (cronJob: CronJob, jobs: ReadonlyArray<Job>, nowMs: n
   }
 }
 
-/** `<cronjob>-<minutes since the epoch>`: the same time never starts two. */
+/** `<cronjob>-<minutes since the epoch>`: a scheduled time never starts two Jobs. */
 const jobName = ({ metadata }: CronJob, atMs: number): string => `${metadata.name}-${Math.floor(atMs / 60_000)}`
 
-/** The most recent time not yet started, `undefined` if none has come. Earlier ones that were missed are skipped. */
+/** The most recent scheduled time whose Job has not been started; `undefined` if there is none. Earlier missed ones are skipped. */
 const dueTime = (
   cronJob: CronJob,
   status: CronJobStatus,
@@ -90,7 +90,7 @@ const dueTime = (
   if (first === undefined || first > nowMs) return undefined
   const second = schedule.next(first)
   if (second === undefined || second > nowMs) return first
-  // Near the end first, for a CronJob that nobody looked at for years.
+  // Starts near the end, for a CronJob that was not processed for years.
   const period = second - first
   const skipped = first + Math.max(0, Math.floor((nowMs - first) / period) - 1) * period
   let latest = first

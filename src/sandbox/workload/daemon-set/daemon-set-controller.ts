@@ -1,4 +1,4 @@
-/** Carries out what daemon-set-plan.ts plans for each DaemonSet (pkg/controller/daemon). */
+/** Executes the plan of daemon-set-plan.ts for each DaemonSet (pkg/controller/daemon). */
 
 import {
   type Controller,
@@ -12,7 +12,6 @@ import { keyOf } from "../../../host/object-cache.ts"
 import { sameJson } from "../../../host/same-json.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { ControllerRevision, Node, Pod } from "../../../kube/client/objects.ts"
-import { selectorMatches } from "../../../kube/label-selector.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import { latestRevision, truncateHistory } from "../controller-revisions.ts"
 import { createPod, deletePod, inSlowStartBatches } from "../pod-control.ts"
@@ -38,7 +37,7 @@ export const daemonSetController = (surroundings: Surroundings): Controller => {
     const collisions = set.status?.collisionCount
     const latest = await latestRevision(cluster, set, template, ownRevisions, collisions ?? 0, {
       labels: template.metadata?.labels ?? {},
-      // As the real one, the first try mixes in no count at all.
+      // As in the real controller, the first try uses no collision count at all.
       hash: (count) => hashTemplate(template, count === 0 ? undefined : count),
       hashLabel: revisionLabel,
     })
@@ -53,7 +52,7 @@ export const daemonSetController = (surroundings: Surroundings): Controller => {
       await Promise.all(plan.delete.map((pod) => deletePod(cluster, record, set, pod)))
       if (failure !== undefined) throw failure
     }
-    // As the real one, the status tells of the Pods that are there now.
+    // As in the real controller, the status counts the Pods that exist now.
     const after = { ...view, pods: pods.controlledBy(set.metadata.uid), nowMs: cluster.nowMs() }
     const { collisionCount } = latest
     const status = { ...daemonSetStatus(after), ...(collisionCount === 0 ? {} : { collisionCount }) }
@@ -70,7 +69,7 @@ export const daemonSetController = (surroundings: Surroundings): Controller => {
 
   const controller = new KeyedController("daemonset", surroundings, reconcile, () => [...sets.all()].map(keyOf))
   sets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.daemonSets, surroundings, selectorMatches))
+  pods.onChange(enqueueOwners(controller, kinds.daemonSets, surroundings))
   nodes.onChange((changes) => {
     const isNew = changes.some(
       ({ previous, current }) =>

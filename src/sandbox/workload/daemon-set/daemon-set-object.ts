@@ -1,4 +1,4 @@
-/** DaemonSets as their controller looks at them, and the Pod each node gets. */
+/** DaemonSets as their controller reads them, and the Pod of each node. */
 
 import type {
   ApiObject,
@@ -45,7 +45,7 @@ export const revisionLabel = "controller-revision-hash"
 const generationAnnotation = "deprecated.daemonset.template.generation"
 const nodeNameField = "metadata.name"
 
-/** What every daemon Pod tolerates: it belongs to the node, whatever state that is in (AddOrUpdateDaemonPodTolerations). */
+/** The tolerations of every daemon Pod: it belongs to the node, whatever the node's state (AddOrUpdateDaemonPodTolerations). */
 const ownTolerations = (spec: PodSpec): ReadonlyArray<Toleration> => [
   ...["not-ready", "unreachable"].map((key) => toleration(key, "NoExecute")),
   ...["disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"].map((key) => toleration(key, "NoSchedule")),
@@ -66,7 +66,7 @@ const tolerationsOf = (spec: PodSpec): ReadonlyArray<Toleration> => {
   return [...given, ...own]
 }
 
-/** The Pod of one node: the scheduler binds it, an affinity to the node's name says where to. */
+/** The Pod of one node: the scheduler binds it, by an affinity to the node's name. */
 export const daemonPod = (set: DaemonSet, node: string, hash: string): Pod => {
   const { template } = set.spec
   const generation = set.metadata.annotations?.[generationAnnotation]
@@ -89,7 +89,7 @@ export const daemonPod = (set: DaemonSet, node: string, hash: string): Pod => {
   })
 }
 
-/** The node a daemon Pod runs on, or is meant for while it is not bound. */
+/** The node that a daemon Pod runs on, or is intended for until it is bound. */
 export const nodeOfDaemonPod = ({ spec }: Pod): string | undefined => {
   if ((spec.nodeName ?? "") !== "") return spec.nodeName
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
@@ -97,7 +97,7 @@ export const nodeOfDaemonPod = ({ spec }: Pod): string | undefined => {
   return field?.values?.[0]
 }
 
-/** Whether the node should get a Pod, and whether one that is there may stay (NodeShouldRunDaemonPod). */
+/** Whether the node should get a Pod, and whether an existing one may stay (NodeShouldRunDaemonPod). */
 export const belongsOn = (set: DaemonSet, node: Node): { readonly shouldRun: boolean; readonly mayStay: boolean } => {
   const { spec } = set.spec.template
   if ((spec.nodeName ?? "") !== "" && spec.nodeName !== node.metadata.name) return { shouldRun: false, mayStay: false }

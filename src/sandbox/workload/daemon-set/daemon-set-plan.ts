@@ -1,4 +1,4 @@
-/** What a DaemonSet needs next, as pure functions (daemon_controller.go, update.go). */
+/** Plans the next steps for a DaemonSet, as pure functions (daemon_controller.go, update.go). */
 
 import type { Node, Pod } from "../../../kube/client/objects.ts"
 import { scaledValue } from "../int-or-percent.ts"
@@ -9,9 +9,9 @@ import { belongsOn, type DaemonSet, type DaemonSetStatus, nodeOfDaemonPod, revis
 interface DaemonView {
   readonly set: DaemonSet
   readonly nodes: ReadonlyArray<Node>
-  /** Its own. */
+  /** The DaemonSet's own Pods. */
   readonly pods: ReadonlyArray<Pod>
-  /** Of the present template. */
+  /** Hash of the current template. */
   readonly hash: string
   readonly nowMs: number
 }
@@ -20,7 +20,7 @@ interface DaemonPlan {
   /** Nodes that get a Pod. */
   readonly create: ReadonlyArray<string>
   readonly delete: ReadonlyArray<Pod>
-  /** About deleted Pods that had ended. */
+  /** For deleted Pods that had ended. */
   readonly warnings: ReadonlyArray<{
     readonly type: "Normal" | "Warning"
     readonly reason: string
@@ -28,7 +28,7 @@ interface DaemonPlan {
   }>
 }
 
-/** First one Pod for every node that should have one; when that is so, the update. */
+/** First one Pod for every node that should have one; once that is done, the update. */
 export const planDaemonSet = (view: DaemonView): DaemonPlan => {
   const membership = manage(view)
   if (membership.create.length + membership.delete.length > 0) return membership
@@ -77,7 +77,7 @@ const manage = (view: DaemonView): DaemonPlan => {
     if (maxSurge(view) > 0 && running.length === 0 && shouldRun) create.push(name)
   }
   const names = new Set(view.nodes.map(({ metadata }) => metadata.name))
-  // Pods not yet bound to a node that is gone would wait for ever; bound ones are the Pod garbage collector's.
+  // Unbound Pods for a missing node would wait for ever; bound ones are the Pod garbage collector's job.
   for (const [name, present] of byNode) {
     if (!names.has(name))
       doomed.push(...present.filter((pod) => (pod.spec.nodeName ?? "") === "" && !isTerminating(pod)))
@@ -85,7 +85,7 @@ const manage = (view: DaemonView): DaemonPlan => {
   return { create, delete: doomed, warnings }
 }
 
-/** All but the oldest; with surge one old and one new Pod may stand side by side until the new one is available. */
+/** All but the oldest; with surge, an old and a new Pod may coexist until the new one is available. */
 const superfluous = (view: DaemonView, running: ReadonlyArray<Pod>): ReadonlyArray<Pod> => {
   if (running.length <= 1) return []
   const sorted = [...running].sort((left, right) => createdMs(left) - createdMs(right))
@@ -115,7 +115,7 @@ const update = (view: DaemonView): Pick<DaemonPlan, "create" | "delete"> => {
     if (old === undefined) {
       if (fresh === undefined || !available(view, fresh)) unavailable++
     } else if (!available(view, old)) {
-      // It serves nobody: replacing it costs nothing.
+      // It is not available: replacing it costs nothing.
       replaceable.push(old)
       unavailable++
     } else if (fresh === undefined) outdated.push(old)

@@ -1,4 +1,4 @@
-/** The writes that a plan for a Deployment consists of. */
+/** The writes of a plan for a Deployment. */
 
 import { controllerReference } from "../../../kube/client/owner-references.ts"
 import { type ReplicaSet, wantedReplicas } from "../replica-set/replica-set-object.ts"
@@ -15,7 +15,7 @@ import {
 import { newReplicaSetSize, type Resize } from "./scaling.ts"
 
 export type DeploymentAction =
-  /** On success the Deployment becomes `then` (by its status), and Progressing says so. */
+  /** On success the Deployment becomes `then` (by a status write), including its Progressing condition. */
   | {
       readonly type: "create"
       readonly replicaSet: ReplicaSet
@@ -57,7 +57,7 @@ export const createNew = (deployment: Deployment, old: ReadonlyArray<ReplicaSet>
   return { type: "create", replicaSet, revision, event }
 }
 
-/** The updates that give each its size; none for those that have it. */
+/** The updates that set each size; none for ReplicaSets that already have it. */
 export const resizesOf = (deployment: Deployment, resizes: ReadonlyArray<Resize>): ReadonlyArray<DeploymentAction> => {
   const last = new Map(resizes.map(({ replicaSet, replicas }) => [replicaSet, replicas]))
   return [...last]
@@ -70,7 +70,7 @@ export const resizesOf = (deployment: Deployment, resizes: ReadonlyArray<Resize>
 const isScaledForOther = (deployment: Deployment, replicaSet: ReplicaSet): boolean =>
   isWanted(replicaSet) && annotatedSize(replicaSet, desiredAnnotation) !== replicasOf(deployment)
 
-/** One such update, with the Event that tells of it. */
+/** One such update, with its Event. */
 export const resize = (deployment: Deployment, { replicaSet, replicas }: Resize): DeploymentAction => {
   const { metadata, spec } = replicaSet
   const before = wantedReplicas(replicaSet)

@@ -1,4 +1,4 @@
-/** Carries out what rollout.ts plans for each Deployment (pkg/controller/deployment). */
+/** Executes the plan of rollout.ts for each Deployment (pkg/controller/deployment). */
 
 import {
   type Controller,
@@ -13,7 +13,6 @@ import { AlreadyExistsError, isTerminatingNamespace } from "../../../kube/client
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
 import { controllerOf, isControlledBy } from "../../../kube/client/owner-references.ts"
-import { selectorMatches } from "../../../kube/label-selector.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import type { ReplicaSet } from "../replica-set/replica-set-object.ts"
 import type { DeploymentAction } from "./deployment-action.ts"
@@ -45,7 +44,7 @@ export const deploymentController = (surroundings: Surroundings): Controller => 
         const isOurs =
           isControlledBy(existing, deployment) && sameTemplate(existing.spec.template, deployment.spec.template)
         if (!isOurs) {
-          // Two templates with one hash: the next try mixes in a higher count.
+          // Two templates with one hash: the next try uses a higher collision count.
           const collisionCount = (deployment.status?.collisionCount ?? 0) + 1
           await cluster.updateStatus(kinds.deployments, {
             ...deployment,
@@ -98,7 +97,7 @@ export const deploymentController = (surroundings: Surroundings): Controller => 
 
   const controller = new KeyedController("deployment", surroundings, reconcile, () => [...deployments.all()].map(keyOf))
   deployments.onChange(enqueueSelf(controller))
-  replicaSets.onChange(enqueueOwners(controller, kinds.deployments, surroundings, selectorMatches))
+  replicaSets.onChange(enqueueOwners(controller, kinds.deployments, surroundings))
   // Recreate waits for the last old Pod to be gone.
   pods.onChange((changes) => {
     for (const { previous, current } of changes) {

@@ -1,4 +1,4 @@
-/** Deployments as their controller looks at them. Defaults are the server's, for servers that fill in none. */
+/** Deployments as their controller reads them. Defaults are the server's, for servers that fill in none. */
 
 import type { ApiObject, Condition, PodTemplate, SelectorObject } from "../../../kube/client/objects.ts"
 import { type IntOrPercent, scaledValue } from "../int-or-percent.ts"
@@ -31,7 +31,7 @@ export interface Deployment extends ApiObject {
   readonly status?: DeploymentStatus
 }
 
-/** The largest int32 stands for "none" in the API. */
+/** The largest int32 means "none" in the API. */
 const none = 2 ** 31 - 1
 
 export const replicasOf = ({ spec }: Deployment): number => spec.replicas ?? 1
@@ -47,7 +47,7 @@ export const progressDeadlineOf = ({ spec }: Deployment): number | undefined =>
 export const historyLimitOf = ({ spec }: Deployment): number | undefined =>
   spec.revisionHistoryLimit === none ? undefined : spec.revisionHistoryLimit
 
-/** Both cannot be 0, or nothing could ever move: then one Pod may be unavailable (ResolveFenceposts). */
+/** If both are 0, which would block every rollout, one Pod may be unavailable (ResolveFenceposts). */
 const fenceposts = (deployment: Deployment): { readonly surge: number; readonly unavailable: number } => {
   const { maxSurge, maxUnavailable } = deployment.spec.strategy?.rollingUpdate ?? {}
   const surge = scaledValue(maxSurge, replicasOf(deployment), true)

@@ -1,4 +1,4 @@
-/** The status of a Deployment and its conditions, with the words of the real controller (sync.go, progress.go). */
+/** The status of a Deployment and its conditions, with the messages of the real controller (sync.go, progress.go). */
 
 import type { Condition } from "../../../kube/client/objects.ts"
 import { type Conditions, withCondition, withoutCondition } from "../conditions.ts"
@@ -30,7 +30,7 @@ export const deploymentCondition = (
   message,
 })
 
-/** Counts and availability, the other conditions as they were. */
+/** Sets counts and availability and keeps the other conditions. */
 export const plainStatus = (deployment: Deployment, family: Family, now: string): DeploymentStatus => {
   const members = membersOf(family)
   const available = availableOf(members)
@@ -79,13 +79,13 @@ export const isComplete = (deployment: Deployment, status: DeploymentStatus | un
   )
 }
 
-/** ms until a rollout that makes no progress must be looked at again; `undefined` if none is under way. */
+/** ms until a rollout without progress must be checked again; `undefined` if none is under way. */
 export const untilDeadline = (deployment: Deployment, status: DeploymentStatus, nowMs: number): number | undefined => {
   const condition = conditionOf(deployment.status?.conditions, "Progressing")
   const deadline = progressDeadlineOf(deployment)
   if (deadline === undefined || condition === undefined) return undefined
   if (isComplete(deployment, status) || condition.reason === timedOut) return undefined
-  // A second more, as the times in conditions are whole seconds.
+  // One more second, since the times in conditions are whole seconds.
   return Math.max(1000, Date.parse(condition.lastUpdateTime ?? "") + deadline * 1000 - nowMs + 1000)
 }
 
@@ -106,14 +106,14 @@ const withProgress = (
     current === undefined ? `Deployment "${deployment.metadata.name}"` : `ReplicaSet "${current.metadata.name}"`
   const progressing = (value: string, reason: string, what: string): Condition =>
     deploymentCondition("Progressing", value, reason, `${subject} ${what}`, now)
-  // One ReplicaSet, rolled out already: nothing to estimate.
+  // A single ReplicaSet, rolled out already: nothing to estimate.
   if (status.replicas === status.updatedReplicas && known?.reason === newAvailable) return conditions
   if (isComplete(deployment, status)) {
     return withCondition(conditions, progressing("True", newAvailable, "has successfully progressed."))
   }
   if (makesProgress(deployment.status ?? {}, status)) {
     const next = progressing("True", "ReplicaSetUpdated", "is progressing.")
-    // The time of the last progress must move although status and reason may stay.
+    // The time of the last progress must change even if status and reason stay.
     const kept = known?.status === "True" ? { ...next, lastTransitionTime: known.lastTransitionTime } : next
     return [...withoutCondition(conditions, "Progressing"), kept]
   }
@@ -134,7 +134,7 @@ const makesProgress = (before: DeploymentStatus, after: DeploymentStatus): boole
   )
 }
 
-/** The failure of the new ReplicaSet before that of any other. */
+/** The failure of the new ReplicaSet, or else that of any other. */
 const replicaFailure = ({ current, old }: Family): Condition | undefined => {
   const ordered: ReadonlyArray<ReplicaSet> = current === undefined ? old : [current, ...old]
   const found = ordered.flatMap(({ status }) => conditionOf(status?.conditions, "ReplicaFailure") ?? [])[0]

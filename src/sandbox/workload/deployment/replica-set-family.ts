@@ -18,7 +18,7 @@ export interface Family {
 const byAge = (left: ReplicaSet, right: ReplicaSet): number =>
   createdMs(left) - createdMs(right) || (left.metadata.name < right.metadata.name ? -1 : 1)
 
-/** Of several with the template of the Deployment the oldest is the new one, so that every look chooses the same. */
+/** If several have the Deployment's template, the oldest is the new one, so that the choice is always the same. */
 export const familyOf = (deployment: Deployment, replicaSets: ReadonlyArray<ReplicaSet>): Family => {
   const sorted = [...replicaSets].sort(byAge)
   const current = sorted.find(({ spec }) => sameTemplate(spec.template, deployment.spec.template))

@@ -1,4 +1,4 @@
-/** Revision numbers and the annotations in which Deployments and their ReplicaSets keep them. */
+/** Revision numbers, and the annotations that hold them in Deployments and their ReplicaSets. */
 
 import type { StringMap } from "../../../kube/client/objects.ts"
 import type { ReplicaSet } from "../replica-set/replica-set-object.ts"
@@ -20,10 +20,10 @@ const own = new Set([
   "deprecated.deployment.rollback.to",
 ])
 
-/** Characters of the history annotation; more than some 100 revisions nobody looks at. */
+/** Characters of the history annotation; more than some 100 revisions are of no use. */
 const maximumHistory = 2000
 
-/** 0 without one; `undefined` for what is no number. */
+/** 0 without one; `undefined` if it is not a number. */
 export const revisionOf = ({ metadata }: ReplicaSet): number | undefined => {
   const text = metadata.annotations?.[revisionAnnotation]
   if (text === undefined) return 0
@@ -33,7 +33,7 @@ export const revisionOf = ({ metadata }: ReplicaSet): number | undefined => {
 export const nextRevision = (old: ReadonlyArray<ReplicaSet>): number =>
   Math.max(0, ...old.map((replicaSet) => revisionOf(replicaSet) ?? 0)) + 1
 
-/** The annotations of the new ReplicaSet at this revision; of an existing one the sizes are left to scaling. */
+/** The annotations of the new ReplicaSet at this revision; for an existing one, sizes are left to scaling. */
 export const newReplicaSetAnnotations = (
   deployment: Deployment,
   annotations: StringMap,
@@ -61,13 +61,13 @@ const grownHistory = (history: string, revision: string): string => {
   return entries.join(",")
 }
 
-/** How large the Deployment was and could become when the ReplicaSet was last scaled: the base of proportional scaling. */
+/** The Deployment's size and maximum size when the ReplicaSet was last scaled: the base of proportional scaling. */
 export const sizeAnnotations = (deployment: Deployment): StringMap => ({
   [desiredAnnotation]: String(replicasOf(deployment)),
   [maximumAnnotation]: String(replicasOf(deployment) + maxSurge(deployment)),
 })
 
-/** A size annotation as a number; `undefined` if it is missing or no int32. */
+/** A size annotation as a number; `undefined` if it is missing or not an int32. */
 export const annotatedSize = (replicaSet: ReplicaSet, annotation: string): number | undefined => {
   const text = replicaSet.metadata.annotations?.[annotation] ?? ""
   return /^\d+$/.test(text) && Number(text) < 2 ** 31 ? Number(text) : undefined

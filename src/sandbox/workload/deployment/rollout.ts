@@ -1,9 +1,9 @@
 /**
- * What a Deployment needs next: a pure function from what is to the writes that come, in the real controller's order
- * (deployment_controller.go, syncDeployment).
+ * Plans the next steps for a Deployment: a pure function from the current state to the next writes, in the real
+ * controller's order (deployment_controller.go, syncDeployment).
  *
- * After a write whose outcome the rest depends on (a new ReplicaSet, a revision) the plan ends; the write brings the
- * Deployment back with what is then true. The real one goes on with the state from before and runs into a conflict.
+ * The plan ends after a write that the rest depends on (a new ReplicaSet, a revision); the write's event triggers the
+ * next plan with the new state. The real controller continues with the old state and runs into a conflict.
  */
 
 import { sameJson } from "../../../host/same-json.ts"
@@ -28,7 +28,7 @@ import { newReplicaSetSize, scaleFamily, shrinkOldReplicaSets } from "./scaling.
 
 interface DeploymentView {
   readonly deployment: Deployment
-  /** Its own, after adoption and release. */
+  /** The Deployment's own, after adoption and release. */
   readonly replicaSets: ReadonlyArray<ReplicaSet>
   /** Pods of these ReplicaSets. */
   readonly pods: ReadonlyArray<Pod>
@@ -121,7 +121,7 @@ const revise = (deployment: Deployment, { current, old }: Family, now: string): 
   return found === deployment ? undefined : { type: "status", deployment: found }
 }
 
-/** A change of the size, told apart from a rollout by what the ReplicaSets were last scaled for. */
+/** Whether the size has changed; distinguished from a rollout by the size for which the ReplicaSets were last scaled. */
 const isBeingScaled = (deployment: Deployment, family: Family): boolean =>
   membersOf(family)
     .filter(isWanted)
@@ -130,7 +130,7 @@ const isBeingScaled = (deployment: Deployment, family: Family): boolean =>
         (annotatedSize(replicaSet, desiredAnnotation) ?? replicasOf(deployment)) !== replicasOf(deployment),
     )
 
-/** Old ReplicaSets beyond the history limit, oldest revision first; none that has or wants Pods. */
+/** Old ReplicaSets beyond the history limit, oldest revision first; never those that have or want Pods. */
 const cleanUp = (deployment: Deployment, { old }: Family): ReadonlyArray<DeploymentAction> => {
   const limit = historyLimitOf(deployment)
   if (limit === undefined) return []
@@ -161,7 +161,7 @@ const estimate = (deployment: Deployment, family: Family, now: string): Readonly
   return afterMs === undefined ? [] : [{ type: "look-again", afterMs }]
 }
 
-/** The Deployment told that it was paused or resumed, so that the time of the pause does not count as lack of progress. */
+/** Records in the Deployment that it was paused or resumed, so that the pause does not count as lack of progress. */
 const pausedCondition = (deployment: Deployment, now: string): Deployment | undefined => {
   if (progressDeadlineOf(deployment) === undefined) return undefined
   const known = conditionOf(deployment.status?.conditions, "Progressing")

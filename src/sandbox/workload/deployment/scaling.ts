@@ -11,7 +11,7 @@ export interface Resize {
   readonly replicas: number
 }
 
-/** The size of the new ReplicaSet: as large as the surge allows next to the others. */
+/** The size of the new ReplicaSet: as large as the surge allows beside the others. */
 export const newReplicaSetSize = (
   deployment: Deployment,
   others: ReadonlyArray<ReplicaSet>,
@@ -22,7 +22,7 @@ export const newReplicaSetSize = (
   return room <= 0 ? present : present + Math.min(room, replicasOf(deployment) - present)
 }
 
-/** The next step down of the old ReplicaSets: first what is not available anyway, then what the new one makes up for. */
+/** The next step down of the old ReplicaSets: first Pods that are unavailable anyway, then those that the new one replaces. */
 export const shrinkOldReplicaSets = (
   deployment: Deployment,
   current: ReplicaSet,
@@ -58,7 +58,7 @@ export const shrinkOldReplicaSets = (
   return steps
 }
 
-/** After a change of the size, or while paused: one active ReplicaSet takes it all, several in proportion. */
+/** After a change of the size, or while paused: a single active ReplicaSet gets the whole size, several share it in proportion. */
 export const scaleFamily = (deployment: Deployment, family: Family): ReadonlyArray<Resize> => {
   const single = activeOrLatest(family)
   if (single !== undefined) return [{ replicaSet: single, replicas: replicasOf(deployment) }]
@@ -69,7 +69,7 @@ export const scaleFamily = (deployment: Deployment, family: Family): ReadonlyArr
   return isRolling(deployment) ? proportionalSizes(deployment, membersOf(family).filter(isWanted)) : []
 }
 
-/** `undefined` when several are active, or none exists. */
+/** `undefined` if several are active or none exists. */
 const activeOrLatest = (family: Family): ReplicaSet | undefined => {
   const active = membersOf(family).filter(isWanted)
   if (active.length === 0) return family.current ?? family.old.at(-1)
@@ -81,7 +81,10 @@ const isSaturated = (deployment: Deployment, replicaSet: ReplicaSet): boolean =>
   annotatedSize(replicaSet, desiredAnnotation) === replicasOf(deployment) &&
   (replicaSet.status?.availableReplicas ?? 0) === replicasOf(deployment)
 
-/** Larger sets get more; what rounding leaves over goes to the largest. Of equal size newer ones grow, older ones shrink first. */
+/**
+ * Larger sets get more; the remainder of rounding goes to the largest. Among equal sizes, newer ones grow first and
+ * older ones shrink first.
+ */
 const proportionalSizes = (deployment: Deployment, active: ReadonlyArray<ReplicaSet>): ReadonlyArray<Resize> => {
   const allowed = replicasOf(deployment) > 0 ? replicasOf(deployment) + maxSurge(deployment) : 0
   const toAdd = allowed - wantedOf(active)
@@ -113,6 +116,6 @@ const fractionOf = (deployment: Deployment, replicaSet: ReplicaSet, size: number
   const before = annotatedSize(replicaSet, maximumAnnotation) || (deployment.status?.replicas ?? 0)
   if (before === 0) return 0
   const exact = (size * (replicasOf(deployment) + maxSurge(deployment))) / before
-  // Sizes are not negative, so this rounds halves away from zero, as the real one.
+  // Sizes are not negative, so this rounds halves away from zero, as the real controller does.
   return Math.round(exact) - size
 }

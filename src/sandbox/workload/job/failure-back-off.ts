@@ -1,6 +1,6 @@
 /**
  * How long a Job waits before the next Pod after failures: 10 s after the first, doubled for each further one, at most
- * 10 min, counted from the last failure; a success sets it back (backoff_utils.go).
+ * 10 min, counted from the last failure; a success resets it (backoff_utils.go).
  */
 
 import type { Pod } from "../../../kube/client/objects.ts"
@@ -9,7 +9,7 @@ import { phaseOf } from "../pod-facts.ts"
 const initialMs = 10_000
 const maximumMs = 600_000
 
-/** From the Pods that are still there; Pods deleted meanwhile count no more. */
+/** Computed from existing Pods; deleted ones no longer count. */
 export const remainingBackOffMs = (pods: ReadonlyArray<Pod>, nowMs: number): number => {
   const ended = pods
     .filter((pod) => phaseOf(pod) === "Succeeded" || phaseOf(pod) === "Failed")

@@ -1,6 +1,6 @@
-/** Completed indexes as the status writes them: `0,2-5,7`; two in a row are `3,4`. */
+/** Completed indexes as the status writes them: `0,2-5,7`; two consecutive ones are `3,4`. */
 
-/** Indexes below `limit`, ascending. What cannot be read is skipped. */
+/** Indexes below `limit`, ascending. Unreadable parts are skipped. */
 export const parseIndexes = (text: string | undefined, limit: number): ReadonlyArray<number> => {
   const indexes: number[] = []
   for (const part of (text ?? "").split(",")) {

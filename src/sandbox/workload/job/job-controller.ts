@@ -1,4 +1,7 @@
-/** Carries out what job-plan.ts plans for each Job, and deletes finished ones in time (pkg/controller/job, ttlafterfinished). */
+/**
+ * Executes the plan of job-plan.ts for each Job, and deletes finished ones when their time is up (pkg/controller/job,
+ * ttlafterfinished).
+ */
 
 import {
   type Controller,
@@ -14,7 +17,6 @@ import { NotFoundError } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
 import { controllerOf } from "../../../kube/client/owner-references.ts"
-import { selectorMatches } from "../../../kube/label-selector.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import { createPod, deletePod, inSlowStartBatches } from "../pod-control.ts"
 import { remainingBackOffMs } from "./failure-back-off.ts"
@@ -37,7 +39,7 @@ export const jobController = (surroundings: Surroundings): Controller => {
     }
   }
 
-  /** Pods whose Job is gone or another one of that name: nobody counts them any more. */
+  /** Releases Pods whose Job is gone or replaced by another of that name: they are no longer counted. */
   const releaseOrphans = async (key: string, job: Job | undefined): Promise<void> => {
     const [namespace = ""] = key.split("/")
     const orphans = pods.inNamespace(namespace).filter((pod) => {
@@ -72,7 +74,7 @@ export const jobController = (surroundings: Surroundings): Controller => {
     const failure = await inSlowStartBatches(plan.create.length, (index) =>
       createPod(cluster, record, job, jobPod(job, plan.create[index])),
     )
-    // The counts say what was created; after a failure the next pass finds out.
+    // The counts state what was created; after a failure the next pass corrects them.
     if (failure !== undefined) throw failure
     const isNews = !sameJson(job.status, plan.noted)
     const noted = isNews ? await cluster.updateStatus(kinds.jobs, { ...job, status: plan.noted }) : job
@@ -88,6 +90,6 @@ export const jobController = (surroundings: Surroundings): Controller => {
     ...[...pods.all()].filter(isTracked).map((pod) => objectKey(pod.metadata.namespace, controllerOf(pod)?.name ?? "")),
   ])
   jobs.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.jobs, surroundings, selectorMatches))
+  pods.onChange(enqueueOwners(controller, kinds.jobs, surroundings))
   return controller
 }

@@ -1,4 +1,4 @@
-/** Jobs as their controller looks at them, and the Pods they make. */
+/** Jobs as their controller reads them, and their Pods. */
 
 import type { ApiObject, Condition, Container, Pod, PodTemplate, SelectorObject } from "../../../kube/client/objects.ts"
 import { podOfTemplate } from "../pod-control.ts"
@@ -22,7 +22,7 @@ export interface JobStatus {
 export interface Job extends ApiObject {
   readonly spec: {
     readonly parallelism?: number
-    /** Absent: done when one Pod succeeds and the others have ended. */
+    /** Absent: done once one Pod has succeeded and the others have ended. */
     readonly completions?: number
     readonly backoffLimit?: number
     readonly activeDeadlineSeconds?: number

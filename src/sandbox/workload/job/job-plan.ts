@@ -1,8 +1,8 @@
 /**
- * What a Job needs next, as a pure function (job_controller.go, syncJob and trackJobStatusAndRemoveFinalizers): Pods to
- * create and delete; a first status that notes which ended Pods are about to be counted; the Pods to let go; the status
- * after that, with them counted. A Pod is counted exactly once whatever is interrupted: it is noted by UID before its
- * finalizer goes, and counted only after.
+ * Plans the next steps for a Job, as a pure function (job_controller.go, syncJob and
+ * trackJobStatusAndRemoveFinalizers): Pods to create and delete; a first status that notes which ended Pods are about
+ * to be counted; the Pods to release; then the status with them counted. A Pod is counted exactly once, even after an
+ * interruption: it is noted by UID before its finalizer is removed, and counted only afterwards.
  *
  * Not provided: backoffLimitPerIndex, podFailurePolicy, successPolicy.
  */
@@ -17,7 +17,7 @@ import { doneIndexes, hasFailed, type JobView, manage, type PodChange } from "./
 interface JobPlan extends PodChange {
   /** Written first. */
   readonly noted: JobStatus
-  /** Lose their finalizer then. */
+  /** Pods whose finalizer is removed after that. */
   readonly release: ReadonlyArray<Pod>
   /** Written last. */
   readonly counted: JobStatus
@@ -26,7 +26,7 @@ interface JobPlan extends PodChange {
     readonly reason: string
     readonly message: string
   }>
-  /** ms until the Job must be looked at though nothing has changed. */
+  /** ms until the Job must be checked even if nothing changes. */
   readonly lookAgainMs: number | undefined
 }
 
@@ -63,7 +63,7 @@ export const planJob = (view: JobView): JobPlan => {
   const release = pods.filter((pod) => isTracked(pod) && mayLeave(job, pod, end))
   const noted = new Set(release.map(({ metadata }) => metadata.uid ?? ""))
   const holds = new Set(pods.filter(isTracked).map(({ metadata }) => metadata.uid ?? ""))
-  // What was noted and is no longer held has been let go by an earlier pass that did not get to counting it.
+  // A noted Pod that is no longer held was released by an earlier pass that did not get to counting it.
   const lost = {
     succeeded: [...succeededUids].filter((uid) => !holds.has(uid)),
     failed: [...failedUids].filter((uid) => !holds.has(uid)),
@@ -144,7 +144,7 @@ const condition = (type: string, reason: string, message: string, now: string): 
   message,
 })
 
-/** An end decided by an earlier pass. */
+/** The final condition decided by an earlier pass. */
 const known = ({ conditions }: JobStatus): Condition | undefined =>
   conditions?.find(
     ({ type, status }) => (type === "SuccessCriteriaMet" || type === "FailureTarget") && status === "True",

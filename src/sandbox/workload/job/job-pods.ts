@@ -1,4 +1,4 @@
-/** Which Pods a Job gets next and which it gives up, as pure functions (job_controller.go, manageJob). */
+/** The Pods that a Job creates and deletes next, as pure functions (job_controller.go, manageJob). */
 
 import type { Pod } from "../../../kube/client/objects.ts"
 import { isFinished, isTerminating, phaseOf } from "../pod-facts.ts"
@@ -8,22 +8,22 @@ import { indexOf, isIndexed, isTracked, type Job } from "./job-object.ts"
 
 export interface JobView {
   readonly job: Job
-  /** Its own. */
+  /** The Job's own Pods. */
   readonly pods: ReadonlyArray<Pod>
   /** RFC 3339. */
   readonly now: string
-  /** ms that the next Pod after failures must wait. */
+  /** ms that the next Pod must wait after failures. */
   readonly backOffMs: number
 }
 
-/** Only failed Pods are replaced, or those that are being deleted as well. */
+/** Whether Pods that are being deleted are replaced, or only failed ones. */
 const replacesTerminating = ({ spec }: Job): boolean => spec.podReplacementPolicy !== "Failed"
 
 /** Failed, or counted as failed because it is being deleted. */
 export const hasFailed = (job: Job, pod: Pod): boolean =>
   phaseOf(pod) === "Failed" || (replacesTerminating(job) && isTerminating(pod) && phaseOf(pod) !== "Succeeded")
 
-/** Indexes done, those of Pods not yet let go included. */
+/** Completed indexes, including those of Pods not yet released. */
 export const doneIndexes = ({ job, pods }: JobView): ReadonlySet<number> => {
   if (!isIndexed(job)) return new Set()
   const completions = job.spec.completions ?? 0
@@ -36,14 +36,14 @@ export const doneIndexes = ({ job, pods }: JobView): ReadonlySet<number> => {
 }
 
 export interface PodChange {
-  /** One Pod each; the number is its index, absent for Jobs without. */
+  /** One Pod for each item; the number is its index, absent for Jobs without indexes. */
   readonly create: ReadonlyArray<number | undefined>
   readonly delete: ReadonlyArray<Pod>
 }
 
 const none: PodChange = { create: [], delete: [] }
 
-/** `active`: Pods at work; `succeeded`: how many have; `done`: which indexes have. */
+/** `active`: running Pods; `succeeded`: the number of succeeded ones; `done`: the completed indexes. */
 export const manage = (
   view: JobView,
   active: ReadonlyArray<Pod>,

@@ -1,16 +1,14 @@
 /**
- * How long things take on virtual nodes, and what a Pod's annotations say differently about it.
+ * The delays of virtual nodes, and the Pod annotations that override them.
  *
- * | annotation | meaning |
- * | --- | --- |
- * | `sandbox.kubereel.dev/create-after: 2s` | from binding to the start of the containers |
- * | `sandbox.kubereel.dev/ready-after: 5s` | from the start of the containers to their being ready; `never` for unready |
- * | `sandbox.kubereel.dev/complete-after: 3s` | the containers end 3 s after their start, by default with exit code 0 |
- * | `sandbox.kubereel.dev/fail-after: 1s` | the same with exit code 1; where they are started again, a crash loop |
- * | `sandbox.kubereel.dev/exit-code: "3"` | the exit code of either |
- * | `sandbox.kubereel.dev/terminate-after: 10s` | from the request to end to the end, at most the grace period |
+ * | annotation | meaning | | --- | --- | | `sandbox.kubereel.dev/create-after: 2s` | from binding to the start of the
+ * containers | | `sandbox.kubereel.dev/ready-after: 5s` | from the start of the containers to their being ready; `never`
+ * for unready | | `sandbox.kubereel.dev/complete-after: 3s` | the containers end 3 s after their start, by default with
+ * exit code 0 | | `sandbox.kubereel.dev/fail-after: 1s` | the same with exit code 1; with restarts, a crash loop | |
+ * `sandbox.kubereel.dev/exit-code: "3"` | the exit code of either | | `sandbox.kubereel.dev/terminate-after: 10s` | from
+ * the request to terminate to the end, at most the grace period |
  *
- * Durations are Go's (`1h2m3.5s`, `200ms`); one that cannot be read counts as absent.
+ * Durations are Go's (`1h2m3.5s`, `200ms`); an unreadable one counts as absent.
  */
 
 import type { Pod } from "../../../kube/client/objects.ts"
@@ -22,11 +20,11 @@ export interface Delays {
   readonly createMs: number
   /** From there to ready. Default 300. */
   readonly readyMs: number
-  /** From the start to the end of containers that are meant to end. Default 1,000, as kwok's Jobs. */
+  /** From the start to the end of containers that are to complete. Default 1,000, as kwok's Jobs. */
   readonly completeMs: number
-  /** From the request to end to the end. Default 100. */
+  /** From the request to terminate to the end. Default 100. */
   readonly terminateMs: number
-  /** Each delay is longer by up to this share of itself, at random. Default 0. */
+  /** Each delay is increased by a random share of itself up to this. Default 0. */
   readonly jitter: number
 }
 
@@ -34,12 +32,12 @@ export const defaultDelays: Delays = { createMs: 200, readyMs: 300, completeMs: 
 
 const prefix = "sandbox.kubereel.dev/"
 
-/** What will become of one Pod. */
+/** The planned course of one Pod. */
 export interface PodPlan {
   readonly createMs: number
   /** `undefined`: never. */
   readonly readyMs: number | undefined
-  /** `undefined`: it runs on. */
+  /** `undefined`: it keeps running. */
   readonly endMs: number | undefined
   readonly exitCode: number
   readonly terminateMs: number

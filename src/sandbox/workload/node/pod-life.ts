@@ -1,9 +1,9 @@
 /**
- * The life of a Pod on a node as a pure function of time: what a kubelet would report now, when it has something new to
- * report, and what it records.
+ * The life of a Pod on a node as a pure function of time: what a kubelet would report now, when it reports next, and
+ * its Events.
  *
- * Created → (init containers done) running → ready → ended, started again after a growing pause, or finished; or asked
- * to end → terminated → removed. All containers of a Pod share one fate.
+ * Created → (init containers done) running → ready → ended, and restarted after a growing pause, or finished; or asked
+ * to terminate → terminated → removed. All containers of a Pod go through this together.
  */
 
 import type { Pod } from "../../../kube/client/objects.ts"
@@ -12,14 +12,14 @@ import type { PodPlan } from "./delays.ts"
 
 type Stage = "creating" | "running" | "ready" | "waiting" | "finished" | "stopping" | "stopped"
 
-/** Where a Pod stands. Times in ms since the epoch. */
+/** The current stage of a Pod. Times in ms since the epoch. */
 export interface PodRun {
   readonly uid: string
   readonly podIP: string
   readonly stage: Stage
   /** When this stage began. */
   readonly sinceMs: number
-  /** 0 before the containers were started for the first time. */
+  /** 0 before the containers' first start. */
   readonly startedMs: number
   readonly endedMs: number
   readonly readyMs: number
@@ -35,7 +35,7 @@ export interface Step {
   readonly run: PodRun
   /** In order. */
   readonly events: ReadonlyArray<PodEvent>
-  /** ms from now until the next step; `undefined` if only a change of the Pod brings one. */
+  /** ms from now until the next step; `undefined` if only a change of the Pod causes one. */
   readonly nextMs: number | undefined
 }
 
@@ -46,7 +46,7 @@ const maximumBackOffMs = 300_000
 export const backOffMs = (restarts: number): number =>
   Math.min(maximumBackOffMs, firstBackOffMs * 2 ** Math.max(0, restarts - 1))
 
-/** A Pod seen for the first time; one that already runs (the node was restarted) goes on from its own status. */
+/** A Pod seen for the first time; one that already runs (the node was restarted) continues from its own status. */
 export const beginRun = (pod: Pod, podIP: string, nowMs: number): PodRun => {
   const status = pod.status?.containerStatuses?.[0]
   const since = status?.state.running?.startedAt ?? status?.state.terminated?.startedAt
@@ -65,7 +65,7 @@ export const beginRun = (pod: Pod, podIP: string, nowMs: number): PodRun => {
   }
 }
 
-/** Where the Pod stands at `nowMs`. May take several stages at once when much time has passed. */
+/** The Pod's stage at `nowMs`. May advance several stages at once if much time has passed. */
 export const advance = (pod: Pod, plan: PodPlan, run: PodRun, nowMs: number): Step => {
   const events: PodEvent[] = []
   let current = run
@@ -75,7 +75,7 @@ export const advance = (pod: Pod, plan: PodPlan, run: PodRun, nowMs: number): St
     if (due.atMs > nowMs) return { run: current, events, nextMs: due.atMs - nowMs }
     current = { ...current, ...due.becomes, sinceMs: due.atMs }
     events.push(...due.events)
-    // A stage that is to be seen (terminated before removed, started before ended) is reported by itself.
+    // A stage that clients must see (terminated before removed, started before ended) is reported separately.
     if (current.stage === "stopped" || current.stage === "finished" || current.stage === "waiting") {
       const after = nextStage(pod, plan, current, nowMs)
       return { run: current, events, nextMs: after === undefined ? undefined : Math.max(0, after.atMs - nowMs) }
@@ -115,7 +115,7 @@ const nextStage = (pod: Pod, plan: PodPlan, run: PodRun, nowMs: number): Due | u
   }
 }
 
-/** The first restart is immediate, as the kubelet's; the next ones wait. */
+/** The first restart is immediate, as by the kubelet; the next ones wait. */
 const pauseMs = ({ restarts }: PodRun): number => (restarts === 0 ? 0 : backOffMs(restarts))
 
 const ended = (pod: Pod, { exitCode }: PodPlan, run: PodRun, atMs: number): Due => {
@@ -143,7 +143,7 @@ const stopping = (plan: PodPlan, run: PodRun, nowMs: number): Due | undefined =>
     case "ready":
       return { atMs: nowMs, becomes: { stage: "stopping" }, events: [{ reason: "Killing" }] }
     default:
-      // Nothing runs: nothing to wait for, and what has ended keeps its exit code.
+      // Nothing runs, so there is nothing to wait for, and ended containers keep their exit code.
       return { atMs: nowMs, becomes: { stage: "stopped" }, events: [] }
   }
 }

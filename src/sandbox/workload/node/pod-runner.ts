@@ -1,8 +1,8 @@
 /**
- * Runs the Pods bound to virtual nodes: reports what pod-life.ts says, records what a kubelet records, and removes Pods
- * that were asked to end.
+ * Runs the Pods bound to virtual nodes: reports the states of pod-life.ts, records a kubelet's Events, and removes Pods
+ * that were asked to terminate.
  *
- * Under overload reports come later; the times in them are those of the plan.
+ * Under overload reports are late; the times in them are still those of the plan.
  */
 
 import { type Controller, KeyedController, type Surroundings } from "../../../host/controller.ts"
@@ -14,7 +14,7 @@ import { type Delays, planOf } from "./delays.ts"
 import { advance, beginRun, type PodEvent, type PodRun } from "./pod-life.ts"
 import { podStatus } from "./pod-status.ts"
 
-/** Address of one of our nodes; `undefined` for a node that is not ours. */
+/** Address of a virtual node; `undefined` for any other node. */
 export type HostAddress = (node: string) => string | undefined
 
 export const podRunner = (surroundings: Surroundings, delays: Delays, hostAddress: HostAddress): Controller => {

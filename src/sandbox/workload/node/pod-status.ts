@@ -1,4 +1,4 @@
-/** What a kubelet writes into `status` of a Pod that stands where a {@link PodRun} says. */
+/** The `status` that a kubelet writes for a Pod at the stage of a {@link PodRun}. */
 
 import type {
   Condition,
@@ -12,7 +12,7 @@ import { conditionOf } from "../pod-facts.ts"
 import { fnv32a } from "../template-hash.ts"
 import type { PodRun } from "./pod-life.ts"
 
-/** RFC 3339 in whole seconds. */
+/** RFC 3339 with whole seconds. */
 const at = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 /** The members of the status that a kubelet owns. `hostIP`: the node's. */
@@ -102,7 +102,7 @@ const containerStatus = (pod: Pod, container: Container, run: PodRun, ready: boo
         : isEnded
           ? terminated(pod, container, run)
           : { running: { startedAt: at(run.startedMs) } }
-  // A container that was started again keeps how it ended before.
+  // A restarted container keeps its previous end in `lastState`.
   const ended = before?.state.terminated
   const wasRestarted = before !== undefined && ended !== undefined && run.restarts > before.restartCount
   const lastState = isInBackOff
@@ -123,7 +123,7 @@ const containerStatus = (pod: Pod, container: Container, run: PodRun, ready: boo
   }
 }
 
-/** Init containers have ended, sidecars run, as soon as the Pod starts. */
+/** As soon as the Pod starts, init containers have ended and sidecars run. */
 const initStatus = (pod: Pod, container: Container, run: PodRun): ContainerStatus => {
   const isSidecar = container.restartPolicy === "Always"
   const time = at(run.startedMs)
@@ -142,7 +142,7 @@ const initStatus = (pod: Pod, container: Container, run: PodRun): ContainerStatu
           }
   return {
     name: container.name,
-    // Init containers run once, however often the others are started again.
+    // Init containers run once, however often the others are restarted.
     state:
       pod.status?.initContainerStatuses?.find(({ name }) => name === container.name)?.state.terminated === undefined
         ? state
@@ -163,7 +163,7 @@ const backOffMessage = (pod: Pod, container: Container, run: PodRun): string => 
   return `back-off ${pause} restarting failed container=${container.name} pod=${name}_${namespace}(${uid})`
 }
 
-/** Stable, and another for each start. */
+/** Stable for one start, and different for each start. */
 const containerId = (pod: Pod, container: Container, restarts: number): string => {
   const seed = `${pod.metadata.uid}/${container.name}/${restarts}`
   const words = Array.from({ length: 8 }, (_, index) =>

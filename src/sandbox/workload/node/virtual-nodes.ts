@@ -1,6 +1,6 @@
 /**
- * Node objects that look alive: a Lease renewed every 10 s, a status written anew every 5 min. They are made when they
- * do not exist and stay when the manager ends; without heartbeats they look dead, as nodes do.
+ * Node objects that look alive: a Lease renewed every 10 s, a status rewritten every 5 min. They are created if they
+ * do not exist and stay when the manager stops; without heartbeats they look dead, as real nodes do.
  */
 
 import type { Timer } from "../../../clock.ts"
@@ -11,13 +11,13 @@ import type { ApiObject, Node } from "../../../kube/client/objects.ts"
 import type { HostAddress } from "./pod-runner.ts"
 
 export interface VirtualNodesOptions {
-  /** How many. 0: none. */
+  /** Number of nodes. 0: none. */
   readonly count: number
-  /** Names are this and a number from 1. Default `virtual-`. */
+  /** Names are this prefix and a number from 1. Default `virtual-`. */
   readonly prefix?: string
-  /** Besides the usual ones. Default `type: virtual`, as SimKube asks for. */
+  /** In addition to the usual ones. Default `type: virtual`, which SimKube selects. */
   readonly labels?: Readonly<Record<string, string>>
-  /** What each offers. Default 64 CPUs, 256 GiB, 500 Pods. */
+  /** Resources of each node. Default 64 CPUs, 256 GiB, 500 Pods. */
   readonly capacity?: Readonly<Record<string, string>>
 }
 
@@ -37,7 +37,7 @@ interface VirtualNodes extends Controller {
 export const virtualNodes = ({ cluster }: Surroundings, options: VirtualNodesOptions): VirtualNodes => {
   const { count, prefix = "virtual-", labels = { type: "virtual" }, capacity = defaultCapacity } = options
   const names = Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`)
-  // 10.64.0.0/10 is the nodes', from .1 on.
+  // Node addresses are from 10.64.0.0/10, starting at .1.
   const addresses = new Map(names.map((name, index) => [name, `10.64.${(index + 1) >> 8}.${(index + 1) & 255}`]))
   const timers = new Set<Timer>()
   const running = new Set<Promise<void>>()
@@ -88,7 +88,8 @@ export const virtualNodes = ({ cluster }: Surroundings, options: VirtualNodesOpt
   const report = async (name: string): Promise<void> => {
     const node = cluster.cache<Node>(kinds.nodes).get(undefined, name) ?? (await ensureNode(name))
     const reported = await cluster.patch<Node>(kinds.nodes, node, "merge", { status: statusOf(name, node) }, "status")
-    // Servers taint a node that has not reported yet; taking that back is a controller's work that nobody else may do here.
+    // Servers taint a node that has not reported yet; removing the taint is a controller's job, and there may be no such
+    // controller here.
     const taints = reported.spec?.taints ?? []
     const left = taints.filter(({ key }) => key !== "node.kubernetes.io/not-ready")
     if (left.length < taints.length)
@@ -123,7 +124,7 @@ export const virtualNodes = ({ cluster }: Surroundings, options: VirtualNodesOpt
     }
   }
 
-  /** Repeats until closed; a failure is told and the next turn tries again. */
+  /** Repeats until closed; a failure is reported, and the next round tries again. */
   const repeat = (everyMs: number, what: string, action: () => Promise<void>): void => {
     const run = async (): Promise<void> => {
       try {
@@ -201,6 +202,6 @@ const nodeInfo = {
   architecture: "amd64",
 }
 
-/** Leases want six digits: servers refuse three (kubernetes/kubernetes#141204). */
+/** Leases need six digits: servers refuse three (kubernetes/kubernetes#141204). */
 export const microTime = (micros: number): string =>
   `${new Date(Math.floor(micros / 1000)).toISOString().slice(0, 19)}.${String(micros % 1_000_000).padStart(6, "0")}Z`

@@ -1,7 +1,7 @@
 /**
- * Which Pods a ReplicaSet gives up first (ActivePodsWithRanks): not assigned before assigned, pending before running,
+ * The order in which a ReplicaSet deletes Pods (ActivePodsWithRanks): not assigned before assigned, pending before running,
  * not ready before ready, lower `pod-deletion-cost`, more ready Pods of the set on its node, ready for a shorter time,
- * more restarts, younger. Times compare by powers of two of the age, so that of Pods about as old any may go.
+ * more restarts, younger. Ages are compared by powers of two, so that among Pods of similar age any may be deleted.
  */
 
 import type { Pod } from "../../../kube/client/objects.ts"
@@ -9,7 +9,7 @@ import { createdMs, isReady, maximumRestarts, phaseOf, readySinceMs } from "../p
 
 const phaseRank: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 }
 
-/** The `count` Pods to delete, first to go first. `related`: active Pods of the sets of the same owner. */
+/** The `count` Pods to delete, in order. `related`: active Pods of the sets of the same owner. */
 export const podsToDelete = (
   pods: ReadonlyArray<Pod>,
   related: ReadonlyArray<Pod>,
@@ -38,7 +38,7 @@ const byDeletionOrder =
       (isReady(left) ? byAge(readySinceMs(left), readySinceMs(right), nowMs) : 0) ||
       maximumRestarts(right) - maximumRestarts(left) ||
       byAge(createdMs(left), createdMs(right), nowMs) ||
-      // The real one compares UIDs here as well, so that the choice is stable.
+      // The real controller compares UIDs here as well, so that the choice is stable.
       ((left.metadata.uid ?? "") < (right.metadata.uid ?? "") ? -1 : 1)
     )
   }

@@ -1,6 +1,7 @@
 /**
- * Keeps as many Pods as each ReplicaSet wants: creates with generated names, deletes in the order of deletion-order.ts,
- * adopts orphans and releases what the selector no longer matches, and reports the status (pkg/controller/replicaset).
+ * Keeps as many Pods as each ReplicaSet wants: creates them with generated names, deletes them in the order of
+ * deletion-order.ts, adopts orphans, releases Pods that the selector no longer matches, and reports the status
+ * (pkg/controller/replicaset).
  */
 
 import {
@@ -15,13 +16,12 @@ import { keyOf } from "../../../host/object-cache.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
 import { controllerOf } from "../../../kube/client/owner-references.ts"
-import { selectorMatches } from "../../../kube/label-selector.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import { createPod, deletePod, inSlowStartBatches, podOfTemplate } from "../pod-control.ts"
 import { isActive, untilAvailable } from "../pod-facts.ts"
 import { podsToDelete } from "./deletion-order.ts"
 import { type ReplicaSet, wantedReplicas } from "./replica-set-object.ts"
-import { replicaSetStatus, saysSame } from "./replica-set-status.ts"
+import { isSameStatus, replicaSetStatus } from "./replica-set-status.ts"
 
 /** Pods created or deleted in one pass. The real controller's BurstReplicas. */
 const burst = 500
@@ -32,7 +32,7 @@ export const replicaSetController = (surroundings: Surroundings): Controller => 
   const pods = cluster.cache<Pod>(kinds.pods)
   const record = recordAs(events, { component: "replicaset-controller" })
 
-  /** Active Pods of all ReplicaSets with the same controller: those that share the nodes. */
+  /** Active Pods of all ReplicaSets with the same controller. */
   const relatedPods = (replicaSet: ReplicaSet): ReadonlyArray<Pod> => {
     const owner = controllerOf(replicaSet)
     const family = owner === undefined ? [replicaSet] : replicaSets.controlledBy(owner.uid)
@@ -56,12 +56,12 @@ export const replicaSetController = (surroundings: Surroundings): Controller => 
     if (replicaSet === undefined) return
     const { selector, minReadySeconds = 0 } = replicaSet.spec
     const owned = await claimObjects<Pod>(cluster, kinds.pods, replicaSet, kinds.replicaSets, selector, isActive)
-    // As the real one, the status tells of the Pods from before this pass; the next pass follows at once.
+    // As in the real controller, the status counts the Pods before this pass; the next pass follows at once.
     const active = owned.filter(isActive)
     const failure = replicaSet.metadata.deletionTimestamp === undefined ? await manage(replicaSet, active) : undefined
     const problem = failure === undefined ? undefined : { message: String(failure) }
     const status = replicaSetStatus(replicaSet, active, problem, cluster.now())
-    if (!saysSame(replicaSet.status, status)) {
+    if (!isSameStatus(replicaSet.status, status)) {
       const current = replicaSets.byKey(key)
       if (current === undefined) return
       await cluster.updateStatus(kinds.replicaSets, { ...replicaSet, status })
@@ -72,6 +72,6 @@ export const replicaSetController = (surroundings: Surroundings): Controller => 
 
   const controller = new KeyedController("replicaset", surroundings, reconcile, () => [...replicaSets.all()].map(keyOf))
   replicaSets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.replicaSets, surroundings, selectorMatches))
+  pods.onChange(enqueueOwners(controller, kinds.replicaSets, surroundings))
   return controller
 }

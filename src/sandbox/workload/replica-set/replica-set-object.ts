@@ -1,4 +1,4 @@
-/** ReplicaSets as their controller and Deployments look at them. */
+/** ReplicaSets as their controller and the Deployment controller read them. */
 
 import type { ApiObject, Condition, PodTemplate, SelectorObject } from "../../../kube/client/objects.ts"
 

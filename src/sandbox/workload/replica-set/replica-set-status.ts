@@ -38,8 +38,8 @@ export const replicaSetStatus = (
   }
 }
 
-/** Whether a status update says anything new (updateReplicaSetStatus). */
-export const saysSame = (before: ReplicaSetStatus | undefined, after: ReplicaSetStatus): boolean =>
+/** Whether a status update would change nothing (updateReplicaSetStatus). */
+export const isSameStatus = (before: ReplicaSetStatus | undefined, after: ReplicaSetStatus): boolean =>
   (before?.replicas ?? 0) === after.replicas &&
   (before?.fullyLabeledReplicas ?? 0) === (after.fullyLabeledReplicas ?? 0) &&
   (before?.readyReplicas ?? 0) === (after.readyReplicas ?? 0) &&

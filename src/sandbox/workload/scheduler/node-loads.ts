@@ -1,4 +1,4 @@
-/** What runs on each node, kept along with the changes of Pods, and what is about to run there. */
+/** The Pods that run or are about to run on each node, updated with the changes of Pods. */
 
 import type { ObjectChange } from "../../../host/change-feed.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
@@ -16,7 +16,7 @@ export class NodeLoads {
     return this.#loads.get(node) ?? empty
   }
 
-  /** Counts a Pod on a node before the server says so; `changed` confirms or corrects it. */
+  /** Counts a Pod on a node before the server confirms it; `changed` confirms or corrects it. */
   assume(pod: Pod, node: string): void {
     this.#count(pod.metadata.uid ?? "", node, pod)
   }

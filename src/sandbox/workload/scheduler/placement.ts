@@ -1,6 +1,6 @@
 /**
- * Where a Pod goes: on the node with the fewest Pods among those that it matches, tolerates and fits on; by name among
- * equals. Why it goes nowhere is told in the words of kube-scheduler.
+ * Chooses the node of a Pod: the one with the fewest Pods among those that it matches, tolerates and fits on; by name
+ * among equals. If there is none, the reason is in kube-scheduler's words.
  */
 
 import type { Node, Pod } from "../../../kube/client/objects.ts"
@@ -8,7 +8,7 @@ import { wholeUnits } from "../../../kube/quantity.ts"
 import { matchesNode, untoleratedTaint } from "./node-match.ts"
 import { type Resources, requestsOf, resourcesOf } from "./pod-requests.ts"
 
-/** What the Pods on a node take. */
+/** Resources used by the Pods on a node. */
 export interface NodeLoad {
   readonly pods: number
   readonly requests: Resources
@@ -39,7 +39,7 @@ export const placePod = (pod: Pod, nodes: Iterable<Node>, loadOf: (node: string)
   return { problem: `0/${count} nodes are available: ${reasons.join(", ")}.` }
 }
 
-/** The real scheduler's filters in their order; the first filter that fails says all its reasons. */
+/** The real scheduler's filters in their order; the first filter that fails reports all its reasons. */
 const obstaclesOf = (pod: Pod, requests: Resources, node: Node, load: NodeLoad): ReadonlyArray<string> => {
   const tolerations = pod.spec.tolerations ?? []
   const unschedulable = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }

@@ -1,4 +1,4 @@
-/** CPU and memory that a Pod asks for (component-helpers resource.PodRequests). */
+/** CPU and memory that a Pod requests (component-helpers resource.PodRequests). */
 
 import type { Container, PodSpec } from "../../../kube/client/objects.ts"
 import { thousandths, wholeUnits } from "../../../kube/quantity.ts"
@@ -44,5 +44,5 @@ const larger = (left: Resources, right: Resources): Resources => ({
   memory: Math.max(left.memory, right.memory),
 })
 
-/** A limit without a request is the request. */
+/** A limit without a request is also the request. */
 const requestOf = ({ resources }: Container): Resources => resourcesOf({ ...resources?.limits, ...resources?.requests })

@@ -1,6 +1,6 @@
 /**
- * A scheduler of one rule (placement.ts). Binds through `pods/binding`; what fits nowhere gets the condition
- * PodScheduled=False and an Event, and is tried again when a node or the room on one changes, at the latest after 5 min.
+ * A scheduler with one rule (placement.ts). Binds through `pods/binding`; a Pod that fits nowhere gets the condition
+ * PodScheduled=False and an Event, and is retried when a node or its free capacity changes, at the latest after 5 min.
  *
  * Not provided: preemption, Pod affinity, spreading, volumes, priorities.
  */
@@ -42,7 +42,7 @@ export const scheduler = (surroundings: Surroundings): Controller => {
       record(pod, "Normal", "Scheduled", `Successfully assigned ${keyOf(pod)} to ${node}`)
     } catch (error) {
       loads.forget(pod)
-      // Gone, or bound by somebody else: the watch tells which.
+      // The Pod is gone, or another scheduler has bound it: the watch will show which.
       if (!(error instanceof NotFoundError) && !(error instanceof ConflictError)) throw error
     }
   }
@@ -91,12 +91,12 @@ export const scheduler = (surroundings: Surroundings): Controller => {
     if (isRoomLeft) retryAll()
   })
   nodes.onChange((changes) => {
-    if (changes.some(({ previous, current }) => current !== undefined && saysNew(previous, current))) retryAll()
+    if (changes.some(({ previous, current }) => current !== undefined && mayAdmitMore(previous, current))) retryAll()
   })
   return controller
 }
 
-/** Heartbeats change nothing for Pods that wait. */
-const saysNew = (previous: Node | undefined, { metadata, spec, status }: Node): boolean =>
+/** Whether a node has changed in a way that matters to waiting Pods; heartbeats do not. */
+const mayAdmitMore = (previous: Node | undefined, { metadata, spec, status }: Node): boolean =>
   JSON.stringify([previous?.metadata.labels, previous?.spec, previous?.status?.allocatable]) !==
   JSON.stringify([metadata.labels, spec, status?.allocatable])

@@ -1,4 +1,4 @@
-/** Carries out what stateful-set-plan.ts plans for each StatefulSet (pkg/controller/statefulset). */
+/** Executes the plan of stateful-set-plan.ts for each StatefulSet (pkg/controller/statefulset). */
 
 import {
   type Controller,
@@ -13,7 +13,6 @@ import { sameJson } from "../../../host/same-json.ts"
 import { AlreadyExistsError, isTerminatingNamespace } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { ApiObject, ControllerRevision, Pod } from "../../../kube/client/objects.ts"
-import { selectorMatches } from "../../../kube/label-selector.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import { latestRevision, revisionData, revisionHash, truncateHistory } from "../controller-revisions.ts"
 import { untilAvailable } from "../pod-facts.ts"
@@ -53,7 +52,7 @@ export const statefulSetController = (surroundings: Surroundings): Controller =>
           await cluster.create(kinds.pods, action.pod)
           return record(set, "Normal", "SuccessfulCreate", `create ${what} successful`)
         } catch (error) {
-          // Ours, not yet in the cache: the watch brings it.
+          // It is ours but not yet in the cache: the watch will deliver it.
           if (error instanceof AlreadyExistsError) return
           if (isTerminatingNamespace(error)) throw error
           record(set, "Warning", "FailedCreate", `create ${what} failed error: ${String(error)}`)
@@ -103,6 +102,6 @@ export const statefulSetController = (surroundings: Surroundings): Controller =>
 
   const controller = new KeyedController("statefulset", surroundings, reconcile, () => [...sets.all()].map(keyOf))
   sets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.statefulSets, surroundings, selectorMatches))
+  pods.onChange(enqueueOwners(controller, kinds.statefulSets, surroundings))
   return controller
 }

@@ -1,4 +1,4 @@
-/** StatefulSets as their controller looks at them, and the Pods and claims they name. */
+/** StatefulSets as their controller reads them, and their Pods and claims. */
 
 import type { ApiObject, ControllerRevision, Pod, PodTemplate, SelectorObject } from "../../../kube/client/objects.ts"
 import { templateOf } from "../controller-revisions.ts"
@@ -37,7 +37,7 @@ export const revisionLabel = "controller-revision-hash"
 
 export const firstOrdinal = ({ spec }: StatefulSet): number => spec.ordinals?.start ?? 0
 
-/** -1 for a Pod whose name is not of the set. */
+/** -1 for a Pod whose name does not belong to the set. */
 export const ordinalOf = (set: StatefulSet, pod: Pod): number => {
   const { name } = pod.metadata
   const prefix = `${set.metadata.name}-`

@@ -1,7 +1,7 @@
 /**
- * What a StatefulSet needs next, as a pure function (stateful_set_control.go): first each replica in ascending order,
- * then the ones to give up in descending order, then the update from the last ordinal down to the partition. With
- * `OrderedReady` every step waits until the one before is available.
+ * Plans the next steps for a StatefulSet, as a pure function (stateful_set_control.go): first each replica in
+ * ascending order, then surplus ones in descending order, then the update from the last ordinal down to the
+ * partition. With `OrderedReady` every step waits until the previous replica is available.
  */
 
 import type { ControllerRevision, Pod } from "../../../kube/client/objects.ts"
@@ -24,7 +24,7 @@ export type StatefulAction =
 
 interface StatefulView {
   readonly set: StatefulSet
-  /** Its own. */
+  /** The StatefulSet's own Pods. */
   readonly pods: ReadonlyArray<Pod>
   readonly current: ControllerRevision
   readonly update: ControllerRevision
@@ -62,7 +62,7 @@ const decide = (view: StatefulView, actions: StatefulAction[]): { readonly delet
   for (const [index, pod] of replicas.entries()) {
     const ordinal = first + index
     if (pod !== undefined && isFinished(pod)) {
-      // It is created anew when this one is gone.
+      // It is recreated when this one is gone.
       if (!isTerminating(pod)) actions.push({ type: "delete", pod })
       if (isMonotonic) return none
       continue
@@ -101,7 +101,7 @@ const decide = (view: StatefulView, actions: StatefulAction[]): { readonly delet
   return none
 }
 
-/** Below the partition, or without one among those that the update has not reached: still the old template. */
+/** Whether a replica keeps the old template: it is below the partition or, without one, not yet reached by the update. */
 const isOnCurrent = (set: StatefulSet, ordinal: number): boolean => {
   const { type = "RollingUpdate", rollingUpdate } = set.spec.updateStrategy ?? {}
   if (type !== "RollingUpdate") return false

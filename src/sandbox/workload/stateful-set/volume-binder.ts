@@ -1,6 +1,6 @@
 /**
- * Gives every PersistentVolumeClaim a volume at once, whatever its storage class says: a PersistentVolume that holds
- * nothing. Removes the volume with its claim, and the protection of a claim that no Pod uses.
+ * Binds every PersistentVolumeClaim at once, whatever its storage class, to an empty PersistentVolume. Removes the
+ * volume with its claim, and the protection finalizer of a claim that no Pod uses.
  */
 
 import { type Controller, enqueueSelf, KeyedController, type Surroundings } from "../../../host/controller.ts"

@@ -1,4 +1,4 @@
-/** What admission and allocation need to know of the objects that are there. */
+/** The facts about stored objects that admission and allocation need. */
 
 import type { Resource, ResourceRegistry } from "../../../apiserver/kinds/resources.ts"
 import { type Change, keyOf } from "../../../apiserver/watch/change.ts"
@@ -25,7 +25,7 @@ export class Admission {
   readonly #surroundings: AdmissionSurroundings
   readonly #pools: ServicePools = servicePools()
 
-  /** Without `accounts` every Pod finds the account it names: nobody makes the default ones. */
+  /** Without `accounts` every Pod's account counts as existing, since the default ones are not created. */
   constructor(store: ObjectStore, registry: ResourceRegistry, random: Randomness, accounts: boolean) {
     const statesOf = function* (gvk: string): Generator<MutableObject> {
       if (!registry.has(gvk)) return
@@ -61,8 +61,8 @@ export class Admission {
   }
 
   /**
-   * Gives a valid Service what it left to the server; after a dry run the next one may get the same. Throws Refusal when
-   * a pool is empty or what it wants is taken.
+   * Allocates a valid Service's addresses and ports; after a dry run the next Service may get the same. Throws Refusal
+   * if a pool is empty or a requested value is taken.
    */
   allocate(resource: Resource, object: MutableObject, old: MutableObject | undefined, dryRun: boolean): void {
     if (!isService(resource)) return
@@ -71,7 +71,7 @@ export class Admission {
     if (dryRun) releaseService(object, old, this.#pools)
   }
 
-  /** Takes back what a change gave up; `next` is `undefined` for a deletion. */
+  /** Releases what a change no longer uses; `next` is `undefined` for a deletion. */
   release(resource: Resource, previous: Change, next: Change | undefined): void {
     if (!isService(resource)) return
     releaseService(stateOf(previous), next === undefined ? undefined : stateOf(next), this.#pools)
@@ -80,5 +80,5 @@ export class Admission {
 
 const isService = (resource: Resource): boolean => formatGvk(resource.gvk) === "v1.Service"
 
-/** An account that no token is mounted for. */
+/** An account without a mounted token. */
 const noTokens: Fields = { automountServiceAccountToken: false }

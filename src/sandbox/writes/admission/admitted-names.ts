@@ -1,4 +1,4 @@
-/** Whether an object may come into being where it wants to: its namespace must exist and must not be going away. */
+/** Whether an object may be created in its namespace, which must exist and must not be terminating. */
 
 import { badRequest } from "../../../apiserver/answers/failure.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
@@ -9,11 +9,11 @@ import { namespaceMissing, namespaceTerminating } from "../write-failures.ts"
 
 const namespaceKind = "v1.Namespace"
 
-/** Takes over the namespace of the path; throws Refusal when the body of a namespaced kind names another one. */
+/** Sets the namespace of the path; throws Refusal if the body of a namespaced kind names another one. */
 export const settleNamespace = (resource: Resource, object: MutableObject, namespace: string): void => {
   const { metadata } = object
   const given = metadata.namespace ?? ""
-  // What a client says of a namespace where there is none counts for nothing.
+  // A client's namespace for a cluster-scoped object is ignored.
   if (!resource.namespaced) {
     if (given !== "") delete metadata.namespace
   } else if (given === "") metadata.namespace = namespace

@@ -1,4 +1,4 @@
-/** Addresses and ports that Services take. Small as in the real server's usual range, handed out in order. */
+/** The pools of Services' addresses and ports. As small as the real server's usual range, allocated in order. */
 
 import type { Pool, ServicePools } from "../../rules/index.ts"
 

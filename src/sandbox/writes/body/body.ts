@@ -1,4 +1,4 @@
-/** The body of a write, decoded: JSON or YAML, of the kind the path is for. What is none is refused with 400. */
+/** The body of a write, decoded: JSON or YAML, of the path's kind. Anything else is refused with 400. */
 
 import { badRequest, type Failure } from "../../../apiserver/answers/failure.ts"
 import { invalid } from "../../../apiserver/answers/field-error.ts"
@@ -12,7 +12,7 @@ import { unsupportedMediaType } from "../write-failures.ts"
 import { mayRepeat, withMergedMembers } from "./repeated-members.ts"
 import { readYaml, type YamlText } from "./yaml-text.ts"
 
-/** Bytes; more is answered with 413. The real server's limit. */
+/** Bytes; more is refused with 413. The real server's limit. */
 export const bodyLimit = 3 * 1024 * 1024
 
 interface DecodedBody {
@@ -20,24 +20,24 @@ interface DecodedBody {
   readonly text: BodyText
 }
 
-/** What of a body's text the object no longer shows. */
+/** Facts about a body's text that the object no longer shows. */
 export interface BodyText {
-  /** What came, or the same as JSON. */
+  /** The body, converted to JSON if it was not. */
   readonly json: string
-  /** A member may stand there twice. */
+  /** Whether a member may occur twice. */
   readonly mayRepeat: boolean
-  /** Keys that YAML has twice, in the words of its parser. */
+  /** Duplicate keys in YAML, in the words of its parser. */
   readonly repeated: ReadonlyArray<string>
 }
 
 const acceptedOfCustom = ["application/json", "application/yaml"]
 
-/** Bodies in protobuf have become JSON before they come here. */
+/** Bodies in protobuf have been converted to JSON before they get here. */
 export const accepted = [...acceptedOfCustom, "application/vnd.kubernetes.protobuf"]
 
 /**
  * The object of a create or an update. Fills in kind and apiVersion of a built-in kind and empty metadata, as Go's
- * decoder does. `expected` is another kind than the resource's for subresources. Throws Refusal: 415, 400.
+ * decoder does. For subresources `expected` is a kind other than the resource's. Throws Refusal: 415, 400.
  */
 export const decodeBody = (
   bytes: Buffer,
@@ -57,7 +57,7 @@ export const decodeBody = (
   }
   const decoded = jsonValue(text, expected)
   const repeats = mayRepeat(text, decoded)
-  // Of custom kinds the last value counts alone, as JSON.parse has it.
+  // For custom kinds only the last value counts, as in JSON.parse.
   const value = repeats && !custom ? withMergedMembers(text, decoded) : decoded
   return { object: checkedObject(value, expected, custom), text: { json: text, mayRepeat: repeats, repeated: [] } }
 }
@@ -80,7 +80,7 @@ const yamlValue = (text: string, expected: GroupVersionKind): YamlText => {
   }
 }
 
-/** One line that says where. */
+/** One line that states the position. */
 export const yamlProblem = (error: unknown): string => {
   const [first = ""] = String(error instanceof Error ? error.message : error).split("\n")
   return first.replace(/:$/, "")
@@ -132,5 +132,5 @@ const checkCustom = (object: Fields, expected: GroupVersionKind): void => {
 export const notOfKind = (expected: GroupVersionKind, problem: string): Failure =>
   badRequest(`the body cannot be read as a ${expected.kind} of ${apiVersionOf(expected)}: ${problem}`)
 
-/** How strict field validation says what it objects to. */
+/** The message of strict field validation. */
 export const strictly = (problems: ReadonlyArray<string>): string => `strict decoding error: ${problems.join(", ")}`

@@ -1,6 +1,6 @@
 /**
- * A decoded object against the type of its kind: values of the wrong type are refused, unknown and repeated fields are
- * refused or warned of as the client wishes, and unknown ones are dropped.
+ * Checks a decoded object against the type of its kind: values of the wrong type are refused, unknown and duplicate
+ * fields are refused or warned about as the client requests, and unknown ones are dropped.
  */
 
 import type { MutableObject } from "../../rules/kind-rules.ts"
@@ -12,7 +12,7 @@ import type { WritableKind } from "../surroundings.ts"
 import type { WriteOptions } from "../write-options.ts"
 import { type BodyText, notOfKind, strictly } from "./body.ts"
 
-/** `text` is what the object came as. The object is left as Go would write it. Throws Refusal. */
+/** `text` is the body of the request. Changes the object to what Go would write. Throws Refusal. */
 export const checkFields = (
   { resource, type }: WritableKind,
   object: MutableObject,

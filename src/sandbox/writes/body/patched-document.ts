@@ -1,4 +1,4 @@
-/** The three patches that name no manager, applied to a document. */
+/** Applies the three kinds of patches other than server-side apply to a document. */
 
 import { badRequest } from "../../../apiserver/answers/failure.ts"
 import { applyJsonPatch } from "../../patch/json/json-patch.ts"
@@ -17,8 +17,8 @@ export const mergePatch = "application/merge-patch+json"
 export const strategicPatch = "application/strategic-merge-patch+json"
 
 /**
- * The patched document. Shares what did not change with `before`, which stays as it is, but its first two levels belong to
- * the caller. Throws Refusal and what the patch functions throw.
+ * The patched document. Shares unchanged parts with `before`, which is not changed; the caller owns the first two levels.
+ * Throws Refusal and the errors of the patch functions.
  */
 export const patched = (
   contentType: string,

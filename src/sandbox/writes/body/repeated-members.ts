@@ -1,6 +1,6 @@
 /**
- * JSON whose objects name a member twice, as Go decodes it into a struct: the second value goes into what the first has left,
- * so that objects merge and everything else is replaced. `JSON.parse` keeps the last value alone.
+ * JSON whose objects name a member twice, as Go decodes it into a struct: the second value is decoded into the first, so that
+ * objects merge and everything else is replaced. `JSON.parse` keeps only the last value.
  */
 
 import { isRecord } from "../../../is-record.ts"
@@ -15,13 +15,13 @@ interface Frame {
 const tokens = /[{}[\],:]|"(?:[^"\\]|\\.)*"|[^\s{}[\],:"]+/g
 
 /**
- * Whether a text may name a member twice. One without white space that is as long as what was read from it does not, some
- * contrived ones aside. Far cheaper than to look.
+ * Whether a text may name a member twice. A text without white space that is as long as its value's JSON does not, except
+ * for contrived ones. Far cheaper than a search.
  */
 export const mayRepeat = (text: string, value: unknown): boolean =>
   text !== "" && text.trimEnd().length !== JSON.stringify(value).length
 
-/** The value of a text that `JSON.parse` took for `value`, with repeated members merged. */
+/** The value of a text that `JSON.parse` reads as `value`, with duplicate members merged. */
 export const withMergedMembers = (text: string, value: unknown): unknown =>
   duplicateFields(text).length === 0 ? value : mergedValue(text)
 

@@ -1,6 +1,6 @@
 /**
  * YAML as the real server reads it (sigs.k8s.io/yaml, which is YAML 1.1 in the main): the first document of several, `yes` and
- * `on` are booleans, no base 60 and no timestamps, and of a key that stands twice in a map the last value counts.
+ * `on` are booleans, there is no base 60 and there are no timestamps, and the last value of a duplicate key counts.
  *
  * Aliases are followed 100 times at most, whatever their nesting.
  */
@@ -9,9 +9,9 @@ import { type Document, isMap, isScalar, LineCounter, parseAllDocuments, visit }
 
 export interface YamlText {
   readonly value: unknown
-  /** The same as JSON. */
+  /** The YAML converted to JSON. */
   readonly json: string
-  /** `line 8: key "a" already set in map`, one for each repetition, in their order. */
+  /** `line 8: key "a" already set in map`, one for each duplicate, in their order. */
   readonly repeated: ReadonlyArray<string>
 }
 
@@ -19,7 +19,7 @@ const maximumAliases = 100
 /** Tags of YAML 1.1 that Go's parser does not resolve. */
 const unknownTags: ReadonlySet<string> = new Set(["tag:yaml.org,2002:timestamp"])
 
-/** @throws what the parser throws for text that is no YAML */
+/** @throws the parser's error for text that is not YAML */
 export const readYaml = (text: string): YamlText => {
   const lines = new LineCounter()
   const [document] = parseAllDocuments(text, {
@@ -36,7 +36,7 @@ export const readYaml = (text: string): YamlText => {
   return { value: JSON.parse(json) as unknown, json, repeated: repeatedKeys(document as Document, lines) }
 }
 
-/** An anchor inside its own value makes a circle, which Go's parser refuses and JSON cannot say. */
+/** An anchor inside its own value makes a cycle, which Go's parser refuses and JSON cannot express. */
 const jsonOf = (value: unknown): string => {
   try {
     return JSON.stringify(value ?? null)

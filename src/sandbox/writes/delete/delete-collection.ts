@@ -1,4 +1,4 @@
-/** DELETE of a collection: every object that the selectors choose, one after the other. */
+/** DELETE of a collection: every object that matches the selectors, one after the other. */
 
 import { objectFrame } from "../../../apiserver/forms/object-form.ts"
 import { parseListRequest } from "../../../apiserver/list/list-options.ts"
@@ -10,7 +10,7 @@ import type { WriteRequest, Written } from "../write-request.ts"
 import { deleteObject, deletionWarnings } from "./delete.ts"
 import { parseDeleteOptions } from "./delete-options.ts"
 
-/** Answers the list of what was chosen, as it was before. Throws Refusal. */
+/** Responds with the list of matching objects as they were before. Throws Refusal. */
 export const deleteCollection = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {
   const { resource, namespace, query } = request
   const kind = around.kindOf(resource)

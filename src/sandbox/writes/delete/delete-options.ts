@@ -1,4 +1,4 @@
-/** What a deletion may be told, in the body or in the query: a body that is not empty hides the query, as in the real server. */
+/** The options of a deletion, from the body or the query: a body that is not empty overrides the query, as in the real server. */
 
 import { parse as parseYaml } from "yaml"
 import { badRequest, type Failure, fail, invalidOptions } from "../../../apiserver/answers/failure.ts"
@@ -18,9 +18,9 @@ export type Propagation = "Background" | "Foreground" | "Orphan"
 
 export interface DeleteOptions {
   readonly dryRun: boolean
-  /** Whole seconds; absent leaves it to the object. Negative ones mean 1. */
+  /** Whole seconds; if absent, the object decides. Negative ones mean 1. */
   readonly gracePeriodSeconds: number | undefined
-  /** Absent leaves it to the finalizers that the object has. */
+  /** If absent, the object's finalizers decide. */
   readonly propagation: Propagation | undefined
   /** The empty string for none. */
   readonly uid: string
@@ -35,7 +35,7 @@ export const noDeleteOptions: DeleteOptions = {
   resourceVersion: "",
 }
 
-/** Throws Refusal: 422 for options that contradict each other, 400 or 500 for what cannot be read. */
+/** Throws Refusal: 422 for options that contradict each other, 400 or 500 for unreadable ones. */
 export const parseDeleteOptions = (request: WriteRequest, registry: ResourceRegistry): DeleteOptions => {
   if (request.body.length === 0 && request.query.size === 0) return noDeleteOptions
   const given = request.body.length > 0 ? fromBody(request, registry) : fromQuery(request.query)
@@ -73,7 +73,7 @@ const fromBody = ({ body, contentType, resource }: WriteRequest, registry: Resou
   const options = decoded(body.toString("utf8"), contentType)
   const apiVersion = text(options, "apiVersion")
   const kind = text(options, "kind")
-  // Every group of built-in kinds has the options among its own.
+  // Every group of built-in kinds includes DeleteOptions.
   const isKnown =
     ["", "v1", "meta.k8s.io/v1", apiVersionOf(resource.gvk)].includes(apiVersion) ||
     registry.all().some((served) => served.custom !== true && apiVersionOf(served.gvk) === apiVersion)

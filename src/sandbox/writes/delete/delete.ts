@@ -1,6 +1,6 @@
 /**
- * Deletions: at once, or as a deletionTimestamp that says until when the kubelet or the finalizers have time. Pods bound to
- * a node get their grace period; whoever has finalizers stays until they are gone (update.ts removes it then).
+ * Deletions: at once, or by a deletionTimestamp as the deadline of the kubelet or the finalizers. Pods bound to a node get
+ * their grace period; an object with finalizers stays until they are gone (update.ts removes it then).
  */
 
 import { objectNotFound } from "../../../apiserver/answers/failure.ts"
@@ -44,7 +44,7 @@ export const deleteOne = (around: WriteSurroundings, request: WriteRequest, warn
   return { type: "written", status: 200, json, warnings }
 }
 
-/** Of those who orphan by default only Jobs warn of it. */
+/** Of the kinds that orphan by default only Jobs warn about it. */
 export const deletionWarnings = (resource: WritableKind["resource"], { propagation }: DeleteOptions): string[] =>
   propagation === undefined && formatGvk(resource.gvk) === "batch/v1.Job"
     ? [
@@ -53,15 +53,15 @@ export const deletionWarnings = (resource: WritableKind["resource"], { propagati
       ]
     : []
 
-/** What a deletion came to. */
+/** The outcome of a deletion. */
 interface Deletion {
-  /** The state that stays for now; `undefined` when the object is gone. */
+  /** The state that remains for now; `undefined` when the object is gone. */
   readonly left: Change | undefined
   /** The last state, as it is stored. */
   readonly last: MutableObject
 }
 
-/** Deletes, or marks for deletion, one stored object. Throws Refusal when preconditions do not hold. */
+/** Deletes, or marks for deletion, one stored object. Throws Refusal if preconditions do not hold. */
 export const deleteObject = (
   around: WriteSurroundings,
   kind: WritableKind,
@@ -74,7 +74,7 @@ export const deleteObject = (
   checkPreconditions(resource, existing.change, options)
   checkProtection(resource, existing.change.name)
   const last: MutableObject = { ...before, metadata: { ...before.metadata } }
-  // A graceful deletion under way changes only if it is hurried; its finalizers stay as they are, too.
+  // A graceful deletion in progress changes only if it is shortened; its finalizers stay unchanged, too.
   if (isPending(resource, last, options)) return { left: existing.change, last: before }
   const grace = gracePeriod(resource, last, options)
   const finalizers = finalizersAfter(resource, last, options, existing.change.terminating === true)
@@ -82,7 +82,7 @@ export const deleteObject = (
   if (isLast) {
     if (isGraceful(resource)) mark(around, resource, last, 0)
     if (options.dryRun) return { left: undefined, last }
-    // Two steps, two versions: the real server stores the mark before it finds that nobody has to be waited for.
+    // Two writes, two versions: the real server stores the mark before it finds that there is nothing to wait for.
     if (isGraceful(resource)) around.store.write(collection, last, existing, before)
     const { namespace, name } = existing.change
     const gone = around.store.remove(collection, collection.live.get(keyOf(namespace, name)) ?? existing)
@@ -120,7 +120,7 @@ const checkProtection = (resource: WritableKind["resource"], name: string): void
 
 const isGraceful = (resource: WritableKind["resource"]): boolean => formatGvk(resource.gvk) === "v1.Pod"
 
-/** Only a shorter grace period than the one that runs counts; none asked for means the one that runs. */
+/** Only a shorter grace period than the current one counts; an absent one means the current one. */
 const isPending = (
   resource: WritableKind["resource"],
   { metadata }: MutableObject,
@@ -131,12 +131,12 @@ const isPending = (
   return running !== undefined && (options.gracePeriodSeconds ?? running) >= running
 }
 
-/** Whole seconds that a Pod on a node is given to end; 0 for everything else. */
+/** Grace period in whole seconds of a Pod on a node; 0 for everything else. */
 const gracePeriod = (resource: WritableKind["resource"], object: MutableObject, options: DeleteOptions): number => {
   if (!isGraceful(resource)) return 0
   const spec = child(object, "spec")
   const phase = text(child(object, "status"), "phase")
-  // Marked by somebody who knows of no seconds: nothing is waited for.
+  // Marked without a grace period: nothing to wait for.
   const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata
   if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === undefined) return 0
   if (deletionTimestamp !== undefined) return Math.max(0, options.gracePeriodSeconds ?? 0)
@@ -148,7 +148,7 @@ const gracePeriod = (resource: WritableKind["resource"], object: MutableObject, 
 const foreground = "foregroundDeletion"
 const orphan = "orphan"
 
-/** The garbage collector's own finalizers say how it shall treat the dependents. */
+/** The garbage collector's own finalizers determine how it treats the dependents. */
 const finalizersAfter = (
   resource: WritableKind["resource"],
   object: MutableObject,
@@ -166,7 +166,7 @@ const finalizersAfter = (
   return [...others, wanted]
 }
 
-/** Sets the deletionTimestamp, or moves it forward; the first time that counts as a change of the desired state. */
+/** Sets the deletionTimestamp, or moves it forward; the first time counts as a change of the desired state. */
 const mark = (
   around: WriteSurroundings,
   resource: WritableKind["resource"],
@@ -177,7 +177,7 @@ const mark = (
   if (metadata.deletionTimestamp !== undefined) return hurry(metadata, grace)
   metadata.deletionTimestamp = timestamp(around.clock, grace)
   markStatus(resource, object, timestamp(around.clock))
-  // Namespaces and definitions are marked by code of their own, which does not know of seconds and generations.
+  // Namespaces and definitions are marked by their own code, which sets neither grace period nor generation.
   if (isNamespace(resource) || isDefinition(resource)) return
   metadata.deletionGracePeriodSeconds = grace
   const generation = number(metadata, "generation") ?? 0

@@ -1,4 +1,4 @@
-/** `namespaces/x/finalize`: the one way to take away what keeps a Namespace that is being deleted. */
+/** `namespaces/x/finalize`: the only way to remove what blocks the deletion of a Namespace. */
 
 import { objectNotFound } from "../../../apiserver/answers/failure.ts"
 import { child, texts } from "../../rules/fields.ts"
@@ -14,7 +14,7 @@ import { modified } from "../write-failures.ts"
 import type { WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
 
-/** PUT: changes `spec.finalizers` alone; without any the Namespace goes, if it was to. Throws Refusal. */
+/** PUT: changes only `spec.finalizers`; without any, a Namespace that is being deleted is removed. Throws Refusal. */
 export const finalizeNamespace = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, name } = request
   const kind = around.kindOf(resource)

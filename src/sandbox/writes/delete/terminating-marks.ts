@@ -1,4 +1,4 @@
-/** What else a deletion marks, for the two kinds that take others with them. */
+/** Further marks of a deletion, for the two kinds whose deletion includes other objects. */
 
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
@@ -13,7 +13,7 @@ export const isDefinition = (resource: Resource): boolean =>
 /** Keeps a CustomResourceDefinition until the objects of its kind are gone. */
 export const definitionFinalizer = "customresourcecleanup.apiextensions.k8s.io"
 
-/** Finalizers that the server itself adds when the deletion begins. */
+/** Finalizers that the server itself adds at the start of the deletion. */
 export const ownFinalizers = (resource: Resource, object: MutableObject): ReadonlyArray<string> => {
   const present = texts(object.metadata, "finalizers")
   const needed = isDefinition(resource) && object.metadata.deletionTimestamp === undefined
@@ -24,7 +24,7 @@ export const ownFinalizers = (resource: Resource, object: MutableObject): Readon
 export const isFinalizedBySpec = (resource: Resource, object: MutableObject): boolean =>
   isNamespace(resource) && texts(child(object, "spec"), "finalizers").length > 0
 
-/** Says in `status` that the deletion has begun. `time` is RFC 3339. */
+/** Records in `status` that the deletion has begun. `time` is RFC 3339. */
 export const markStatus = (resource: Resource, object: MutableObject, time: string): void => {
   if (isNamespace(resource)) object.status = { ...child(object, "status"), phase: "Terminating" }
   if (!isDefinition(resource)) return

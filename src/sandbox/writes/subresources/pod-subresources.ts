@@ -1,4 +1,4 @@
-/** What clients do to Pods besides changing them: bind them to a node, evict them. */
+/** Actions on Pods: binding them to a node, and eviction. */
 
 import { badRequest, fail, objectNotFound } from "../../../apiserver/answers/failure.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
@@ -41,12 +41,12 @@ export const bindPod = (around: WriteSurroundings, request: WriteRequest, option
   const before = stateOf(existing.change)
   refuseBinding(resource, before, binding, existing)
   if (options.dryRun) return doneStatus
-  // Owned by nobody: the real server's binding goes past the managed fields.
+  // Without an owner: the real server's binding bypasses the managed fields.
   around.store.write(kind.collection, bound(around, before, binding), existing, before)
   return doneStatus
 }
 
-/** Errors that nobody classified, so they are the server's own. */
+/** The real server does not classify these errors, so they are a 500. */
 const checkTarget = (target: Fields | undefined): void => {
   const kind = text(target, "kind")
   const problems = [

@@ -1,7 +1,7 @@
 /**
- * Who am I, and may I: questions in the form of objects, answered with 201 and the object with its status. Nobody is refused
- * anything here, so every access is allowed, and every token is somebody's. Bodies that the real
- * server refuses are refused in its words.
+ * Reviews: questions about identity and access in the form of objects; the response is a 201 and the object with its status.
+ * There is no authorization here, so every access is allowed and every token is valid. Bodies that the real server refuses
+ * are refused in its words.
  */
 
 import { badRequest } from "../../../apiserver/answers/failure.ts"
@@ -47,7 +47,7 @@ export const review = (around: WriteSurroundings, request: WriteRequest, options
 
 interface ReviewAnswer {
   readonly members?: Fields
-  /** The answer names the field manager, as if the object were stored. */
+  /** The response names the field manager, as if the object were stored. */
   readonly isTracked?: boolean
 }
 
@@ -90,7 +90,7 @@ const everything = {
   incomplete: false,
 }
 
-/** The server's errors name the group alone: a review has no kind when it is checked. */
+/** The server's errors name only the group: a review has no kind when it is validated. */
 const nameless: Resource = {
   gvk: { group: "authorization.k8s.io", version: "v1", kind: "" },
   plural: "",
@@ -131,7 +131,7 @@ const checkAttributes = (object: MutableObject, needsSubject: boolean): void => 
   }
 }
 
-/** A question about access is nobody's object: it has no name, no labels, nothing. */
+/** A review of access has no metadata: no name, no labels, nothing. */
 const checkMetadata = ({ gvk }: Resource, { metadata }: MutableObject): void => {
   if (gvk.group !== "authorization.k8s.io" || gvk.kind === "SelfSubjectRulesReview") return
   const { managedFields: _fields, namespace, ...rest } = metadata

@@ -1,4 +1,4 @@
-/** `/scale`: an autoscaling/v1 Scale made of an object's replicas, and written back into them. */
+/** `/scale`: an autoscaling/v1 Scale made from an object's replicas, and written back to them. */
 
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
 import type { Resource, ScalePaths } from "../../../apiserver/kinds/resources.ts"
@@ -24,7 +24,7 @@ import { applyPatch, type WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
 
 const gvk = { group: "autoscaling", version: "v1", kind: "Scale" }
-/** The kind of the document, which is stored nowhere. */
+/** The kind of the document, which is never stored. */
 const scaleResource: Resource = { gvk, plural: "scales", namespaced: true }
 
 /** GET. Throws Refusal. */
@@ -113,12 +113,12 @@ const applied = (
   return after
 }
 
-/** Replicas of nobody belong to whoever set them before the first apply. Throws ApplyConflict. */
+/** Replicas without an owner count as set before the first apply. Throws ApplyConflict. */
 const refuseTaking = (resource: Resource, live: MutableObject, manager: string): void => {
   const apiVersion = apiVersionOf(gvk)
-  const nobody = { operation: "Update", apiVersion, fieldsType: "FieldsV1", fieldsV1: scaleReplicas } as const
+  const unowned = { operation: "Update", apiVersion, fieldsType: "FieldsV1", fieldsV1: scaleReplicas } as const
   const known = scaleOwners(live as unknown as JsonObject, pathOf(resource, "specReplicas"))
-  const owners = known.length > 0 ? known : [{ ...nobody, manager: "before-first-apply", subresource: "scale" }]
+  const owners = known.length > 0 ? known : [{ ...unowned, manager: "before-first-apply", subresource: "scale" }]
   const others = owners.filter(
     (owner) => owner.operation !== "Apply" || owner.manager !== manager || owner.subresource !== "scale",
   )
@@ -141,7 +141,7 @@ const owners = (
   return trackScale({ before: before as unknown as JsonObject, manager, apiVersion, replicasPath: path, change })
 }
 
-/** The object with the replicas and the version that the scale wants. */
+/** The object with the replicas and the version of the scale. */
 const scaled = (resource: Resource, object: MutableObject, scale: MutableObject): MutableObject => {
   const after: MutableObject = { ...object, metadata: { ...object.metadata } }
   const { resourceVersion } = scale.metadata

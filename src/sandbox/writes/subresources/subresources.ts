@@ -1,4 +1,4 @@
-/** What lies below an object, `/status` aside, which is a plain update with rules of its own. */
+/** Subresources other than `/status`, which is a plain update with its own rules. */
 
 import { methodNotAllowed, objectNotFound, unknownResource } from "../../../apiserver/answers/failure.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
@@ -15,10 +15,10 @@ import { bindPod, evictPod } from "./pod-subresources.ts"
 import { readScale, writeScale } from "./scale.ts"
 import { requestToken } from "./token-request.ts"
 
-/** Not in discovery, because all that they are answered with is a 501. */
+/** Not in discovery, because the only response is a 501. */
 export const unlistedSubresources: ReadonlySet<string> = new Set(Object.keys(notImplementedSubresources))
 
-/** Throws Refusal: 405 for a method it does not take, 501 for what is not done here. */
+/** Throws Refusal: 405 for a wrong method, 501 for what is not implemented. */
 export const writeSubresource = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {
   const { resource, subresource, verb } = request
   const path = `${resource.plural}/${subresource}`
@@ -40,7 +40,7 @@ export const writeSubresource = (around: WriteSurroundings, request: WriteReques
   return writeScale(around, request, parseWriteOptions(request, warnings))
 }
 
-/** `undefined` for what has no answer to a GET. Throws Refusal. */
+/** `undefined` if the subresource has no GET. Throws Refusal. */
 export const readSubresource = (
   around: WriteSurroundings,
   resource: Resource,
@@ -55,7 +55,7 @@ export const readSubresource = (
 
 const notAllowed = (): never => refuse(methodNotAllowed)
 
-/** What does not exist has nothing below it, whoever could do it. */
+/** An object that does not exist gets a 404, even if its subresource is not implemented. */
 const refuseUnimplemented = (
   around: WriteSurroundings,
   { resource, namespace, name }: Pick<WriteRequest, "resource" | "namespace" | "name">,

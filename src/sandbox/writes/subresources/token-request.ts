@@ -1,4 +1,4 @@
-/** Tokens for ServiceAccounts: of the real form, signed by nobody. No server but this one would take them, and it asks none. */
+/** Tokens for ServiceAccounts: of the real form, but unsigned. Only this server would accept them, and it requires none. */
 
 import { objectNotFound } from "../../../apiserver/answers/failure.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"

@@ -1,18 +1,18 @@
 /**
- * Whose token it is: one that was made for a ServiceAccount is that account's, by what it says of itself, for the audiences
- * it names; every other is that of the one user there is. Nothing is verified, and nothing expires.
+ * Identifies the owner of a token: a ServiceAccount's token is that account's, according to its own claims and audiences;
+ * any other is that of the only user. Nothing is verified, and nothing expires.
  */
 
 import { child, isFields, text, texts } from "../../rules/fields.ts"
 import type { Fields } from "../../rules/kind-rules.ts"
 
-/** Whom every client is taken for: as powerful as it turns out to be. */
+/** The user of every client, with all the rights that it has in effect. */
 export const everybody = { username: "sandbox", uid: "sandbox", groups: ["system:masters", "system:authenticated"] }
 
 /** The audience of the server itself. */
 const issuer = "https://kubernetes.default.svc"
 
-/** The status of a TokenReview; `asked` are its audiences, none for the server itself. */
+/** The status of a TokenReview; `asked` are the requested audiences, none for the server itself. */
 export const reviewToken = (token: string, asked: ReadonlyArray<string>): Fields => {
   const wanted = asked.length === 0 ? [issuer] : asked
   const claims = claimsOf(token)
@@ -43,7 +43,7 @@ const claimsOf = (token: string): Fields | undefined => {
     const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"))
     return isFields(claims) ? claims : undefined
   } catch {
-    // A token with a dot in it, which is any token.
+    // A token with a dot in it, which need not be a JSON web token.
     return undefined
   }
 }

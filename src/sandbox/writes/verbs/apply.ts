@@ -1,4 +1,4 @@
-/** Server-side apply: the merge itself is patch/apply-server-side.ts; here is what comes before and after it. */
+/** Server-side apply: the merge itself is patch/apply-server-side.ts; this is what comes before and after it. */
 
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
@@ -24,7 +24,7 @@ import type { WriteRequest, Written } from "../write-request.ts"
 import { createObject, settleName } from "./create.ts"
 import { replaceObject } from "./update.ts"
 
-/** Throws Refusal and what applyServerSide throws. */
+/** Throws Refusal and the errors of applyServerSide. */
 export const apply = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, namespace, name } = request
   const kind = around.kindOf(resource)
@@ -36,7 +36,7 @@ export const apply = (around: WriteSurroundings, request: WriteRequest, options:
     const object = appliedTo(around, kind, { applied, live: undefined, options, subresource })
     checkRepeated(request.body, options)
     settle(kind, object, namespace, name)
-    // Of an object that does not exist yet the server forgets the version.
+    // The server ignores the version for an object that does not exist yet.
     object.metadata.resourceVersion = undefined
     refuseForeignUid(kind, object, name)
     const { managedFields } = object.metadata
@@ -66,7 +66,7 @@ interface Application {
   readonly subresource: Subresource
 }
 
-/** The merged object, its first two levels free to be changed. Throws ApplyConflict. */
+/** The merged object; the caller may change its first two levels. Throws ApplyConflict. */
 export const appliedTo = (
   around: WriteSurroundings,
   kind: WritableKind,
@@ -103,7 +103,7 @@ const refuseForeignUid = ({ resource }: WritableKind, { metadata }: MutableObjec
   refuse(conflict(resource, name, problem))
 }
 
-/** JSON is YAML, but read many times faster as what it is. Throws Refusal. */
+/** JSON is YAML, but is read many times faster as JSON. Throws Refusal. */
 export const decodeApplied = (body: Buffer): Fields => {
   const text = body.toString("utf8")
   const value = jsonOr(text, () => {
@@ -117,7 +117,7 @@ export const decodeApplied = (body: Buffer): Fields => {
   return fields ?? refuse(badRequest("the configuration is not an object"))
 }
 
-/** The server says what stands twice only after the merge has gone well. Throws Refusal. */
+/** The server reports duplicate keys only after a successful merge. Throws Refusal. */
 const checkRepeated = (body: Buffer, { fieldValidation, warnings }: WriteOptions): void => {
   const repeated = fieldValidation === "Ignore" ? [] : repeatedKeys(body.toString("utf8"))
   if (repeated.length === 0) return
@@ -125,7 +125,7 @@ const checkRepeated = (body: Buffer, { fieldValidation, warnings }: WriteOptions
   else refuse(badRequest(strictly(repeated)))
 }
 
-/** The lines are those of the text as YAML, whatever it is: JSON is parsed a second time only if it needs to be. */
+/** Line numbers are those of the text as YAML, even for JSON, which is parsed a second time only if necessary. */
 const repeatedKeys = (text: string): ReadonlyArray<string> => {
   const value = jsonOr(text, () => undefined)
   if (value !== undefined && !(mayRepeat(text, value) && duplicateFields(text).length > 0)) return []

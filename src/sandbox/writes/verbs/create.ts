@@ -30,7 +30,7 @@ export const create = (around: WriteSurroundings, request: WriteRequest, options
   })
 }
 
-/** What a creation does once there is an object with its defaults; replacements and applies may end here too. */
+/** Creates an object that has its defaults; replacements and applies of absent objects end here too. */
 export const createObject = (
   around: WriteSurroundings,
   kind: WritableKind,
@@ -68,17 +68,17 @@ export const createObject = (
   return answerOf(kind, change, 201, warnings)
 }
 
-/** What a client may not say of an object that does not exist yet. */
+/** Removes metadata that a client may not set on creation. */
 const clearSystemFields = ({ metadata }: MutableObject): void => {
   metadata.deletionTimestamp = undefined
   metadata.deletionGracePeriodSeconds = undefined
   metadata.selfLink = undefined
 }
 
-/** How often a generated name is drawn anew when it is taken. The real server's number. */
+/** Attempts at a generated name that is not taken. The real server's number. */
 const drawings = 8
 
-/** Settles the name; answers whether there is one. */
+/** Sets the name; returns whether there is one. */
 const nameOf = (
   { random }: WriteSurroundings,
   { collection }: WritableKind,
@@ -97,10 +97,10 @@ const nameOf = (
 }
 
 const suffixLength = 5
-/** A generated name is a label at most. */
+/** A generated name is at most as long as a DNS label. */
 const longestPrefix = 63 - suffixLength
 
-/** Throws Refusal when the body names another object than the path. */
+/** Throws Refusal if the body names another object than the path. */
 export const settleName = (object: MutableObject, name: string): void => {
   const given = object.metadata.name ?? ""
   if (given === "") {

@@ -1,4 +1,4 @@
-/** PATCH of an object or of its status: four content types, one way to store what comes out. */
+/** PATCH of an object or of its status: four content types, and one way to store the result. */
 
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
@@ -22,7 +22,7 @@ import { apply } from "./apply.ts"
 import { settleName } from "./create.ts"
 import { replaceObject } from "./update.ts"
 
-/** Throws Refusal: 415 for a type that the kind does not take. */
+/** Throws Refusal: 415 for a type that the kind does not accept. */
 export const checkPatchType = (kind: Pick<WritableKind, "resource">, contentType: string): void => {
   const custom = kind.resource.custom === true
   const accepted = custom ? [jsonPatch, mergePatch, applyPatch] : [jsonPatch, mergePatch, strategicPatch, applyPatch]
@@ -55,7 +55,7 @@ export const patch = (around: WriteSurroundings, request: WriteRequest, options:
   })
 }
 
-/** The patched object is decoded like any other, but what is wrong with it is the patch's fault: 422. Throws Refusal. */
+/** The patched object is decoded like any other, but its errors are the patch's fault: 422. Throws Refusal. */
 const checkPatched = (
   kind: WritableKind,
   before: MutableObject,
@@ -80,11 +80,11 @@ const checkPatched = (
   }
   if (after.kind !== gvk.kind || after.apiVersion !== apiVersionOf(gvk))
     refuse(invalidPatch(`the patched object is a ${String(after.kind)} of ${String(after.apiVersion)}`))
-  // A custom kind may have got another schema since the object was stored; built-in ones need no second look.
+  // A custom kind's schema may have changed since the object was stored; built-in ones need no second check.
   const looked = kind.resource.custom === true ? after : newParts(before, after)
   const misfit = undecodable(kind.type, looked)
   if (misfit !== undefined) refuse(invalidPatch(misfit))
-  // Unknown fields can only have come with the patch: nothing stored has any.
+  // Unknown fields can only be from the patch: stored objects have none.
   if (unknownFields(kind.type, looked).length === 0) return settleProblems(ofPatch)
   settleProblems([...ofPatch, ...strictFieldProblems(kind.type, JSON.stringify(after), after)])
   pruneUnknownFields(kind.type, after)
@@ -100,7 +100,7 @@ const unknownWithoutVersion = (after: MutableObject): ReadonlyArray<string> =>
     .sort()
     .map((key) => `unknown field "${key}"`)
 
-/** The members that a patch has not left as they were, with what leads to them; lists are taken whole. */
+/** The members that a patch has changed, with their parents; lists are included whole. */
 const newParts = (before: Fields, after: Fields): Fields => {
   const parts: Fields = {}
   for (const key of Object.keys(after)) {
@@ -113,7 +113,7 @@ const newParts = (before: Fields, after: Fields): Fields => {
   return parts
 }
 
-/** What strict decoding says of the patch itself. */
+/** The errors of strict decoding of the patch itself. */
 const patchProblems = (contentType: string, body: Buffer): ReadonlyArray<string> => {
   const text = body.toString("utf8")
   const patch = JSON.parse(text) as unknown

@@ -52,17 +52,17 @@ export const update = (around: WriteSurroundings, request: WriteRequest, options
 
 interface Replacement {
   readonly existing: LiveObject
-  /** The stored state, as the kind that is asked for. Not changed. */
+  /** The stored state, as the requested kind. Not changed. */
   readonly before: MutableObject
-  /** What shall take its place; changed. */
+  /** The replacement; changed in place. */
   readonly after: MutableObject
   readonly subresource: Subresource
   readonly options: WriteOptions
-  /** The managed fields of the outcome, once it is prepared. */
+  /** Returns the managed fields of the prepared result. */
   readonly track: (after: MutableObject, before: MutableObject, subresource: Subresource) => unknown
 }
 
-/** What an update does once there is an object with its defaults. Throws Refusal. */
+/** Replaces an object by one that has its defaults. Throws Refusal. */
 export const replaceObject = (around: WriteSurroundings, kind: WritableKind, replacement: Replacement): Written => {
   const { existing, after, options } = replacement
   const { warnings } = options
@@ -76,7 +76,7 @@ export const replaceObject = (around: WriteSurroundings, kind: WritableKind, rep
   }
   const stored = kind.toStored(after)
   if (isReadyToGo(existing.change, after) && !isFinalizedBySpec(resource, after)) {
-    // Watchers see the state that was stored, finalizers and all; the client sees what it asked for, which never was.
+    // Watchers see the stored state with its finalizers; the client sees the requested state, which was never stored.
     around.store.remove(collection, existing)
     const json = withVersion(encodeObject(resource, after), existing.change.revision)
     return { type: "written", status: 200, json, warnings }
@@ -86,7 +86,7 @@ export const replaceObject = (around: WriteSurroundings, kind: WritableKind, rep
   return answerOf(kind, change, 200, warnings)
 }
 
-/** Everything up to the point where only storing is left: `after` is then what would be stored. Throws Refusal. */
+/** All steps before storing: afterwards `after` is what would be stored. Throws Refusal. */
 const prepareReplacement = (kind: WritableKind, replacement: Replacement): void => {
   const { existing, before, after, subresource } = replacement
   const { resource, rules } = kind
@@ -100,7 +100,7 @@ const prepareReplacement = (kind: WritableKind, replacement: Replacement): void 
   kind.checkSchema(after)
 }
 
-/** Optimistic locking: a version that is given must be the current one, and some kinds demand one. */
+/** Optimistic locking: a given version must be the current one, and some kinds require one. */
 const settleVersion = (resource: WritableKind["resource"], current: Change, { metadata }: MutableObject): void => {
   const { name, revision } = current
   const given = metadata.resourceVersion ?? ""
@@ -116,7 +116,7 @@ const settleVersion = (resource: WritableKind["resource"], current: Change, { me
   if (BigInt(text) !== revision) refuse(modified(resource, name))
 }
 
-/** An object that waits for its finalizers goes as soon as the last one has been taken away. */
+/** Whether an object that waits for its finalizers can be removed: the last one is gone. */
 const isReadyToGo = (current: Change, { metadata }: MutableObject): boolean => {
   if (current.terminating !== true) return false
   const { finalizers, deletionGracePeriodSeconds: grace } = metadata

@@ -21,7 +21,7 @@ import {
 } from "../../json/exact-json.ts"
 import { type IsInTrace, replayObject } from "../../sanitising/replay-object.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
-import { type LeftOut, type TraceEncoder, type TraceFacts, UnwritableTraceError } from "../format.ts"
+import { countIncomplete, type LeftOut, type TraceEncoder, type TraceFacts, UnwritableTraceError } from "../format.ts"
 import { formatHeader } from "./kwok-header.ts"
 import { ResourceNames } from "./resource-names.ts"
 import { API_VERSION, FORMAT, KIND, keyOf, type PatchMethod } from "./resource-patch.ts"
@@ -51,7 +51,7 @@ class KwokEncoder implements TraceEncoder {
   }
 
   get leftOut(): LeftOut {
-    return { gaps: this.#gaps, incomplete: this.#header?.incomplete.length ?? 0, objects: new Map() }
+    return { gaps: this.#gaps, incomplete: countIncomplete(this.#header?.incomplete ?? []), objects: new Map() }
   }
 
   add(item: TraceItem): void {

@@ -51,8 +51,8 @@ const readFacts = (line: string): KwokHeader | undefined => {
 const isListOf = (value: unknown, is: (item: unknown) => boolean): boolean => Array.isArray(value) && value.every(is)
 
 const isIncompleteKind = (value: unknown): boolean => {
-  const { gvk, state } = (value ?? {}) as Record<string, unknown>
-  return typeof gvk === "string" && typeof state === "string"
+  const { gvk, namespace = "", state } = (value ?? {}) as Record<string, unknown>
+  return typeof gvk === "string" && typeof namespace === "string" && typeof state === "string"
 }
 
 const isWindow = (value: unknown): boolean => {

@@ -35,7 +35,11 @@ export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
     }),
     cut: integer(fields, "cut", fail),
     kinds,
-    incomplete: incomplete.map((kind) => ({ gvk: string(kind, "gvk", fail), state: string(kind, "state", fail) })),
+    incomplete: incomplete.map((part) => ({
+      gvk: string(part, "gvk", fail),
+      ...(own(part, "namespace") !== undefined && { namespace: string(part, "namespace", fail) }),
+      state: string(part, "state", fail),
+    })),
     ...(sanitised !== undefined && { sanitised: oneOf(sanitised, "for", SANITISED, fail) }),
   }
 }

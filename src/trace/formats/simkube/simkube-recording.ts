@@ -8,7 +8,7 @@
 
 import { isJsonObject, type JsonObject, parseExactJson } from "../../json/exact-json.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
-import { type EncoderOptions, type LeftOut, UnwritableTraceError } from "../format.ts"
+import { countIncomplete, type EncoderOptions, type LeftOut, UnwritableTraceError } from "../format.ts"
 import { DEFAULT_TEMPLATE_PATHS, readTrackedObjects, type TrackedObject } from "./simkube-config.ts"
 import { namespacedName, type OwnedLifecycles } from "./simkube-trace.ts"
 import { SimkubeTraceWriter } from "./simkube-trace-writer.ts"
@@ -47,7 +47,7 @@ export class RecordingWriter {
 
   get leftOut(): LeftOut {
     const objects = this.#writer?.leftOut ?? new Map<string, number>()
-    return { gaps: this.#gaps, incomplete: this.#header.incomplete.length, objects }
+    return { gaps: this.#gaps, incomplete: countIncomplete(this.#header.incomplete), objects }
   }
 
   add(item: Exclude<TraceItem, { type: "header" }>): void {

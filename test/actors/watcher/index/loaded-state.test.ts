@@ -1,4 +1,4 @@
-/** How a watcher gathers its stored state from a mailbox that may hold what was meant for its earlier lives. */
+/** How a watcher gathers its stored state from a mailbox that may contain frames for its earlier lives. */
 import { expect, test } from "vitest"
 import { type LoadedState, receiveStoredState } from "../../../../src/actors/watcher/index/loaded-state.ts"
 import type { Inbox, InboxHandler } from "../../../../src/runtime/mailbox/inbox.ts"
@@ -58,7 +58,7 @@ const watcher = () => {
   }
 }
 
-test("a state is handed over once, when its last frame has come", () => {
+test("a state is passed on once, when its last frame has arrived", () => {
   const { loaded, acknowledged, send } = watcher()
   send(state(3, false, 1, 2))
   send(state(3, false, 3))
@@ -70,7 +70,7 @@ test("a state is handed over once, when its last frame has come", () => {
   expect(acknowledged).toEqual([1, 2, 3])
 })
 
-test("what was meant for an earlier life is acknowledged and ignored", () => {
+test("frames for an earlier life are acknowledged and ignored", () => {
   const { loaded, acknowledged, send } = watcher()
   send(state(2, false, 1))
   send(state(2, true, 2))
@@ -79,7 +79,7 @@ test("what was meant for an earlier life is acknowledged and ignored", () => {
   expect(acknowledged).toEqual([1, 2, 3])
 })
 
-test("a run that a dying store left half sent is started over", () => {
+test("a state that a dying store sent only in part is gathered again", () => {
   const { loaded, attach, send } = watcher()
   attach(1)
   send(state(3, false, 1, 2))
@@ -89,7 +89,7 @@ test("a run that a dying store left half sent is started over", () => {
   expect(loaded.map(({ objects }) => objects.map(({ number }) => number))).toEqual([[1, 2]])
 })
 
-test("a run goes on where it was when the same store is linked again", () => {
+test("a state continues where it was when the same store is linked again", () => {
   const { loaded, attach, send } = watcher()
   attach(1)
   send(state(3, false, 1, 2))
@@ -98,7 +98,7 @@ test("a run goes on where it was when the same store is linked again", () => {
   expect(loaded.map(({ objects }) => objects.map(({ number }) => number))).toEqual([[1, 2, 3]])
 })
 
-test("a second run, after the store has started again, changes nothing", () => {
+test("a second state, after a restart of the store, changes nothing", () => {
   const { loaded, acknowledged, attach, send } = watcher()
   send(state(3, true, 1))
   attach(2)

@@ -23,7 +23,7 @@ const find = (table: UidTable<number>, text: string): number | undefined => {
 }
 
 describe("the table of UIDs", () => {
-  test("answers what a Map would, whatever is put in and taken out in whatever order", () => {
+  test("behaves like a Map for any insertions and deletions in any order", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 600 }), (steps) => {
         const table = new UidTable<number>()
@@ -42,7 +42,7 @@ describe("the table of UIDs", () => {
     )
   })
 
-  test("finds each of 20,000 among the others, and none that was taken out", () => {
+  test("finds each of 20,000 among the others, and none that was deleted", () => {
     const table = new UidTable<number>()
     const uids = Array.from(
       { length: 20_000 },

@@ -1,4 +1,4 @@
-/** The lives of pods as the recording sink follows them, alone and beside their events. */
+/** Pod lifecycles as the recording sink follows them, alone and together with their events. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { stablePodSpecHash } from "../../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
@@ -25,7 +25,7 @@ const brief = (lives: ReadonlyArray<PodLife>): ReadonlyArray<string> =>
   lives.map((life) => `${life.pod} ${life.start}-${life.end ?? ""}${life.gone ? " gone" : ""}`)
 
 describe("a pod", () => {
-  test("is told of when it runs, when it has ended, and when it is gone, and not of anything in between", () => {
+  test("is recorded when it runs, when it has ended, and when it is gone, and not in between", () => {
     const bench = new SinkBench({ pods: noPods, recordsEvents: false })
     bench.applied(pod("a", 1, waiting), pod("a", 2, running(100)), pod("a", 3, running(100)))
     bench.applied(pod("a", 4, ended(100, 130)), pod("a", 5, ended(100, 130)))
@@ -56,7 +56,7 @@ describe("a pod", () => {
     expect(bench.brief()).toEqual(["applied a@1", "deleted a@2"])
   })
 
-  test("that is deleted while it runs ends when we were told, never before it began", () => {
+  test("that is deleted while it runs ends when the deletion arrived, never before it began", () => {
     const bench = new SinkBench({ pods: noPods, recordsEvents: false })
     const now = Math.floor(bench.clock.wallMicros() / 1_000_000)
     bench.applied(pod("a", 1, running(now - 60)), pod("b", 2, running(now + 60)))
@@ -65,21 +65,21 @@ describe("a pod", () => {
     expect(brief(bench.lives()).slice(2)).toEqual([`1 ${now - 60}-${now} gone`, `2 ${now + 60}-${now + 60} gone`])
   })
 
-  test("that is deleted with an end nobody told of before has that end", () => {
+  test("that is deleted with a previously unknown end has that end", () => {
     const bench = new SinkBench({ pods: noPods, recordsEvents: false })
     bench.applied(pod("a", 1, running(100)))
     bench.deleted(pod("a", 2, ended(100, 107)))
     expect(brief(bench.lives())).toEqual(["1 100-", "1 100-107 gone"])
   })
 
-  test("that is first met when it is deleted is told of once, whole", () => {
+  test("that is first seen when it is deleted is recorded once, completely", () => {
     const bench = new SinkBench({ pods: noPods, recordsEvents: false })
     bench.deleted(pod("a", 2, ended(100, 107)))
     expect(brief(bench.lives())).toEqual(["1 100-107 gone"])
     expect(bench.lives()[0]?.identity?.uid).toBe("uid-a")
   })
 
-  test("of a name that was used before is another pod (W-30)", () => {
+  test("with a reused name is another pod (W-30)", () => {
     const bench = new SinkBench({ pods: noPods, recordsEvents: false })
     bench.applied(pod("db-0", 1, ended(100, 110)))
     bench.deleted(pod("db-0", 2, ended(100, 110)))
@@ -87,7 +87,7 @@ describe("a pod", () => {
     expect(brief(bench.lives())).toEqual(["1 100-110", "1 100-110 gone", "2 120-"])
   })
 
-  test("whose container is started again runs again, from its first start (W-35)", () => {
+  test("whose container is restarted runs again, from its first start (W-35)", () => {
     const bench = new SinkBench({ pods: noPods, recordsEvents: false })
     bench.applied(pod("a", 1, running(100)), pod("a", 2, ended(100, 110)), pod("a", 3, waiting))
     bench.applied(pod("a", 4, running(120)), pod("a", 5, ended(120, 140)))
@@ -103,7 +103,7 @@ describe("a pod", () => {
     expect(bench.gaps()).toHaveLength(1)
   })
 
-  test("keeps the owners it was met with, gets those by whom it is adopted, and keeps those who let it go", () => {
+  test("keeps its first owners, gets those that adopt it, and keeps those that release it", () => {
     const bench = new SinkBench({ pods: noPods, recordsEvents: false })
     bench.applied(pod("a", 1, running(100), { ownerReferences: owner }), pod("b", 2, running(100)))
     bench.applied(pod("b", 3, running(100), { ownerReferences: owner }), pod("a", 4, running(100)))
@@ -112,7 +112,7 @@ describe("a pod", () => {
     expect(bench.lives()[2]?.identity?.uid).toBe("uid-b")
   })
 
-  test("goes on where it was when the watcher starts again", () => {
+  test("continues where it was when the watcher restarts", () => {
     const stored: ReadonlyArray<StoredPod> = [
       { number: 3, uid: "uid-a", namespace: "shop", start: 100, end: undefined, owned: true },
       { number: 4, uid: "uid-b", namespace: "shop", start: 100, end: 110, owned: false },
@@ -129,10 +129,10 @@ describe("a pod", () => {
   })
 })
 
-describe("objects that tell nothing", () => {
+describe("invalid objects", () => {
   const broken = (version: number, status: unknown): KubernetesObject => object("a", version, { spec, status })
 
-  test("are counted, told of once per reason, and change nothing (W-36)", () => {
+  test("are counted, reported once per reason, and change nothing (W-36)", () => {
     const bench = new SinkBench({ pods: noPods, recordsEvents: false })
     bench.applied(pod("a", 1, running(100)))
     bench.applied(broken(2, null), broken(3, null), broken(4, "x"), broken(5, { containerStatuses: [1] }))
@@ -149,14 +149,14 @@ describe("objects that tell nothing", () => {
     expect(bench.completeThrough).toBe("7")
   })
 
-  test("end a pod that runs all the same, when they are its deletion", () => {
+  test("end a running pod nevertheless if they are its deletion", () => {
     const bench = new SinkBench({ pods: noPods, recordsEvents: false })
     bench.applied(pod("a", 1, running(100)))
     bench.deleted(broken(2, null))
     expect(bench.lives().at(-1)).toMatchObject({ pod: 1, start: 100, gone: true })
   })
 
-  test("one of them in a list does not keep the others from it", () => {
+  test("in a list do not affect the others", () => {
     const bench = new SinkBench({ pods: noPods })
     bench.list("first", "9", pod("a", 1, running(100)), object("b", 2), pod("c", 3, running(100)))
     expect(brief(bench.lives())).toEqual(["1 100-", "2 100-"])
@@ -164,8 +164,8 @@ describe("objects that tell nothing", () => {
   })
 })
 
-describe("which pods", () => {
-  test("those that skipOwned leaves out of the events are followed", () => {
+describe("the pods that are followed", () => {
+  test("include those that skipOwned excludes from the events", () => {
     const bench = new SinkBench({ pods: noPods, skipOwned: true })
     bench.applied(pod("a", 1, running(100), { ownerReferences: owner }))
     expect(bench.brief()).toEqual([])
@@ -174,7 +174,7 @@ describe("which pods", () => {
 })
 
 describe("lifecycles that were not recorded for a while", () => {
-  test("leave a gap of each kind that ended before, once the list is whole", () => {
+  test("leave a gap of each kind that ended before, once the list is complete", () => {
     const interrupted = [
       { gvk: "v1.ConfigMap", fromVersion: "50", fromTime: 7 },
       { gvk: "lifecycle/v1.Pod", fromVersion: "20", fromTime: 3 },
@@ -192,7 +192,7 @@ describe("lifecycles that were not recorded for a while", () => {
     expect(bench.gaps()).toHaveLength(3)
   })
 
-  test("leave none if nothing has happened meanwhile", () => {
+  test("leave no gap if nothing has happened meanwhile", () => {
     const interrupted = [{ gvk: "v1.ConfigMap", fromVersion: "50", fromTime: 7 }]
     const bench = new SinkBench({ pods: { ...noPods, interrupted }, resumeVersion: "50" })
     bench.list("first", "50", pod("a", 40, running(100)))
@@ -212,7 +212,7 @@ test("the end of a pod and its deletion are in one frame, so that neither is sto
   ])
 })
 
-test("a frame that says how far lifecycles are complete says so only if they are followed", () => {
+test("a frame states the completeness of lifecycles only if they are followed", () => {
   for (const pods of [undefined, noPods]) {
     const bench = new SinkBench(pods === undefined ? {} : { pods })
     bench.applied(pod("a", 1, running(100)))
@@ -220,7 +220,7 @@ test("a frame that says how far lifecycles are complete says so only if they are
   }
 })
 
-/** What a watch brings, in order. */
+/** The events of a watch, in order. */
 const anyHistory = fc
   .array(
     fc.record({
@@ -258,7 +258,7 @@ const feed = (bench: SinkBench, history: History): void => {
   }
 }
 
-/** What the store would answer: per UID the last record, in the order of numbers. */
+/** What the store would return: per UID the last record, in the order of numbers. */
 const settled = (lives: ReadonlyArray<PodLife>) => {
   const pods = new Map<number, { uid: string; start: number; end: number | undefined; gone: boolean; owned: boolean }>()
   for (const { pod: number, start, end, gone, identity, ownerReferences } of lives) {
@@ -269,7 +269,7 @@ const settled = (lives: ReadonlyArray<PodLife>) => {
   return pods
 }
 
-test("whatever happens to pods: ends are never before starts, a UID leaves once, its last state is the last word", () => {
+test("for any events: ends are never before starts, a UID is removed once, its last state is final", () => {
   fc.assert(
     fc.property(anyHistory, (history) => {
       const bench = new SinkBench({ pods: noPods, recordsEvents: false })
@@ -302,10 +302,10 @@ test("whatever happens to pods: ends are never before starts, a UID leaves once,
   )
 })
 
-test("after a crash at any frame the watcher resumes, and lives and events are as if nothing had happened", () => {
+test("after a crash at any frame the watcher resumes, and lifecycles and events are as if nothing had happened", () => {
   fc.assert(
     fc.property(anyHistory, fc.nat(), fc.boolean(), (history, crash, recordsEvents) => {
-      // Frames of 64 KiB hold two of the largest objects: lives and events are cut apart wherever they can be.
+      // Frames of 64 KiB fit two of the largest objects, so lifecycles and events are separated wherever they can be.
       const whole = new SinkBench({ pods: noPods, recordsEvents, slabBytes: 65_536 })
       feed(whole, history)
       const before = whole.payloads().slice(0, whole.sent === 0 ? 0 : crash % whole.sent)

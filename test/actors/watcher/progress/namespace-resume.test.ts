@@ -1,4 +1,4 @@
-/** From where each namespace goes on, whatever was recorded before. */
+/** Where each namespace resumes, for any previous recording. */
 import { describe, expect, test } from "vitest"
 import { followedPods, livesContinue } from "../../../../src/actors/watcher/pods/followed-pods.ts"
 import { isWatchedByNamespace, resumeByNamespace } from "../../../../src/actors/watcher/progress/namespace-resume.ts"
@@ -43,17 +43,17 @@ const resumed = (
     return `${namespace} ${completeThrough}@${completeTime}${due}${owed === undefined ? "" : `: ${owed.detail}`}`
   })
 
-describe("namespaces go on", () => {
-  test("with a first list where nothing was recorded", () => {
+describe("namespaces resume", () => {
+  test("with a first list if nothing was recorded", () => {
     expect(resumed(nothing)).toEqual(["shop @0 !first", "stock @0 !first"])
   })
 
-  test("where each of them was, as of when the kind was complete", () => {
+  test("where each of them was, at the time when the kind was complete", () => {
     const namespaces = progress("shop 812", "stock 790")
     expect(resumed({ ...recorded, namespaces, selection: selection(both) })).toEqual(["shop 812@80", "stock 790@80"])
   })
 
-  test("from what the last frame said rather than from when all were complete", () => {
+  test("from the state in the last frame and not from when all were complete", () => {
     const namespaces = progress("shop 900@95", "stock 790@60 !expired")
     expect(resumed({ ...recorded, namespaces, selection: selection(both) })).toEqual([
       "shop 900@95",
@@ -61,7 +61,7 @@ describe("namespaces go on", () => {
     ])
   })
 
-  test("with the first list again, and a gap if a part of it was recorded", () => {
+  test("with the first list again, and a gap if part of it was recorded", () => {
     const point = {
       ...recorded,
       namespaces: progress("shop @75 !first", "stock @76 !first"),
@@ -100,13 +100,13 @@ describe("namespaces go on", () => {
     expect(resumed(others)).toEqual(["shop 6@80", `stock @80 !stopped: ${changed("namespaces bank,shop")}`])
   })
 
-  test("unless something else of them is asked for: then all are listed", () => {
+  test("unless another selection is requested: then all are listed", () => {
     const namespaces = progress("shop 812", "stock 790")
     const found = resumed({ ...recorded, namespaces, selection: selection(both) }, { labels: "app=x" })
     expect(found.map((text) => text.split(":")[0])).toEqual(["shop 812@80 !stopped", "stock 790@80 !stopped"])
   })
 
-  test("with the list of the whole cluster that was due and was not made", () => {
+  test("with the list of the whole cluster that was due and not made", () => {
     const namespaces = progress("shop 812", "stock 790")
     const found = resumed({ ...recorded, namespaces, listReason: "stopped", selection: selection(both) })
     expect(found.map((text) => text.split(":")[0])).toEqual(["shop 812@80 !stopped", "stock 790@80 !stopped"])
@@ -129,7 +129,7 @@ describe("a kind is watched namespace by namespace", () => {
     expect(isWatchedByNamespace(namespaces, resume)).toBe(expected)
   })
 
-  test("no more when all are recorded: what is known of each says nothing of the whole, so it is listed", () => {
+  test("no longer if all are recorded: the state of each says nothing about the whole, so it is listed", () => {
     const all = selection(undefined)
     const point = { ...recorded, namespaces: progress("shop 1", "stock 2"), selection: selection(both) }
     const detail =
@@ -141,7 +141,7 @@ describe("a kind is watched namespace by namespace", () => {
   })
 })
 
-test("lives of pods that were not followed for a while are missing from no one version, where each namespace has its own", () => {
+test("pod lifecycles that were not followed for a while have no common gap version if each namespace has its own", () => {
   const kind = { ...recorded, namespaces: progress("shop 812", "stock 790") }
   const lives = { resumeVersion: "", namespaces: progress("shop 700", "stock 700"), epoch: 0, completeTime: 60 }
   const { interrupted } = followedPods("v1.Pod", kind, { lives, nextPodNumber: 1, pods: [] })
@@ -151,7 +151,7 @@ test("lives of pods that were not followed for a while are missing from no one v
   ])
 })
 
-test("lives of pods go on where they were recorded as far in each namespace, and nowhere else", () => {
+test("pod lifecycles resume only in namespaces where they were recorded up to the same point", () => {
   const kind = { ...recorded, namespaces: progress("shop 812@80", "stock 790") }
   const lives = (...texts: ReadonlyArray<string>) => ({
     resumeVersion: "",

@@ -1,4 +1,4 @@
-/** Bodies that are refused, and with which words. */
+/** Bodies that are refused, and their responses. */
 
 import { get, inNamespace, post, type Script } from "../script.ts"
 import { configMap, pausedDeployment, unscheduledPod } from "./objects.ts"

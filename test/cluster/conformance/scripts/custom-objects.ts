@@ -1,4 +1,4 @@
-/** Objects of a kind that a CustomResourceDefinition makes. */
+/** Objects of a kind that a CustomResourceDefinition defines. */
 
 import type { Json, JsonObject } from "../../exact-json.ts"
 import {

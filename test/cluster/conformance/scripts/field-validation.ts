@@ -1,4 +1,4 @@
-/** Unknown and doubled fields under each `fieldValidation`. */
+/** Unknown and duplicate fields under each `fieldValidation`. */
 
 import { inNamespace, jsonPatch, mergePatch, post, put, type Script } from "../script.ts"
 import { configMap, pausedDeployment, unmanagedJob, unscheduledPod } from "./objects.ts"
@@ -86,7 +86,7 @@ const container = {
 }
 const template = { spec: { restartPolicy: "Never", containers: [container] }, metadata: { labels: { z: "1", a: "1" } } }
 
-/** A refused patch is answered with the whole document, in the order in which Go writes it. */
+/** The response to a refused patch has the whole document, in Go's order. */
 const quoting: Script = {
   name: "quoted-documents",
   area: "schema",

@@ -1,4 +1,4 @@
-/** Namespaces from creation to the end. Some are made beside the script's own; their names begin with its name. */
+/** Namespaces from creation to deletion. Some are created beside the script's own; their names begin with its name. */
 
 import { get, isGone, isThere, mergePatch, post, put, remove, type Script, watch } from "../script.ts"
 import { configMap } from "./objects.ts"

@@ -1,4 +1,4 @@
-/** Small lawful objects that scripts begin with. */
+/** Small valid objects that scripts start from. */
 
 import type { JsonObject } from "../../exact-json.ts"
 
@@ -15,7 +15,7 @@ const labelled = (name: string): JsonObject => ({ app: name })
 
 const podSpec: JsonObject = { containers: [{ name: "main", image: "example.com/main:1" }] }
 
-/** No scheduler answers to that name, so nobody but the API server ever writes to the pod. */
+/** No scheduler has that name, so only the API server ever writes to the pod. */
 export const unscheduledPod = (name: string, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
   apiVersion: "v1",
   kind: "Pod",
@@ -68,7 +68,7 @@ export const nodelessDaemonSet = (name: string, spec: JsonObject = {}): JsonObje
   },
 })
 
-/** The job controller leaves a Job alone that somebody else manages. */
+/** The job controller ignores a Job with another manager. */
 export const unmanagedJob = (name: string, spec: JsonObject = {}): JsonObject => ({
   apiVersion: "batch/v1",
   kind: "Job",
@@ -113,7 +113,7 @@ export const definition = (plural: string, kind: string, version: JsonObject, sp
   },
 })
 
-/** A schema that keeps whatever it is given. */
+/** A schema that keeps all fields. */
 export const openSchema: JsonObject = {
   schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
 }

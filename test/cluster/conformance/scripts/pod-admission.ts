@@ -1,4 +1,4 @@
-/** What becomes of new pods. No scheduler knows them: only the API server writes to them. */
+/** Admission of new pods. No scheduler handles them: only the API server writes to them. */
 
 import type { JsonObject } from "../../exact-json.ts"
 import { inNamespace, post, type Script } from "../script.ts"

@@ -1,4 +1,4 @@
-/** What may change of a pod, its binding, its eviction. No scheduler knows these pods. */
+/** Allowed changes of a pod, its binding, its eviction. No scheduler handles these pods. */
 
 import type { JsonObject } from "../../exact-json.ts"
 import { get, inNamespace, jsonPatch, mergePatch, post, put, remove, type Script } from "../script.ts"

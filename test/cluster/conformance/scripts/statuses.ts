@@ -1,4 +1,4 @@
-/** The subresource `/status`, of Jobs that somebody else manages: no controller touches them. */
+/** The subresource `/status`, of Jobs with another manager: no controller touches them. */
 
 import type { Json, JsonObject } from "../../exact-json.ts"
 import { apply, get, inNamespace, mergePatch, post, put, type Script, strategicPatch } from "../script.ts"

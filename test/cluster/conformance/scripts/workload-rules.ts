@@ -1,6 +1,6 @@
 /**
- * What is demanded of workload objects, and what of them must not change. Jobs are managed by nobody and CronJobs
- * suspended; of the others, what controllers write is left out of the comparison.
+ * Validation of workload objects, and their immutable fields. Jobs have no controller and CronJobs are suspended; for
+ * the others, what controllers write is left out of the comparison.
  */
 
 import { apply, get, inNamespace, mergePatch, post, put, type Script } from "../script.ts"

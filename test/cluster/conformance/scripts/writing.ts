@@ -7,7 +7,7 @@ import { configMap } from "./objects.ts"
 const maps = inNamespace("v1", "configmaps")
 const map = (name: string): string => `${maps}/${name}`
 
-/** Also where a controller would act upon what a step asks for. */
+/** Also where a controller would act on a step's object. */
 const dry = { query: { dryRun: "All" } }
 
 const creating: Script = {

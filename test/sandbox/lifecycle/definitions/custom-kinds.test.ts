@@ -1,4 +1,4 @@
-/** Kinds that a CustomResourceDefinition makes, changes and takes away. */
+/** Kinds that a CustomResourceDefinition adds, changes and removes. */
 
 import { afterEach, expect, test } from "vitest"
 import { Sandbox } from "../../../../src/sandbox/index.ts"
@@ -57,7 +57,7 @@ const widget = (name: string, size: unknown = 1) => ({
 const conditions = (status: Readonly<Record<string, unknown>>): ReadonlyArray<string> =>
   (status.conditions as ReadonlyArray<{ type: string; status: string }>).map((one) => `${one.type}=${one.status}`)
 
-test("a kind is served as soon as its definition is answered", async () => {
+test("a kind is served as soon as its definition is created", async () => {
   const sandbox = await start()
   expect((await send(sandbox, "GET", widgets)).status).toBe(404)
   await sendFor(sandbox, 201, "POST", definitions, definition())
@@ -116,7 +116,7 @@ test("all versions show the same objects", async () => {
   expect((await send(sandbox, "GET", `${widgets}/a`)).status).toBe(404)
 })
 
-test("a changed schema counts from the next write on; the watches of the kind end", async () => {
+test("a changed schema applies from the next write; the watches of the kind end", async () => {
   const sandbox = await start()
   await sendFor(sandbox, 201, "POST", definitions, definition())
   await sendFor(sandbox, 201, "POST", widgets, widget("a"))
@@ -130,7 +130,7 @@ test("a changed schema counts from the next write on; the watches of the kind en
   await sendFor(sandbox, 200, "PATCH", `${widgets}/a`, { spec: { size: 5 } }, mergePatch)
 })
 
-test("a deleted definition takes its objects with it, those with finalizers last", async () => {
+test("a deleted definition is removed with its objects, those with finalizers last", async () => {
   const sandbox = await start()
   await sendFor(sandbox, 201, "POST", definitions, definition())
   await sendFor(sandbox, 201, "POST", widgets, widget("a"))
@@ -154,7 +154,7 @@ test("a definition whose path is taken is not established", async () => {
   expect(conditions(status)).toEqual(["NamesAccepted=False", "Established=False"])
 })
 
-test("another past has the kinds of its own definitions", async () => {
+test("a replaced history has the kinds of its own definitions", async () => {
   const sandbox = await start()
   await sendFor(sandbox, 201, "POST", definitions, definition())
   await sendFor(sandbox, 201, "POST", widgets, widget("a"))
@@ -168,7 +168,7 @@ test("another past has the kinds of its own definitions", async () => {
   expect((await sendFor(sandbox, 200, "GET", widgets)).items).toEqual([])
 })
 
-test("a deprecated version says so with every answer, in the definition's words or the server's own", async () => {
+test("every response about a deprecated version has a warning, in the definition's words or the server's own", async () => {
   const sandbox = await start()
   const [v1, v1alpha1] = definition().spec.versions
   const versions = [
@@ -184,7 +184,7 @@ test("a deprecated version says so with every answer, in the definition's words 
     (await send(sandbox, "GET", `/apis/example.com/${version}/namespaces/default/widgets/a`)).warnings
   expect(await warningsOf("v1")).toEqual([])
   expect(await warningsOf("v1alpha1")).toEqual(["example.com/v1alpha1 Widget is deprecated; use example.com/v1 Widget"])
-  // Nothing that is newer is served.
+  // No newer version is served.
   expect(await warningsOf("v2")).toEqual(["example.com/v2 Widget is deprecated"])
   expect(await warningsOf("v3alpha1")).toEqual(["use something else"])
 })

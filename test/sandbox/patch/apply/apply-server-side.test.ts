@@ -74,7 +74,7 @@ describe("server-side apply", () => {
     )
   })
 
-  it("of nothing takes away what nobody else owns", () => {
+  it("of nothing removes what no other manager owns", () => {
     fc.assert(
       fc.property(spec, (content) => {
         const live = applyThing(thing(content))
@@ -85,7 +85,7 @@ describe("server-side apply", () => {
         expect(entriesOf(emptied)).toEqual([])
         const left = fieldsOf(thingType, emptied)
         const applied = fieldsOf(thingType, thing(content))
-        // Empty lists of sets and keyed lists are owned by nobody, so nobody takes them away.
+        // Empty sets and keyed lists have no owner, so they are never removed.
         const own: FieldSet = { "f:apiVersion": {}, "f:kind": {}, "f:metadata": { "f:name": {} } }
         expect(difference(left, own)).toEqual(difference(left, union(own, applied)))
       }),
@@ -93,7 +93,7 @@ describe("server-side apply", () => {
     )
   })
 
-  it("of two managers makes each own what it applied, and nothing is there that neither applied", () => {
+  it("of two managers makes each own what it applied, without further fields", () => {
     fc.assert(
       fc.property(spec, spec, (first, second) => {
         const live = applyThing(thing(first), { manager: "a" })
@@ -133,7 +133,7 @@ describe("server-side apply", () => {
     ])
   })
 
-  it("leaves what nobody owns beside what it takes away", () => {
+  it("keeps unowned fields beside those that it removes", () => {
     const created = applyThing(thing({ text: "a", number: 1 }, { labels: { l: "1" } }))
     const written = { ...(created["metadata"] as JsonObject), uid: "1", resourceVersion: "2", generation: 1 }
     const live = { ...created, metadata: written, spec: { ...(created["spec"] as JsonObject), flag: true } }
@@ -159,7 +159,7 @@ describe("server-side apply", () => {
     expect(entry).not.toHaveProperty("time")
   })
 
-  it("names the owner of what was there before anybody tracked it", () => {
+  it("names the owner of fields from before tracking", () => {
     const live = { ...thing({ text: "a", number: 1 }), metadata: { name: "t", uid: "1" } }
     expect(
       entriesOf(applyThing(thing({ text: "b" }), { live })).map(({ manager, fieldsV1 }) => [manager, fieldsV1]),
@@ -289,7 +289,7 @@ describe("kubectl apply --server-side", () => {
     ])
   })
 
-  it("conflicts where the field was changed since, and for every other manager", () => {
+  it("conflicts if the field has changed since, and for every other manager", () => {
     expect(apply({ a: "2" }, "someone")).toMatchObject({
       message: 'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using v1: .data.a',
     })
@@ -298,7 +298,7 @@ describe("kubectl apply --server-side", () => {
 })
 
 describe("a strategic merge patch", () => {
-  it("that says what is there already changes nothing", () => {
+  it("with the present values changes nothing", () => {
     const container = fc.record({ name: fc.constantFrom("a", "b", "c"), image: fc.constantFrom("x", "y") })
     const podSpec = fc.record({
       containers: fc.uniqueArray(container, { selector: ({ name }) => name, minLength: 1 }),

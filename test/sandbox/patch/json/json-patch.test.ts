@@ -14,7 +14,7 @@ interface Operation {
   readonly value: JsonValue
 }
 
-/** The obvious way: a deep copy that every operation changes in place. `undefined` when an operation does not apply. */
+/** The naive implementation: a deep copy that every operation changes in place. `undefined` when an operation does not apply. */
 const naive = (document: JsonValue, operations: ReadonlyArray<Operation>): JsonValue | undefined => {
   const root = { "": structuredClone(document) }
   for (const { op, path, from, value } of operations) {
@@ -104,7 +104,7 @@ const operation = fc.record<Operation>({
 const object = fc.dictionary(key, json, { maxKeys: 3, noNullPrototype: true })
 
 describe("a JSON patch", () => {
-  it("does what the obvious way does, and changes nothing that it is given", () => {
+  it("gives the result of the naive implementation, and does not change its arguments", () => {
     fc.assert(
       fc.property(object, fc.array(operation, { maxLength: 6 }), (document, operations) => {
         const given = JSON.stringify([document, operations])
@@ -120,7 +120,7 @@ describe("a JSON patch", () => {
     )
   })
 
-  it("takes ten thousand operations and refuses one more", () => {
+  it("accepts ten thousand operations and refuses one more", () => {
     const operations = Array.from({ length: 10_000 }, () => ({ op: "add", path: "/list/-", value: 1 }))
     expect((applyJsonPatch({ list: [] }, operations) as { list: number[] }).list).toHaveLength(10_000)
     expect(() => applyJsonPatch({ list: [] }, [...operations, ...operations.slice(0, 1)])).toThrow(
@@ -128,14 +128,14 @@ describe("a JSON patch", () => {
     )
   })
 
-  it("does not double a document without end", () => {
+  it("does not double a document without a limit", () => {
     const doubling = Array.from({ length: 40 }, () => ({ op: "copy", from: "/a", path: "/a/-" }))
     expect(() => applyJsonPatch({ a: ["x".repeat(1_000)] }, doubling)).toThrow(
       expect.objectContaining({ code: 422, problem: expect.stringContaining("exceed 3145728 bytes") }),
     )
   })
 
-  it("keeps the two places of a copy apart", () => {
+  it("keeps source and target of a copy separate", () => {
     const operations = [
       { op: "copy", from: "/a", path: "/b" },
       { op: "add", path: "/a/-", value: 2 },
@@ -159,8 +159,8 @@ describe("a JSON patch", () => {
 })
 
 describe("a merge patch", () => {
-  it("applied twice does what it does once, and changes nothing that it is given", () => {
-    // The exception, as on the real server: nulls in a list that takes an object's place stay the first time.
+  it("is idempotent, and does not change its arguments", () => {
+    // The exception, as on the real server: nulls in a list that replaces an object stay the first time.
     const patches = object.filter((patch) => !/\[.*null/.test(JSON.stringify(patch)))
     fc.assert(
       fc.property(object, patches, (document, patch) => {
@@ -172,7 +172,7 @@ describe("a merge patch", () => {
     )
   })
 
-  it("shares what it does not name", () => {
+  it("shares the parts that it does not name", () => {
     const document = { a: { b: 1 }, c: { d: [1] } }
     const patched = applyMergePatch(document, { a: { b: 2 } }) as typeof document
     expect(patched.c).toBe(document.c)

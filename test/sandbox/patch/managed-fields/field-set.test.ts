@@ -12,7 +12,7 @@ import {
 } from "../../../../src/sandbox/patch/managed-fields/field-set.ts"
 import { rounds } from "../../../harness/effort.ts"
 
-/** A set as what it means: the paths in it. */
+/** The meaning of a set: its paths. */
 const pathsOf = (set: FieldSet): Set<string> => {
   const paths = new Set<string>()
   forEachPath(set, (path) => paths.add(JSON.stringify(path)))
@@ -52,7 +52,7 @@ const set = fc.array(path, { maxLength: 8 }).map(setOf)
 
 const expectPaths = (actual: FieldSet, expected: Iterable<string>): void => {
   expect([...pathsOf(actual)].sort()).toEqual([...expected].sort())
-  // Every answer is canonical itself.
+  // Every result is canonical itself.
   expect(JSON.stringify(canonicalSet(JSON.parse(JSON.stringify(actual))))).toBe(JSON.stringify(actual))
 }
 
@@ -76,7 +76,7 @@ describe("field sets", () => {
     )
   })
 
-  it("answer with themselves where nothing changes", () => {
+  it("are returned themselves where nothing changes", () => {
     fc.assert(
       fc.property(set, set, (left, right) => {
         const both = union(left, right)
@@ -96,7 +96,7 @@ describe("field sets", () => {
     )
   })
 
-  it("know their paths", () => {
+  it("enumerate their paths", () => {
     fc.assert(
       fc.property(set, path, (whole, asked) => {
         expect(hasPath(whole, asked)).toBe(pathsOf(whole).has(JSON.stringify(asked)))
@@ -104,7 +104,7 @@ describe("field sets", () => {
     )
   })
 
-  it("are put in the server's order: fields, keys by value, values by type and size, indices", () => {
+  it("are sorted in the server's order: fields, keys by value, values by type and size, indices", () => {
     const sent = {
       "i:10": {},
       "i:9": {},

@@ -44,7 +44,7 @@ const summary = (entries: ManagedFields): string[] =>
 describe("an update", () => {
   const created = configMap({ a: "1", b: "1" }, write(undefined, configMap({ a: "1", b: "1" })))
 
-  it("gives the writer what it changed and takes it from everyone else", () => {
+  it("gives the writer what it changed and takes it from all others", () => {
     const entries = write(created, configMap({ a: "2", c: "1" }), { manager: "n", time: time(1) })
     expect(summary(entries)).toEqual(['m 00 {"f:data":{}}', 'n 01 {"f:data":{"f:a":{},"f:c":{}}}'])
   })
@@ -61,7 +61,7 @@ describe("an update", () => {
     expect(write(created, sentBack, { time: time(9), manager: "n" })).toBe(stored)
   })
 
-  it("lets no field be owned that the server writes", () => {
+  it("leaves fields that the server writes without an owner", () => {
     const after = {
       ...created,
       metadata: { name: "other", uid: "2", generation: 4, resourceVersion: "9", labels: { l: "1" } },
@@ -72,7 +72,7 @@ describe("an update", () => {
     ])
   })
 
-  it("of another version has an entry of its own, an apply of another version has not", () => {
+  it("of another version has its own entry, an apply of another version has not", () => {
     const entries = write(created, configMap({ a: "2", b: "1" }), { apiVersion: "v2", time: time(1) })
     expect(entries.map(({ manager, apiVersion }) => [manager, apiVersion])).toEqual([
       ["m", "v1"],
@@ -116,7 +116,7 @@ describe("an update", () => {
     expect(write(configMap({ a: "3" }), configMap({ a: "4" }))).toEqual([])
   })
 
-  it("may bring managedFields of its own, which are put in order", () => {
+  it("may set managedFields, which are sorted", () => {
     const sent = [
       {
         manager: "x",
@@ -183,7 +183,7 @@ describe("an update", () => {
 })
 
 describe("a scale", () => {
-  it("takes the replicas from everyone and gives no time", () => {
+  it("takes the replicas from all others and sets no time", () => {
     const entry = { operation: "Update", apiVersion: "apps/v1", fieldsType: "FieldsV1" } as const
     const before = configMap({}, [
       { ...entry, manager: "a", time: time(1), fieldsV1: { "f:spec": { "f:paused": {}, "f:replicas": {} } } },
@@ -200,11 +200,11 @@ describe("times of managedFields", () => {
   const at = (second: number, data: JsonObject = { a: "1" }): JsonObject =>
     configMap(data, write(undefined, configMap(data), { time: time(second) }))
 
-  it("do not move when nothing else does", () => {
+  it("do not change when nothing else does", () => {
     expect(withUnchangedTimes(at(1), at(2))).toEqual(at(1))
   })
 
-  it("move with the object, and with new entries", () => {
+  it("change with the object, and with new entries", () => {
     expect(withUnchangedTimes(at(1), at(2, { a: "2" }))).toEqual(at(2, { a: "2" }))
     const both = configMap({ a: "1" }, [
       ...write(undefined, configMap({ a: "1" })),

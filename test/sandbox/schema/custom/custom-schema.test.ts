@@ -38,7 +38,7 @@ const anySchema = fc.letrec<{ schema: StructuralSchema }>((tie) => ({
 })).schema
 
 describe("values of custom kinds", () => {
-  test("are judged, never thrown at, whatever schema and value are", () => {
+  test("are validated without an exception, whatever schema and value are", () => {
     fc.assert(
       fc.property(anySchema, anyJson, (schema, value) => {
         const problems = checkCustomValue(schema, value)
@@ -48,14 +48,14 @@ describe("values of custom kinds", () => {
     )
   })
 
-  test("of any depth are judged as deep as their schema goes", () => {
+  test("of any depth are validated as deep as their schema goes", () => {
     const deep: unknown = JSON.parse("[".repeat(9_000) + "]".repeat(9_000))
     expect(checkCustomValue({ "x-kubernetes-preserve-unknown-fields": true }, deep)).toEqual([])
     expect(checkCustomValue({ type: "string" }, deep)).toHaveLength(1)
     expect(checkCustomValue({ enum: ["a"] }, deep)).toHaveLength(1)
   })
 
-  test("need no own property to be required: an inherited one is none", () => {
+  test("lack a required property that is only inherited", () => {
     const schema: StructuralSchema = { type: "object", required: ["constructor", "toString"] }
     expect(checkCustomValue(schema, {}).map(({ field }) => field)).toEqual(["constructor", "toString"])
   })

@@ -40,7 +40,7 @@ const defaulted = (value: unknown): unknown => {
 }
 
 describe("defaults of a structural schema", () => {
-  test("fill what is absent, also inside defaults, list items and map values", () => {
+  test("fill in absent fields, also inside defaults, list items and map values", () => {
     expect(defaulted({})).toEqual({ spec: { size: 3, perhaps: "x", options: { a: [1], b: "b" } } })
     const value = {
       spec: { size: 5, perhaps: null, note: null, parts: [{}, { protocol: "UDP" }], named: { x: {} }, options: {} },
@@ -56,7 +56,7 @@ describe("defaults of a structural schema", () => {
     })
   })
 
-  test("replace a null that the field does not take", () => {
+  test("replace a null in a field that is not nullable", () => {
     expect(defaulted({ spec: { size: null } })).toMatchObject({ spec: { size: 3 } })
   })
 

@@ -1,4 +1,4 @@
-/** Reviews, whose answers are those of Kubernetes 1.34.4 to a member of system:masters. */
+/** Reviews; the responses are those of Kubernetes 1.34.4 to a member of system:masters. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Sandbox } from "../../../../src/sandbox/index.ts"
@@ -20,7 +20,7 @@ const ask = (path: string, body: object) => {
 const pods = { verb: "get", resource: "pods", namespace: "default" }
 
 describe("access", () => {
-  test("is allowed, and the answer is the question with a status, down to the fields of its manager", () => {
+  test("is allowed, and the response is the review with a status, including its managed fields", () => {
     const { status, body } = ask(`${authorization}/selfsubjectaccessreviews`, { spec: { resourceAttributes: pods } })
     expect(status).toBe(201)
     expect(body).toEqual({
@@ -76,7 +76,7 @@ describe("access", () => {
     })
   })
 
-  test("is asked for objects that have no name", () => {
+  test("is reviewed by objects without a name", () => {
     const question = { metadata: { name: "x" }, spec: { resourceAttributes: pods } }
     const { status, body } = ask(`${authorization}/selfsubjectaccessreviews`, question)
     expect(status).toBe(422)
@@ -101,7 +101,7 @@ describe("tokens", () => {
   const path = `${authentication}/tokenreviews`
   const issuer = "https://kubernetes.default.svc"
 
-  test("are all good, for the server itself", () => {
+  test("are all valid, for the server itself", () => {
     expect(ask(path, { spec: { token: "any" } })).toMatchObject({
       status: 201,
       body: { spec: { token: "any" }, status: { authenticated: true, audiences: [issuer] } },
@@ -126,14 +126,14 @@ describe("tokens", () => {
     expect(status(["third"])).toEqual({ user: {}, error: "invalid bearer token for these audiences" })
   })
 
-  test("must be given", () => {
+  test("are required", () => {
     expect(ask(path, { spec: {} })).toMatchObject({
       status: 400,
       body: { message: "token is required for TokenReview in authentication" },
     })
   })
 
-  test("tell who one is", () => {
+  test("identify the user", () => {
     const { body } = ask(`${authentication}/selfsubjectreviews`, {})
     expect(body).toMatchObject({
       kind: "SelfSubjectReview",
@@ -143,7 +143,7 @@ describe("tokens", () => {
   })
 })
 
-test("nothing of it is stored: there is nothing to read, and no other method", () => {
+test("reviews are not stored: there is nothing to read, and no other method", () => {
   const before = sandbox.resourceVersion
   ask(`${authorization}/selfsubjectaccessreviews`, { spec: { resourceAttributes: pods } })
   expect(sandbox.resourceVersion).toBe(before)

@@ -23,7 +23,7 @@ const scale = (count: number, metadata: object = {}) => ({
   spec: { replicas: count },
 })
 
-test("a scale shows the replicas and how to find their pods", async () => {
+test("a scale shows the replicas and the selector of their pods", async () => {
   const { metadata, ...rest } = await sendFor(sandbox, 200, "GET", path)
   expect(rest).toEqual({
     kind: "Scale",
@@ -35,7 +35,7 @@ test("a scale shows the replicas and how to find their pods", async () => {
   expect(metadata).toMatchObject({ name: "web", namespace: "default", uid, resourceVersion })
 })
 
-test("it is written by PUT, patched and applied; every change counts a generation", async () => {
+test("it is written by PUT, patched and applied; every change is a new generation", async () => {
   await sendFor(sandbox, 200, "PUT", path, scale(3))
   expect(replicas()).toBe(3)
   await sendFor(sandbox, 200, "PATCH", path, { spec: { replicas: 4 } }, mergePatch)
@@ -47,7 +47,7 @@ test("it is written by PUT, patched and applied; every change counts a generatio
   expect(sandbox.get("apps/v1.Deployment", "default", "web")?.metadata.generation).toBe(5)
 })
 
-test("a version that is given must be the current one", async () => {
+test("a given version must be the current one", async () => {
   expect((await send(sandbox, "PUT", path, scale(1, { resourceVersion: "1" }))).status).toBe(409)
   const { metadata } = await sendFor(sandbox, 200, "GET", path)
   await sendFor(sandbox, 200, "PUT", path, scale(1, { resourceVersion: metadata.resourceVersion }))

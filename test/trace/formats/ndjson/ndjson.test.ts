@@ -20,7 +20,10 @@ const header: NdjsonHeader = {
   window: { start: 1_763_700_000_000_000, end: 1_763_700_060_000_000 },
   cut: 12,
   kinds: ["v1.Pod", "apps/v1.Deployment"],
-  incomplete: [{ gvk: "v1.Secret", state: "forbidden" }],
+  incomplete: [
+    { gvk: "v1.Secret", state: "forbidden" },
+    { gvk: "v1.Pod", namespace: "stock", state: "failing" },
+  ],
 }
 
 const objectEvent = (changes: Partial<ObjectEvent> = {}): ObjectEvent => ({
@@ -114,7 +117,8 @@ describe("NDJSON traces", () => {
     const events = [objectEvent({ sequence: 2, action: "vanished", object: new Uint8Array(0) }), gap]
     expect(written(events, [objectEvent()]).toString().trimEnd().split("\n")).toEqual([
       '{"format":"kubereel","version":1,"window":{"start":1763700000000000,"end":1763700060000000},"cut":12,' +
-        '"kinds":["v1.Pod","apps/v1.Deployment"],"incomplete":[{"gvk":"v1.Secret","state":"forbidden"}]}',
+        '"kinds":["v1.Pod","apps/v1.Deployment"],"incomplete":[{"gvk":"v1.Secret","state":"forbidden"},' +
+        '{"gvk":"v1.Pod","namespace":"stock","state":"failing"}]}',
       '{"sequence":1,"time":1763700000000001,"action":"applied","gvk":"v1.Pod","uid":"u","namespace":"a","name":"web",' +
         '"resourceVersion":"7","snapshot":true,"object":{"spec": {"a" : 1.0}}}',
       '{"sequence":2,"time":1763700000000001,"action":"vanished","gvk":"v1.Pod","uid":"u","namespace":"a","name":"web",' +

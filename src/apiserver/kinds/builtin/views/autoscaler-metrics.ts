@@ -1,12 +1,12 @@
 /**
- * The metrics of a HorizontalPodAutoscaler as autoscaling/v2 and as v1 write them. In v1 they stand in annotations, one
+ * The metrics of a HorizontalPodAutoscaler as autoscaling/v2 and as v1 write them. In v1 they are annotations, with one
  * shape for specifications and one for states; keys come in the order of the Go structs.
  */
 
 import { member, text } from "../../../json-member.ts"
 import type { JsonObject } from "../../resources.ts"
 
-/** The member that a type of metric is described in. */
+/** The member that describes each type of metric. */
 const memberOf: Readonly<Record<string, string>> = {
   Object: "object",
   Pods: "pods",

@@ -1,6 +1,6 @@
 /**
- * HorizontalPodAutoscalers are stored as autoscaling/v2 and seen a second time as v1, which knows one target, the use of
- * the processor in percent. Everything else v1 keeps in annotations, from which it comes back when v1 is written.
+ * HorizontalPodAutoscalers are stored as autoscaling/v2 and also served as v1, which has one target, the CPU utilization
+ * in percent. v1 keeps everything else in annotations, from which it is restored when v1 is written.
  */
 
 import { entries, list, member, number, text } from "../../../json-member.ts"
@@ -14,7 +14,7 @@ const conditionsKey = `${prefix}conditions`
 const behaviorKey = `${prefix}behavior`
 const ours: ReadonlySet<string> = new Set([metricsKey, currentMetricsKey, conditionsKey, behaviorKey])
 
-/** What v1 means when it names no target. */
+/** The target of a v1 object that names none. */
 const defaultUtilization = 80
 
 const gvk = { group: "autoscaling", version: "v2", kind: "HorizontalPodAutoscaler" }
@@ -106,7 +106,7 @@ const toStored = (object: JsonObject): JsonObject => {
   }
 }
 
-/** The annotation knows more than the one number. */
+/** The annotation holds more than the one number. */
 const currentMetricsOf = (object: JsonObject): unknown => {
   const metrics = annotation(object, currentMetricsKey)
   if (Array.isArray(metrics)) return metrics.map(statusToV2)
@@ -122,7 +122,7 @@ const annotation = (object: JsonObject, key: string): unknown => {
   try {
     return JSON.parse(json) as unknown
   } catch {
-    // Written by somebody else: as if it were not there.
+    // Not written by the server: treated as absent.
     return undefined
   }
 }
@@ -134,7 +134,7 @@ const renamed = (value: unknown, rename: (key: string) => string): unknown => {
   return Object.fromEntries(members.map(([key, item]) => [rename(key), renamed(item, rename)]))
 }
 
-/** The one annotation with Go's own names in it, and with its nulls. */
+/** The only annotation with Go's own field names and nulls. */
 const behaviorToV1 = (behavior: unknown): JsonObject => {
   const rules = (key: string): unknown => {
     const found = member(behavior, key)

@@ -1,11 +1,11 @@
 /**
- * Events are stored once, as `v1`, and seen a second time as `events.k8s.io/v1`, where most fields have other names.
- * Nothing is lost either way, so an Event written as one may be changed as the other.
+ * Events are stored once, as `v1`, and also served as `events.k8s.io/v1`, where most fields have other names.
+ * Neither conversion loses anything, so an Event written as one may be changed as the other.
  */
 
 import type { JsonObject, StoredAs } from "../../resources.ts"
 
-/** A field under both names, with what the kind writes when it is empty; `undefined` leaves it out. */
+/** A field under both names, with the value that the kind writes when it is empty; `undefined` omits it. */
 interface Field {
   readonly core: string
   readonly events: string

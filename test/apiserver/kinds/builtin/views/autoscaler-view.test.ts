@@ -1,4 +1,4 @@
-/** The two versions of HorizontalPodAutoscalers, beside those of a real API server (Kubernetes 1.34.4). */
+/** The two versions of HorizontalPodAutoscalers, compared with those of a real API server (Kubernetes 1.34.4). */
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
@@ -28,7 +28,7 @@ describe.each(recorded)("$v1.metadata.name", ({ v1, v2 }) => {
   })
 })
 
-test("a v1 without a target means 80 percent of the processor", () => {
+test("a v1 without a target means 80 percent of the CPU", () => {
   const spec = { scaleTargetRef: { kind: "Deployment", name: "web" }, maxReplicas: 4 }
   expect(toStored({ metadata: { name: "a" }, spec })).toMatchObject({
     apiVersion: "autoscaling/v2",
@@ -40,7 +40,7 @@ test("a v1 without a target means 80 percent of the processor", () => {
   })
 })
 
-test.each(["{", "1", "{}", '{"ScaleUp":1}', "null"])("annotations that hold %s do no harm", (json) => {
+test.each(["{", "1", "{}", '{"ScaleUp":1}', "null"])("annotations with %s are ignored", (json) => {
   const keys = ["metrics", "current-metrics", "conditions", "behavior"]
   const annotations = Object.fromEntries(keys.map((key) => [`autoscaling.alpha.kubernetes.io/${key}`, json]))
   const stored = toStored({ metadata: { name: "a", annotations }, spec: { targetCPUUtilizationPercentage: 5 } })

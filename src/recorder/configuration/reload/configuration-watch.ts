@@ -16,11 +16,11 @@ import { dirname } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Clock, Timer } from "../../clock.ts"
-import { type LoadOptions, loadConfiguration, type ReadBeginning } from "./load-configuration.ts"
-import type { ConfigurationError, ConfigurationWarning } from "./problem.ts"
-import type { RecorderConfiguration } from "./tracked-kind.ts"
-import { largestConfiguration } from "./yaml-document.ts"
+import type { Clock, Timer } from "../../../clock.ts"
+import { type LoadOptions, loadConfiguration, type ReadBeginning } from "../load-configuration.ts"
+import type { ConfigurationError, ConfigurationWarning } from "../problem.ts"
+import type { RecorderConfiguration } from "../tracked-kind.ts"
+import { largestConfiguration } from "../yaml-document.ts"
 
 /** The file's content compared with its last valid content. */
 export type ConfigurationChange =
@@ -43,7 +43,7 @@ export interface ConfigurationWatchOptions {
   /** The options that the configuration was loaded with. */
   readonly load: LoadOptions
   readonly clock: Clock
-  /** Runs in the scope of whoever follows the file. */
+  /** Runs in the scope that follows the file. */
   readonly run: <A>(effect: Effect.Effect<A>) => Promise<A>
   /**
    * Called for detected changes: once per change, once per invalid content, and with `unchanged` only when an invalid file becomes
@@ -189,7 +189,7 @@ const readFromDisk: ReadBeginning = async (file, limit) => {
   return Buffer.concat(pieces)
 }
 
-/** Without keeping the process alive for it. */
+/** The watch does not keep the process alive. */
 const watchWithNode: WatchDirectory = (directory, changed, failed) => {
   const watcher = watch(directory, { persistent: false }, changed)
   watcher.on("error", failed)

@@ -3,8 +3,8 @@
  * user of the machine can read.
  */
 import { readFile } from "node:fs/promises"
-import { codeOf } from "../../trace/files/output-errors.ts"
-import { TokenUnreadable } from "./export-errors.ts"
+import { codeOf } from "../../../trace/files/output-errors.ts"
+import { TokenUnreadable } from "../export-errors.ts"
 
 const tokenVariable = "KUBEREEL_TOKEN"
 

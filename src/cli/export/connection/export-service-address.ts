@@ -1,5 +1,5 @@
 /** The Service of a recorder in a cluster: the value of `--in-cluster`, and the Service's paths at the API server. */
-import { type Reading, refused, value } from "../command-line/arguments.ts"
+import { type Reading, refused, value } from "../../command-line/arguments.ts"
 
 /** `NAMESPACE/SERVICE[:PORT]`. */
 export interface ServiceAddress {

@@ -1,17 +1,17 @@
 /**
- * Which watcher follows the lives of pods.
+ * Chooses the watcher that follows pod lifecycles.
  *
- * The one of `v1.Pod`, so that there is one stream of pods and one resume point. It cannot be that one if Pods are not
- * recorded, or if it does not get to see all pods whose owners are to be tracked: because of selectors, or because it is
- * confined to other namespaces. Then a watcher of its own watches pods for their lives alone.
+ * It is the watcher of `v1.Pod`, so that there is one stream of pods and one resume point, unless Pods are not recorded or that watcher
+ * does not see all pods whose owners are tracked, because of selectors or because it is restricted to other namespaces. Then a separate
+ * watcher watches pods for their lifecycles only.
  */
-import { podKind, podLivesKind } from "../trace/pods/pod-lives-kind.ts"
-import type { TrackedKind } from "./configuration/tracked-kind.ts"
+import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { TrackedKind } from "../configuration/tracked-kind.ts"
 
-/** What is watched: the kinds of the configuration, and perhaps pods for their lives alone. */
+/** What is watched: the kinds of the configuration, and possibly pods for their lifecycles only. */
 export interface WatchedKinds {
   readonly kinds: ReadonlyArray<TrackedKind>
-  /** The one of them whose watcher follows the lives of pods; `undefined` if no kind asks for it. */
+  /** The kind whose watcher follows pod lifecycles; `undefined` if no kind tracks them. */
   readonly podStream: string | undefined
 }
 
@@ -24,7 +24,7 @@ export const watchedKinds = (kinds: ReadonlyArray<TrackedKind>): WatchedKinds =>
   return { kinds: [...kinds, livesOnly(namespaces)], podStream: podLivesKind }
 }
 
-/** Pods live in the namespaces of their owners. `undefined`: in any. */
+/** The namespaces of all these kinds, since pods live in the namespaces of their owners; `undefined`: all namespaces. */
 const unionOf = (kinds: ReadonlyArray<TrackedKind>): ReadonlyArray<string> | undefined => {
   const all = new Set<string>()
   for (const { namespaces } of kinds) {
@@ -47,7 +47,7 @@ const livesOnly = (namespaces: ReadonlyArray<string> | undefined): TrackedKind =
   trackLifecycle: true,
   skipOwned: false,
   keepManagedFields: true,
-  // Nothing is compared, so nothing need be hashed.
+  // Nothing is compared, so no hashes are needed.
   detect: "all",
   ignore: [],
   ...(namespaces !== undefined && { namespaces }),

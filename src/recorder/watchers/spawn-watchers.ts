@@ -1,61 +1,61 @@
 /**
- * The watchers of a recording: one per kind, linked with the store both ways, their reports turned into states and notices.
+ * The watchers of a recording: one per kind, linked with the store in both directions; their reports become states and notices.
  *
- * One that ends is started again and its kind is `failing` meanwhile; one that keeps crashing is `stopped`, and the others go on.
+ * A watcher that ends is restarted, and its kind is `failing` meanwhile; one that keeps crashing is `stopped`, and the others continue.
  *
- * What is watched can be changed while it is being recorded. A watcher whose kind is recorded as before lives on and the server
- * sees nothing of the change. One that goes, or whose settings change, stops reading and hands over what it has read before
- * it ends; its kind is complete up to there, which the store knows. Where a later watcher of the kind goes on from that, nothing is
- * missing; where the server cannot, the time between is a gap like any. Changes are made one after another.
+ * The set of kinds can be changed while recording. A watcher whose kind is recorded as before keeps running, and the server sees nothing of
+ * the change. A watcher that is removed, or whose settings change, stops reading and delivers what it has read before it ends; its kind is
+ * complete up to that point, which the store records. If a later watcher of the kind can resume from there, nothing is missing; if the
+ * server no longer can, the time between is an ordinary gap. Changes are made one after another.
  */
 import * as Effect from "effect/Effect"
-import { observationsMailbox, storedStateMailbox, watcherName } from "../actors/names.ts"
-import type { ExpectedKinds, storeDefinition } from "../actors/store/definition.ts"
+import { observationsMailbox, storedStateMailbox, watcherName } from "../../actors/names.ts"
+import type { ExpectedKinds, storeDefinition } from "../../actors/store/definition.ts"
 import {
   type WatcherConfig,
   type WatcherControl,
   type WatcherReport,
   watcherDefinition,
-} from "../actors/watcher/definition.ts"
-import type { Clock } from "../clock.ts"
-import type { ApiEndpoint } from "../kube/endpoint.ts"
-import type { WatchPolicy } from "../kube/watch/protocol/policy.ts"
-import type { ActorSystem } from "../runtime/actor-system.ts"
-import type { ActorGaveUp } from "../runtime/errors.ts"
-import type { RestartPolicy, Supervisor } from "../runtime/supervisor.ts"
-import type { StartThread } from "../runtime/thread/thread.ts"
-import { recordedWhole, type TrackedKind } from "./configuration/tracked-kind.ts"
-import type { KindStatuses } from "./kind-status.ts"
-import { type MailboxLimits, MailboxShares } from "./memory/mailbox-limits.ts"
-import type { RecorderNotice } from "./notices/recorder-notice.ts"
-import { withAdvice } from "./notices/trouble-advice.ts"
-import { patiently } from "./patient-writes.ts"
+} from "../../actors/watcher/definition.ts"
+import type { Clock } from "../../clock.ts"
+import type { ApiEndpoint } from "../../kube/endpoint.ts"
+import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
+import type { ActorSystem } from "../../runtime/actor-system.ts"
+import type { ActorGaveUp } from "../../runtime/errors.ts"
+import type { RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
+import type { StartThread } from "../../runtime/thread/thread.ts"
+import { recordedWhole, type TrackedKind } from "../configuration/tracked-kind.ts"
+import type { KindStatuses } from "../kind-status.ts"
+import { type MailboxLimits, MailboxShares } from "../memory/mailbox-limits.ts"
+import type { RecorderNotice } from "../notices/recorder-notice.ts"
+import { withAdvice } from "../notices/trouble-advice.ts"
+import { patiently } from "../patient-writes.ts"
 import { watchedKinds } from "./pod-stream.ts"
 
-/** A kind and who watches it. `gvk`: `podLivesKind` for pods watched for their lives alone. */
+/** A kind and its watcher. `gvk`: `podLivesKind` for pods watched for their lifecycles only. */
 export interface RecordedWatcher {
   readonly gvk: string
   readonly watcher: Supervisor<WatcherConfig, WatcherControl, WatcherReport>
 }
 
-/** A kind that is not recorded any more. */
+/** A kind that is no longer recorded. */
 export interface RemovedKind {
   readonly gvk: string
   /** False: the store did not take its last events in time (a full disk); they are not in the recording. */
   readonly isDrained: boolean
-  /** Up to where its recording is complete, as it stands in the store; absent if the store could not say now. */
+  /** Up to where the stored recording is complete; absent if the store could not be asked. */
   readonly complete?: { readonly throughVersion: string; readonly untilMicros: number }
 }
 
-/** What a change of the kinds came to. Kinds as in {@link RecordedWatcher}. */
+/** The result of changing the kinds. Kinds as in {@link RecordedWatcher}. */
 export interface Reconfiguration {
   readonly added: ReadonlyArray<string>
-  /** Their settings changed: another life goes on with the new ones. */
+  /** Their settings changed: they continue in another life with the new ones. */
   readonly restarted: ReadonlyArray<string>
-  /** Their streams were left alone. */
+  /** Their streams were not touched. */
   readonly kept: ReadonlyArray<string>
   readonly removed: ReadonlyArray<RemovedKind>
-  /** False: the recording was being closed or could not go on, and nothing was started any more. */
+  /** False: the recording was being closed or could not continue, and nothing more was started. */
   readonly isComplete: boolean
 }
 
@@ -66,11 +66,11 @@ interface WatchersOptions {
   readonly reportEvents: boolean
   readonly notify: (notice: RecorderNotice) => void
   readonly start: StartThread
-  /** How the actor of that name talks to the API server at the moment. */
+  /** The current address and credentials for the actor of that name. */
   readonly endpoint: (name: string) => Promise<ApiEndpoint>
   /** Runs in the scope of the recorder. */
   readonly run: <A>(effect: Effect.Effect<A>) => Promise<A>
-  /** The store numbers their lives, because it remembers their frames. Is not asked any more once `ended` is aborted. */
+  /** The store numbers their lives, because it remembers their messages. Not called any more once `ended` is aborted. */
   readonly nextIncarnation: (name: string, ended: AbortSignal) => Promise<number>
   readonly restart: RestartPolicy
   readonly statuses: KindStatuses
@@ -80,19 +80,19 @@ interface WatchersOptions {
   readonly onGaveUp: (gvk: string, error: ActorGaveUp) => void
 }
 
-/** The store as its watchers' keeper needs it. */
+/** The calls to the store that its watchers need. */
 export type WatchedStore = Pick<
   Supervisor<never, typeof storeDefinition.control, never>,
   "name" | "call" | "running" | "state"
 >
 
-/** What is to be watched. */
+/** The kinds to watch. */
 interface WatchPlan {
   /** By kind, in the order of the configuration. */
   readonly kinds: ReadonlyMap<string, TrackedKind>
-  /** The kind whose watcher follows the lives of pods; `undefined` if none does. */
+  /** The kind whose watcher follows pod lifecycles; `undefined` if none does. */
   readonly podStream: string | undefined
-  /** For the store. */
+  /** The same, as the store expects it. */
   readonly expected: ExpectedKinds
 }
 
@@ -116,7 +116,7 @@ export class Watchers {
   readonly #options: WatchersOptions
   readonly #shares = new MailboxShares()
   readonly #watchers = new Map<string, RecordedWatcher>()
-  /** By kind, aborted when its watcher is no more. */
+  /** By kind, aborted when its watcher has ended. */
   readonly #ends = new Map<string, AbortController>()
   #plan: WatchPlan
 
@@ -129,15 +129,15 @@ export class Watchers {
     for (const kind of plan.kinds.values()) this.#start(kind)
   }
 
-  /** Those there are now, in the order of the configuration; while it changes, those that end are still among them. */
+  /** The current watchers, in the order of the configuration; during a change, including those that are ending. */
   get all(): ReadonlyArray<RecordedWatcher> {
     const planned = [...this.#plan.kinds.keys()].flatMap((gvk) => this.#watchers.get(gvk) ?? [])
     return planned.length === this.#watchers.size ? planned : [...this.#watchers.values()]
   }
 
   /**
-   * Watches this from here on; a change is to be made when the one before is complete. `decided` is called once what is to go
-   * has ended, before the store hears of the plan: a store that starts from then on must be given this one. Never rejects.
+   * Watches these kinds from now on; must not be called before the previous change is complete. `decided` is called once the removed
+   * watchers have ended, before the store receives the plan: a store that starts from then on must be given this plan. Never rejects.
    */
   async change(next: WatchPlan, decided: () => void): Promise<Reconfiguration> {
     const before = this.#plan
@@ -162,17 +162,17 @@ export class Watchers {
     return { ...outcome, removed: await Promise.all(removed.map((kind) => this.#located(kind))), isComplete: true }
   }
 
-  /** False when the store is stopped or given up first: then nothing can be recorded any more. */
+  /** False if the store stops first: then nothing can be recorded any more. */
   #tellStore(expected: ExpectedKinds): Promise<boolean> {
     const told = Effect.as(patiently(this.#store, this.#store.call("expect", expected)), true)
     return this.#options.run(Effect.orElseSucceed(told, () => false))
   }
 
-  /** What it received is committed afterwards, as far as the store takes it in time. */
+  /** Ends a watcher. What it received is committed, as far as the store accepts it in time; returns whether all of it was. */
   async #end(gvk: string): Promise<boolean> {
     const name = watcherName(gvk)
     const isDrained = await this.#system.remove(name)
-    // One that waited for the number of its life: given out after that of its successor, it would fence the successor's frames.
+    // It may still be waiting for the number of its life: assigned after its successor's, it would fence off the successor's frames.
     this.#ends.get(gvk)?.abort()
     this.#ends.delete(gvk)
     this.#watchers.delete(gvk)
@@ -208,7 +208,7 @@ export class Watchers {
       incarnation: () => options.nextIncarnation(name, ended.signal),
       restart: options.restart,
       onStateChange: (state, reason) => {
-        // Nobody is watching until the next life says so.
+        // Its kind is not watched until the next life reports that it is.
         if (state === "backing-off") {
           const detail = `its watcher stopped and is being restarted: ${reason.split("\n", 1)[0]}`
           statuses.set(gvk, "failing", detail, clock.wallMicros())
@@ -216,8 +216,8 @@ export class Watchers {
         notify({ type: "actor", name, gvk, state, reason })
       },
       onReport: (given) => {
-        const report = given.type === "state" ? { ...given, detail: withAdvice(given.detail) } : given
-        if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros)
+        const report = given.type === "state" ? advised(given) : given
+        if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros, report.namespaces)
         if (report.type === "cluster") options.onCluster(report.uid)
         if (report.type === "unauthorized") {
           statuses.setUnauthorized(gvk)
@@ -236,6 +236,12 @@ export class Watchers {
   }
 }
 
+const advised = (report: Extract<WatcherReport, { type: "state" }>): typeof report => ({
+  ...report,
+  detail: withAdvice(report.detail),
+  namespaces: report.namespaces.map((each) => ({ ...each, detail: withAdvice(each.detail) })),
+})
+
 /** What of a kind's settings its watcher goes by, as text that can be compared: the rest is for exports. */
 const rulesOf = ({ kinds, podStream }: WatchPlan, gvk: string): string => {
   const kind = kinds.get(gvk) as TrackedKind
@@ -245,7 +251,7 @@ const rulesOf = ({ kinds, podStream }: WatchPlan, gvk: string): string => {
 const isSameExpectation = (left: WatchPlan, right: WatchPlan): boolean =>
   JSON.stringify(left.expected) === JSON.stringify(right.expected)
 
-/** The order of what is ignored and of namespaces means nothing. */
+/** The order of ignored fields and of namespaces has no meaning. */
 const settingsOf = (kind: TrackedKind) => ({
   detect: kind.detect,
   ignore: kind.ignore.toSorted(),

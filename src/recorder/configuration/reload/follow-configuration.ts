@@ -6,15 +6,15 @@
  */
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
-import { type Clock, systemClock } from "../../clock.ts"
-import type { Metric } from "../metrics/metrics-text.ts"
-import type { RecorderLog } from "../notices/notice-log.ts"
-import type { PodEvents } from "../notices/pod-events.ts"
-import type { Reconfiguration, RecorderActors } from "../recorder-actors.ts"
+import { type Clock, systemClock } from "../../../clock.ts"
+import type { Metric } from "../../metrics/metrics-text.ts"
+import type { RecorderLog } from "../../notices/notice-log.ts"
+import type { PodEvents } from "../../notices/pod-events.ts"
+import type { Reconfiguration, RecorderActors } from "../../recorder-actors.ts"
+import type { LoadOptions } from "../load-configuration.ts"
+import { formatWarning } from "../problem.ts"
+import { type RecorderConfiguration, withinNamespaces } from "../tracked-kind.ts"
 import { type ConfigurationChange, ConfigurationWatch } from "./configuration-watch.ts"
-import type { LoadOptions } from "./load-configuration.ts"
-import { formatWarning } from "./problem.ts"
-import { type RecorderConfiguration, withinNamespaces } from "./tracked-kind.ts"
 
 /** Counters of the configurations read since the start. */
 export class Reloads {
@@ -82,7 +82,7 @@ interface FollowedConfiguration {
 }
 
 /** Where invalid configurations are reported, in addition to the log. Default: nowhere. */
-type Herald = Pick<PodEvents, "warn" | "mended">
+type WarningEvents = Pick<PodEvents, "warn" | "mended">
 
 /** Follows the file until the scope ends; returns a function that reads it immediately. */
 export const followConfiguration = (
@@ -90,18 +90,18 @@ export const followConfiguration = (
   { file, configuration, load, namespaces }: FollowedConfiguration,
   log: RecorderLog,
   reloads: Reloads,
-  herald?: Herald,
+  events?: WarningEvents,
 ) =>
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntimePromise()
     const apply = async (change: ConfigurationChange): Promise<void> => {
       switch (change.tag) {
         case "unchanged":
-          herald?.mended()
+          events?.mended()
           return reloads.restored()
         case "invalid":
           reloads.refused()
-          herald?.warn({
+          events?.warn({
             reason: "ConfigurationInvalid",
             action: "Reload",
             note: `The changed configuration is invalid; the previous one stays in force. ${change.error.message}`,
@@ -110,9 +110,9 @@ export const followConfiguration = (
           for (const line of change.error.message.split("\n")) log.warn(line)
           return
         case "changed":
-          herald?.mended()
+          events?.mended()
           for (const warning of change.warnings) log.warn(formatWarning(file, warning))
-          tell(await actors.reconfigure(withinNamespaces(change.configuration, namespaces).kinds), log)
+          logReconfiguration(await actors.reconfigure(withinNamespaces(change.configuration, namespaces).kinds), log)
           reloads.applied()
       }
     }
@@ -138,7 +138,7 @@ export const followConfiguration = (
   })
 
 /** Logs one line for all changes, and one for each removed kind whose last events were not written. */
-const tell = ({ added, restarted, removed }: Reconfiguration, log: RecorderLog): void => {
+const logReconfiguration = ({ added, restarted, removed }: Reconfiguration, log: RecorderLog): void => {
   const parts = [
     ...added.map((gvk) => `${gvk} added`),
     ...restarted.map((gvk) => `${gvk} with changed settings`),

@@ -1,4 +1,4 @@
-/** A configuration file that changes is noticed, also as a ConfigMap volume, once, and never when it cannot be used. */
+/** A change of the configuration file is detected once, also in a ConfigMap volume, and never applied if it is invalid. */
 import {
   mkdirSync,
   mkdtempSync,
@@ -13,17 +13,17 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { systemClock } from "../../../src/clock.ts"
-import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
+import { systemClock } from "../../../../src/clock.ts"
+import { defaultDetect, defaultIgnore } from "../../../../src/kube/scanner/object/detect-rules.ts"
+import { loadConfiguration } from "../../../../src/recorder/configuration/load-configuration.ts"
 import {
   type ConfigurationChange,
   ConfigurationWatch,
   type ConfigurationWatchOptions,
   type WatchDirectory,
-} from "../../../src/recorder/configuration/configuration-watch.ts"
-import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
-import { ManualClock } from "../../runtime/manual-clock.ts"
-import { turn, until } from "../../runtime/until.ts"
+} from "../../../../src/recorder/configuration/reload/configuration-watch.ts"
+import { ManualClock } from "../../../runtime/manual-clock.ts"
+import { turn, until } from "../../../runtime/until.ts"
 
 const load = { defaults: { defaultDetect, defaultIgnore } }
 const of = (...kinds: ReadonlyArray<string>): string =>
@@ -50,7 +50,7 @@ const brief = (change: ConfigurationChange): string => {
   return change.tag === "invalid" ? change.error.message : change.tag
 }
 
-/** A directory watch that the test sets off. */
+/** A directory watch that the test triggers. */
 class ToldDirectory {
   readonly watched: Array<string> = []
   changed: () => void = () => undefined
@@ -67,7 +67,7 @@ class ToldDirectory {
   }
 }
 
-/** Watches `file`, read as it is now, with a clock that the test moves. `reads` counts readings that are complete. */
+/** Watches `file`, read as it is now, with a clock that the test advances. `reads` counts complete readings. */
 const watched = async (options: Partial<ConfigurationWatchOptions> = {}) => {
   const { configuration } = await Effect.runPromise(loadConfiguration(file, load))
   const clock = new ManualClock()
@@ -92,7 +92,7 @@ const watched = async (options: Partial<ConfigurationWatchOptions> = {}) => {
     ...options,
   })
   watches.push(watch)
-  /** Moves the clock and waits for what that sets off. */
+  /** Advances the clock and waits for the effects. */
   const advance = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= 100) {
       clock.advance(Math.min(100, left))
@@ -100,12 +100,12 @@ const watched = async (options: Partial<ConfigurationWatchOptions> = {}) => {
     }
   }
   await until(() => reads === 1 && clock.pending >= 1)
-  // What is not yet told of the first look.
+  // Changes of the first check that were not reported yet.
   await advance(200)
   return { watch, clock, told, noticed, advance, reads: () => reads }
 }
 
-test("a change is found within 5 s without a word from the file system, and told once", async () => {
+test("a change is detected within 5 s without an event of the file system, and reported once", async () => {
   writeFileSync(file, of("v1.Pod"))
   const { noticed, advance } = await watched({
     watchDirectory: () => {
@@ -121,7 +121,7 @@ test("a change is found within 5 s without a word from the file system, and told
   expect(noticed).toEqual(["v1.Pod v1.Node"])
 })
 
-test("a word from the file system brings it at once, however many there are", async () => {
+test("an event of the file system triggers the check at once, for any number of events", async () => {
   writeFileSync(file, of("v1.Pod"))
   const { noticed, advance, told, reads } = await watched()
   expect(told.watched).toEqual([directory])
@@ -133,7 +133,7 @@ test("a word from the file system brings it at once, however many there are", as
   expect(reads() - before).toBe(2)
 })
 
-test("a file that is still being written does not count", async () => {
+test("a file that is still being written is not accepted", async () => {
   writeFileSync(file, of("v1.Pod", "v1.Node"))
   const { noticed, advance, told } = await watched()
   writeFileSync(file, of("v1.Pod"))
@@ -144,7 +144,7 @@ test("a file that is still being written does not count", async () => {
   expect(noticed).toEqual(["v1.Pod v1.Node v1.Service"])
 })
 
-test("comments and layout are no change; a setting is", async () => {
+test("comments and layout are not changes; a setting is", async () => {
   writeFileSync(file, of("v1.Pod"))
   const { watch, noticed, advance } = await watched()
   writeFileSync(file, `# what we record\n${of("v1.Pod")}`)
@@ -154,7 +154,7 @@ test("comments and layout are no change; a setting is", async () => {
   expect(await watch.check()).toMatchObject({ tag: "changed", configuration: { kinds: [{ detect: "spec" }] } })
 })
 
-test("one that cannot be used is told once, with its place; the one before it stays, and a return to it is told", async () => {
+test("an invalid file is reported once, with positions; the previous one stays in force, and a return to it is reported", async () => {
   writeFileSync(file, of("v1.Pod"))
   const { watch, noticed, advance } = await watched()
   writeFileSync(file, invalid)
@@ -170,7 +170,7 @@ test("one that cannot be used is told once, with its place; the one before it st
   expect(noticed.slice(2)).toEqual(["v1.Node"])
 })
 
-test("a file that is gone is told once, and noticed when it is there again", async () => {
+test("a missing file is reported once, and detected when it exists again", async () => {
   writeFileSync(file, of("v1.Pod"))
   const { noticed, advance } = await watched()
   unlinkSync(file)
@@ -181,7 +181,7 @@ test("a file that is gone is told once, and noticed when it is there again", asy
   expect(noticed.slice(1)).toEqual(["v1.Node"])
 })
 
-test("asked for, it answers at once, and what it answers is not told again", async () => {
+test("an explicit check returns its result at once, and the result is not reported again", async () => {
   writeFileSync(file, of("v1.Pod"))
   const { watch, noticed, advance } = await watched()
   expect(await watch.check()).toEqual({ tag: "unchanged" })
@@ -194,7 +194,7 @@ test("asked for, it answers at once, and what it answers is not told again", asy
   expect(noticed).toEqual([])
 })
 
-test("what was changed between the start of the recorder and that of the watch is noticed", async () => {
+test("a change between the start of the recorder and that of the watch is detected", async () => {
   writeFileSync(file, of("v1.Pod"))
   const { configuration } = await Effect.runPromise(loadConfiguration(file, load))
   writeFileSync(file, of("v1.Node"))
@@ -203,7 +203,7 @@ test("what was changed between the start of the recorder and that of the watch i
   expect(noticed).toEqual(["v1.Node"])
 })
 
-test("a directory that cannot be watched any more is watched again with the next look", async () => {
+test("a directory that can no longer be watched is watched again at the next poll", async () => {
   writeFileSync(file, of("v1.Pod"))
   const { watch, told, advance } = await watched()
   told.failed()
@@ -214,7 +214,7 @@ test("a directory that cannot be watched any more is watched again with the next
   expect(told.open).toBe(0)
 })
 
-test("closed, it looks no more and leaves no timer", async () => {
+test("after closing it no longer polls and leaves no timer", async () => {
   writeFileSync(file, of("v1.Pod"))
   const { watch, clock, noticed, told, advance } = await watched()
   writeFileSync(file, of("v1.Node"))
@@ -225,7 +225,7 @@ test("closed, it looks no more and leaves no timer", async () => {
   expect([noticed, clock.pending]).toEqual([[], 0])
 })
 
-test("a ConfigMap volume is noticed when the kubelet exchanges its link, by the file system's own word", async () => {
+test("a ConfigMap volume is detected when the kubelet replaces its link, by an event of the file system", async () => {
   const publish = (name: string, text: string): void => {
     mkdirSync(join(directory, name))
     writeFileSync(join(directory, name, "config.yml"), text)

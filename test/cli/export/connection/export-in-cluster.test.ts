@@ -6,15 +6,15 @@ import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import fc from "fast-check"
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest"
-import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
-import { parseServiceAddress } from "../../../src/cli/export/export-service-address.ts"
-import { exportCommand } from "../../../src/cli/export.ts"
-import { NdjsonWriter } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
-import { makeCertificates } from "../../kube/certificates.ts"
-import { startForwardProxy } from "../../kube/http/connect-proxy.ts"
-import { startWebServer } from "../../kube/http/web-server.ts"
-import { capturedTerminal } from "../captured-terminal.ts"
-import { type ServiceProxy, type ServiceProxyOptions, startServiceProxy, status } from "../service-proxy.ts"
+import { exitCodes } from "../../../../src/cli/command-line/exit-codes.ts"
+import { parseServiceAddress } from "../../../../src/cli/export/connection/export-service-address.ts"
+import { exportCommand } from "../../../../src/cli/export.ts"
+import { NdjsonWriter } from "../../../../src/trace/formats/ndjson/ndjson-writer.ts"
+import { makeCertificates } from "../../../kube/certificates.ts"
+import { startForwardProxy } from "../../../kube/http/connect-proxy.ts"
+import { startWebServer } from "../../../kube/http/web-server.ts"
+import { capturedTerminal } from "../../captured-terminal.ts"
+import { type ServiceProxy, type ServiceProxyOptions, startServiceProxy, status } from "../../service-proxy.ts"
 
 const now = Date.UTC(2026, 10, 21, 10, 0, 0) * 1000
 const certificates = makeCertificates()
@@ -50,7 +50,7 @@ const sendTrace: Answer = (response) => {
   response.end()
 }
 
-/** A recorder in its pod, and the API server before it. */
+/** A recorder in its pod, and the API server in front of it. */
 const cluster = async (answer: Answer = sendTrace, options: Partial<ServiceProxyOptions> = {}) => {
   const asked: Asked[] = []
   const recorder = await startWebServer((request, response) => {
@@ -74,7 +74,7 @@ const cluster = async (answer: Answer = sendTrace, options: Partial<ServiceProxy
 
 type Settings = Readonly<Record<string, unknown>>
 
-/** Writes a kubeconfig and answers its path. */
+/** Writes a kubeconfig and returns its path. */
 const kubeconfig = async (server: string, clusterSettings: Settings = {}, user?: Settings): Promise<string> => {
   const path = join(folder, "kubeconfig")
   const authority = Buffer.from(certificates.authority).toString("base64")
@@ -118,7 +118,7 @@ const run = async ({ service = "kubereel/kubereel", path, more = [], environment
 }
 
 describe("an export from a recorder in a cluster", () => {
-  test("comes through the API server's service proxy, byte for byte", async () => {
+  test("is sent through the API server's service proxy, byte for byte", async () => {
     const { api, asked } = await cluster()
     const { code, error } = await run({ path: await kubeconfig(serverOf(api)) })
     expect([code, error]).toEqual([exitCodes.ok, expect.stringMatching(/a\.ndjson: 0 events, /)])
@@ -131,17 +131,17 @@ describe("an export from a recorder in a cluster", () => {
     expect(asked[0]?.body).toMatchObject({ format: "ndjson", end_time: now })
   })
 
-  test("shows the recorder the token of the kubeconfig's user, which the API server keeps from it otherwise", async () => {
+  test("presents the token of the kubeconfig's user to the recorder, which the API server otherwise removes", async () => {
     const { api, asked } = await cluster()
     await run({ path: await kubeconfig(serverOf(api)) })
     expect(api.seen.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill(`Bearer ${kubeconfigToken}`))
     expect(asked[0]?.headers).toMatchObject({ "kubereel-authorization": `Bearer ${kubeconfigToken}` })
     expect(asked[0]?.headers.authorization).toBeUndefined()
-    // Nothing but the export goes to the recorder.
+    // Only the export request goes to the recorder.
     expect(api.seen[0]?.headers["kubereel-authorization"]).toBeUndefined()
   })
 
-  test("shows the recorder the token that is meant for it, and the API server the kubeconfig's", async () => {
+  test("presents the recorder's token to the recorder, and the kubeconfig's to the API server", async () => {
     const { api, asked } = await cluster()
     const path = await kubeconfig(serverOf(api))
     const file = join(folder, "token")
@@ -158,7 +158,7 @@ describe("an export from a recorder in a cluster", () => {
     )
   })
 
-  test("by a client certificate shows no token, and says how to get one to a recorder that asks for it", async () => {
+  test("with a client certificate presents no token, and says how to get one for a recorder that requires it", async () => {
     const tls = { ...serverTls, ca: certificates.authority, requestCert: true }
     const { api, asked } = await cluster((response) => response.writeHead(401).end("a token, please\n"), { tls })
     const base64 = (text: string): string => Buffer.from(text).toString("base64")
@@ -176,7 +176,7 @@ describe("an export from a recorder in a cluster", () => {
     ])
   })
 
-  test("acts for somebody else if the kubeconfig says so, with all their groups", async () => {
+  test("impersonates another user if the kubeconfig says so, with all their groups", async () => {
     const { api } = await cluster()
     const user = { token: kubeconfigToken, as: "anna", "as-groups": ["one", "two"] }
     expect((await run({ path: await kubeconfig(serverOf(api), {}, user) })).code).toBe(exitCodes.ok)
@@ -184,7 +184,7 @@ describe("an export from a recorder in a cluster", () => {
       expect(headers).toMatchObject({ "impersonate-user": "anna", "impersonate-group": "one, two" })
   })
 
-  test("may be asked about, converted by the recorder, or left to it", async () => {
+  test("can be a dry run, converted by the recorder, or written by it", async () => {
     const forecast = {
       window: { start: 0, end: now },
       kinds: [],
@@ -208,7 +208,7 @@ describe("an export from a recorder in a cluster", () => {
     expect(written).toMatchObject({ code: exitCodes.ok, error: expect.stringMatching(/^s3:\/\/traces\/a: 7 B, /) })
   })
 
-  test("that is incomplete says how to ask why", async () => {
+  test("if incomplete says how to find out why", async () => {
     const { api } = await cluster((response, asked) => {
       response.setHeader("Kubereel-Incomplete", "v1.Pod=forbidden")
       sendTrace(response, asked)
@@ -240,11 +240,11 @@ describe("the port of the Service", () => {
     const { api } = await cluster(sendTrace, { ports })
     expect((await run({ service, path: await kubeconfig(serverOf(api)) })).code).toBe(exitCodes.ok)
     expect(api.seen.at(-1)?.line).toContain(`/services/kubereel:${port}/proxy/export`)
-    // Who names it asks for no right to look at Services.
+    // A user who names it needs no permission to get Services.
     expect(api.seen).toHaveLength(service.includes(":") ? 1 : 2)
   })
 
-  test("has to be named if there are several and none is called http", async () => {
+  test("must be named if there are several and none is called http", async () => {
     const ports = [{ name: "one", port: 1 }, { port: 2 }]
     const { api, asked } = await cluster(sendTrace, { ports })
     const { code, error } = await run({ path: await kubeconfig(serverOf(api)) })
@@ -255,7 +255,7 @@ describe("the port of the Service", () => {
     expect(asked).toEqual([])
   })
 
-  test("is taken to be http by whoever may not look at the Service", async () => {
+  test("is assumed to be http if the user may not get the Service", async () => {
     const { api } = await cluster(sendTrace, {
       instead: (request, response) => {
         if (request.method !== "GET") return false
@@ -273,14 +273,14 @@ describe("the port of the Service", () => {
   })
 })
 
-describe("what stands in the way is named, and nothing is written", () => {
+describe("an obstacle is reported, and nothing is written", () => {
   const failing = async (options: RunOptions): Promise<Run> => {
     const result = await run(options)
     expect((await readdir(folder)).filter((name) => name !== "kubeconfig")).toEqual([])
     return result
   }
 
-  /** Of an API server that answers everything but the question about the Service like this. */
+  /** For an API server that responds like this to everything except the request for the Service. */
   const refusedWith = async (code: number, reason: string, message: string, headers: Record<string, string> = {}) => {
     const { api } = await cluster(sendTrace, {
       instead: (request, response) => {
@@ -294,7 +294,7 @@ describe("what stands in the way is named, and nothing is written", () => {
     return { ...rest, error: error.replaceAll(serverOf(api), "SERVER") }
   }
 
-  test("a right that is missing, with the rule that gives it", async () => {
+  test("a missing permission, with the rule that grants it", async () => {
     const message =
       'services "kubereel:http" is forbidden: User "anna" cannot create resource "services/proxy" in API group "" in the namespace "kubereel"'
     expect(await refusedWith(403, "Forbidden", message)).toEqual({
@@ -357,7 +357,7 @@ describe("what stands in the way is named, and nothing is written", () => {
     expect([result.code, result.error]).toEqual([exit, expect.stringContaining(said)])
   })
 
-  test("a Service that is not there, leads nowhere, or is no recorder", async () => {
+  test("a Service that does not exist, has no endpoints, or is not a recorder", async () => {
     const { api, stopRecorder } = await cluster((response) => {
       response.removeHeader("Kubereel-Request-Id")
       response.writeHead(404).end("<html><body>nothing <b>here</b></body></html>")
@@ -380,7 +380,7 @@ describe("what stands in the way is named, and nothing is written", () => {
     expect(await said("kubereel/kubereel")).toContain("cannot reach the Service kubereel/kubereel: ")
   })
 
-  test("the recorder itself, in its own words", async () => {
+  test("an error of the recorder, in its own words", async () => {
     const { api } = await cluster((response) => {
       response.setHeader("Retry-After", "2")
       response.writeHead(429).end("2 exports are already running, which is the limit; try again\n")
@@ -393,7 +393,7 @@ describe("what stands in the way is named, and nothing is written", () => {
     })
   })
 
-  test("an answer that breaks off, or that something between ends as if it were whole", async () => {
+  test("a truncated response, or one that an intermediary ends as if it were complete", async () => {
     const broken = await cluster((response) => {
       response.write(whole.subarray(0, 40))
       setImmediate(() => response.destroy())
@@ -407,7 +407,7 @@ describe("what stands in the way is named, and nothing is written", () => {
     expect([second.code, second.error]).toEqual([exitCodes.failed, expect.stringContaining("the last line is missing")])
   })
 
-  test("trailers that something between drops, for a trace that does not show its end", async () => {
+  test("trailers that an intermediary drops, for a trace that does not reveal its end", async () => {
     const sendSame: Answer = (response, { body }) => {
       response.writeHead(200, { Trailer: "Repr-Digest" })
       const bytes = body.compression === "gzip" ? gzipSync(whole) : whole
@@ -423,7 +423,7 @@ describe("what stands in the way is named, and nothing is written", () => {
       expect((await run({ path, more: ["-o", join(folder, name)] })).code).toBe(exitCodes.ok)
   })
 
-  test("a certificate of somebody else, or for another name", async () => {
+  test("a certificate of another authority, or for another name", async () => {
     const { api } = await cluster()
     const other = Buffer.from(makeCertificates().authority).toString("base64")
     const distrusted = { path: await kubeconfig(serverOf(api), { "certificate-authority-data": other }) }
@@ -442,7 +442,7 @@ describe("what stands in the way is named, and nothing is written", () => {
     expect((await run({ path: named })).code).toBe(exitCodes.ok)
   })
 
-  test("an API server that is not there", async () => {
+  test("an unreachable API server", async () => {
     const { api } = await cluster()
     const path = await kubeconfig(serverOf(api))
     await api[Symbol.asyncDispose]()
@@ -450,7 +450,7 @@ describe("what stands in the way is named, and nothing is written", () => {
       expect((await failing({ path, service })).error).toContain("connection refused. Is the cluster running")
   })
 
-  test("a kubeconfig that leads nowhere", async () => {
+  test("an unusable kubeconfig", async () => {
     const { api } = await cluster()
     const path = await kubeconfig(serverOf(api))
     const { code, error } = await failing({ path, more: ["--context", "production"] })
@@ -460,7 +460,7 @@ describe("what stands in the way is named, and nothing is written", () => {
     ])
   })
 
-  test("Ctrl-C while the API server says nothing", async () => {
+  test("Ctrl-C while the API server does not respond", async () => {
     for (const service of ["kubereel/kubereel", "kubereel/kubereel:http"]) {
       const terminal = capturedTerminal()
       const { api } = await cluster(sendTrace, {
@@ -477,7 +477,7 @@ describe("what stands in the way is named, and nothing is written", () => {
 })
 
 describe("through an HTTP proxy", () => {
-  test("a tunnel leads to the API server, by the proxy's user and password", async () => {
+  test("a tunnel connects to the API server, with the proxy's user and password", async () => {
     const { api, asked } = await cluster()
     await using proxy = await startForwardProxy("me:pass")
     const through = { "proxy-url": `http://me:pass@127.0.0.1:${proxy.port}` }
@@ -486,7 +486,7 @@ describe("through an HTTP proxy", () => {
     expect(asked[0]?.headers).toMatchObject({ "kubereel-authorization": `Bearer ${kubeconfigToken}` })
   })
 
-  test("that opens no tunnel, the export ends with its answer", async () => {
+  test("if it opens no tunnel, the export ends with its response", async () => {
     const { api } = await cluster()
     await using proxy = await startForwardProxy("me:pass")
     const path = await kubeconfig(serverOf(api), { "proxy-url": `http://127.0.0.1:${proxy.port}` })
@@ -499,7 +499,7 @@ describe("through an HTTP proxy", () => {
     ])
   })
 
-  test("an API server without TLS is asked for by its whole URL", async () => {
+  test("an API server without TLS is requested by its whole URL", async () => {
     const { api, asked } = await cluster(sendTrace, { tls: undefined })
     const path = await kubeconfig("http://api.invalid", { "proxy-url": `http://127.0.0.1:${api.port}` })
     expect((await run({ path })).code).toBe(exitCodes.ok)
@@ -530,7 +530,7 @@ describe("NAMESPACE/SERVICE[:PORT]", () => {
     )
   })
 
-  test("is refused, or has nothing in it that would be another path", () => {
+  test("is rejected, or contains nothing that would be another path", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[a-z/.:%?#-]*$/)), (text) => {
         const reading = parseServiceAddress(text)
@@ -542,7 +542,7 @@ describe("NAMESPACE/SERVICE[:PORT]", () => {
       expect(parseServiceAddress(text)._tag).toBe("Refused")
   })
 
-  test("has no place beside --server, and a kubeconfig none without it", async () => {
+  test("cannot be combined with --server, and kubeconfig options require it", async () => {
     const wrong = async (...words: string[]): Promise<string> => {
       const terminal = capturedTerminal()
       expect(await exportCommand({ now: () => now }).run(["-o", "-", ...words], terminal)).toBe(exitCodes.usage)

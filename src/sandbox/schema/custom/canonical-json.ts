@@ -1,4 +1,4 @@
-/** JSON with the members of objects sorted: equal values have equal texts. Deeper than 1,000 levels it ends in `null`. */
+/** JSON with the members of objects sorted: equal values have equal texts. Values deeper than 1,000 levels become `null`. */
 export const canonicalJson = (value: unknown, depth = 0): string => {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
   if (depth > 1000) return "null"

@@ -11,10 +11,10 @@ import type {
   OutgoingHttpHeaders,
   RequestOptions,
 } from "node:http"
-import { messageOf } from "../../message-of.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
-import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
-import { type ExportError, ExportRefused, ServerUnreachable } from "./export-errors.ts"
+import { messageOf } from "../../../message-of.ts"
+import { visible } from "../../../recorder/configuration/quoted.ts"
+import { codeOf, ExportInterrupted } from "../../../trace/files/output-errors.ts"
+import { type ExportError, ExportRefused, ServerUnreachable } from "../export-errors.ts"
 
 /** A recorder, and how to send requests to it. */
 export interface Recorder {
