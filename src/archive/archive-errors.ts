@@ -84,7 +84,7 @@ export class NewerRecordingError extends Schema.TaggedError<NewerRecordingError>
 }) {
   override get message(): string {
     return (
-      `the recording in ${this.directory} has format ${this.found}, this version reads up to ${this.supported}. ` +
+      `the recording in ${this.directory} has format ${this.found}; this version reads formats up to ${this.supported}. ` +
       "Upgrade kubereel, or record into another --data-dir."
     )
   }
@@ -98,7 +98,7 @@ export class OlderRecordingError extends Schema.TaggedError<OlderRecordingError>
 }) {
   override get message(): string {
     return (
-      `the recording in ${this.directory} has format ${this.found}, this version reads format ${this.supported}. ` +
+      `the recording in ${this.directory} has format ${this.found}; this version reads only format ${this.supported}. ` +
       "It was written by a build before the first release. Record into another --data-dir."
     )
   }

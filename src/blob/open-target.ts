@@ -39,7 +39,7 @@ export const openTarget = (
     try: async (stop) => {
       const opening = openers[address.provider](address, contentType, environment, importing)
       try {
-        const sink = await within(clock, "the store's answer", deadlines.openMs, stop, () => opening)
+        const sink = await within(clock, "the store's response", deadlines.openMs, stop, () => opening)
         return new PartWriter(address, sink, clock, deadlines)
       } catch (cause) {
         // It may still start an upload that no one is waiting for.

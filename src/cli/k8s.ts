@@ -11,6 +11,7 @@ import {
 } from "../k8s/index.ts"
 import { quoted } from "../recorder/configuration/quoted.ts"
 import { withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
+import { withConnectionAdvice } from "../recorder/notices/trouble-advice.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
@@ -25,7 +26,7 @@ const syntax: CommandSyntax<typeof k8sOptions> = {
   name: "reel k8s",
   summary: "Prints manifests that run a recorder in a cluster with the minimum permissions its configuration needs.",
   description: [
-    "Changes nothing in the cluster: it is only asked for the resource names for RBAC rules. docs/guides/in-cluster.md explains the manifests.",
+    "Changes nothing in the cluster: it only looks up the resource names that RBAC rules need. docs/guides/in-cluster.md explains the manifests.",
   ],
   options: k8sOptions,
   examples: [
@@ -108,7 +109,7 @@ const authenticationOf = ({ auth, name, tokenSecret, allowTarget, targetSecret }
 }
 
 const describe = ({ gvk, isAbsent, detail }: Unresolved, { offline }: Options): string => {
-  if (!isAbsent) return `${quoted(gvk)}: ${detail}`
+  if (!isAbsent) return `${quoted(gvk)} cannot be looked up: ${withConnectionAdvice(detail)}`
   const advice = offline
     ? "print the manifests without --offline, using a cluster that has it"
     : "print the manifests again once it is installed"

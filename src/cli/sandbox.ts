@@ -5,6 +5,7 @@ import { systemClock } from "../clock.ts"
 import { visible } from "../recorder/configuration/quoted.ts"
 import { cleanUpDemo, playDemo } from "../sandbox/demo/index.ts"
 import { LocalCluster, sandboxContext, writeKubeconfig } from "../sandbox/local-cluster.ts"
+import { OutputFailed } from "../trace/files/output-errors.ts"
 import {
   type CommandSyntax,
   flag,
@@ -127,9 +128,10 @@ const mayReplace = async (path: string): Promise<boolean> => {
   }
 }
 
-const describe = (error: unknown, { port }: Options): string => {
-  const { code, message } = error as NodeJS.ErrnoException
+const describe = (error: unknown, { port, kubeconfig }: Options): string => {
+  const { code, message, path } = error as NodeJS.ErrnoException
   if (code === "EADDRINUSE") return `port ${port} is in use; choose another with --port, or use 0 for any free port`
+  if (code !== undefined && path === kubeconfig) return visible(new OutputFailed({ path, code }).message)
   return visible(message)
 }
 

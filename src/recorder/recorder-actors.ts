@@ -210,7 +210,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     let clusterHeard = false
     const keepClusterUid = (uid: string): void => {
       clusterHeard = true
-      writes.put("which cluster this is", patiently(store, store.call("setClusterUid", uid)))
+      writes.put("the identity of the cluster", patiently(store, store.call("setClusterUid", uid)))
     }
     const watchers = new Watchers(system, store, plan, {
       userAgent: options.userAgent,

@@ -474,7 +474,7 @@ describe("opening", () => {
     database.close()
     expect(() => ArchiveWriter.open(directory)).toThrow(NewerRecordingError)
     expect(() => ArchiveReader.open(directory)).toThrow(
-      `format ${FORMAT_VERSION + 1}, this version reads up to ${FORMAT_VERSION}. Upgrade`,
+      `format ${FORMAT_VERSION + 1}; this version reads formats up to ${FORMAT_VERSION}. Upgrade`,
     )
     expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION + 1 }])
   })
@@ -487,7 +487,7 @@ describe("opening", () => {
     database.close()
     expect(() => ArchiveWriter.open(directory)).toThrow(OlderRecordingError)
     expect(() => ArchiveReader.open(directory)).toThrow(
-      `format ${FORMAT_VERSION - 1}, this version reads format ${FORMAT_VERSION}. It was written by a build before the first release`,
+      `format ${FORMAT_VERSION - 1}; this version reads only format ${FORMAT_VERSION}. It was written by a build before the first release`,
     )
     expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION - 1 }])
   })

@@ -178,7 +178,7 @@ export const describeStore = (
         const failure = failing(addressOf("a"), { clock })
         await until(() => silent.sockets.size > 0)
         clock.advance(targetDeadlines.openMs)
-        expect(await failure).toMatchObject({ code: "deadline", reason: "the store's answer took longer than 20 s" })
+        expect(await failure).toMatchObject({ code: "deadline", reason: "the store's response took longer than 20 s" })
       } finally {
         for (const socket of silent.sockets) socket.destroy()
         silent.server.close()

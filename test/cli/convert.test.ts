@@ -91,7 +91,7 @@ describe("reel convert", () => {
         ["old.sktrace", Buffer.from([0x94, 0x80]), /byte 0: version: version 1, which SimKube up to 1\.1\.1 wrote/],
         ["bad.yaml", Buffer.from("a: 1\n---\nb: [\n"), /byte 0: a document without apiVersion or kind/],
         ["cut.zst", zstdCompressSync(trace).subarray(0, 200), /zstd data is damaged/],
-        ["empty", Buffer.alloc(0), /byte 0: it is empty/],
+        ["empty", Buffer.alloc(0), /byte 0: the trace is empty/],
         [
           "text",
           Buffer.from("hello\n"),

@@ -636,7 +636,7 @@ describe("an export that cannot start", () => {
     [["-o", "a", "--start", "-5"], '--start "-5": a duration needs a unit, such as -10m or -2h'],
     [
       ["-o", "a", "--end", "tomorrow"],
-      '--end "tomorrow": must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m',
+      '--end "tomorrow": must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m',
     ],
     [
       ["-o", "a", "--start", "now", "--end", "2026-11-21T09:00:00Z"],

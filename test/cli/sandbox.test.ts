@@ -75,6 +75,8 @@ describe("reel sandbox", () => {
     const terminal = capturedTerminal()
     const code = await run(terminal, "--port", "0", "--nodes", "0", "--kubeconfig", join(directory, "no", "kubeconfig"))
     expect(code).toBe(exitCodes.failed)
-    expect(terminal.standardError.text()).toContain("no/kubeconfig")
+    expect(terminal.standardError.text()).toMatch(
+      /cannot write .*no\/kubeconfig: its directory does not exist\. Create it first/,
+    )
   })
 })

@@ -27,13 +27,17 @@ const start = async (coverage: (life: number) => Effect.Effect<typeof empty> = (
   const clock = new ManualClock()
   const system = new ActorSystem({ random: () => 0 })
   let lives = 0
+  let asked = 0
   let interrupted = 0
   const spawn = () => {
     const body: ActorBody<ReaderConfig, ReaderControl, never> = () =>
       Effect.sync(() => {
         const life = ++lives
         return {
-          coverage: () => Effect.onInterrupt(coverage(life), () => Effect.sync(() => void interrupted++)),
+          coverage: () => {
+            asked++
+            return Effect.onInterrupt(coverage(life), () => Effect.sync(() => void interrupted++))
+          },
           recordedSince: () => Effect.succeed([]),
           count: () => Effect.succeed({}),
         }
@@ -59,7 +63,7 @@ const start = async (coverage: (life: number) => Effect.Effect<typeof empty> = (
     await Effect.runPromise(Scope.close(scope, Exit.void))
     await system.stop()
   })
-  return { service, system, clock, lives: () => lives, interrupted: () => interrupted }
+  return { service, system, clock, lives: () => lives, asked: () => asked, interrupted: () => interrupted }
 }
 
 test("its thread starts with the first query, stops after a time without queries, and starts again", async () => {
@@ -83,14 +87,13 @@ test("its thread starts with the first query, stops after a time without queries
 })
 
 test("a query whose reader ends is repeated once; a second end is a 503 that says so", async () => {
-  const { service, lives } = await start(() => Effect.never)
-  const asked = Effect.runPromise(Effect.result(service.ask("coverage", window)))
+  const { service, asked } = await start(() => Effect.never)
+  const answer = Effect.runPromise(Effect.result(service.ask("coverage", window)))
   for (const life of [1, 2]) {
-    await until(() => lives() === life && service.reader?.state === "running")
-    await turn()
+    await until(() => asked() === life)
     await service.reader?.kill("a test")
   }
-  expect(await asked).toMatchObject({
+  expect(await answer).toMatchObject({
     _tag: "Failure",
     failure: {
       status: 503,
@@ -101,20 +104,18 @@ test("a query whose reader ends is repeated once; a second end is a 503 that say
 })
 
 test("a query whose reader ends once is completed by the next life", async () => {
-  const { service, lives } = await start((life) => (life === 1 ? Effect.never : Effect.succeed(empty)))
-  const asked = Effect.runPromise(service.ask("coverage", window))
-  await until(() => lives() === 1 && service.reader?.state === "running")
-  await turn()
+  const { service, asked } = await start((life) => (life === 1 ? Effect.never : Effect.succeed(empty)))
+  const answer = Effect.runPromise(service.ask("coverage", window))
+  await until(() => asked() === 1)
   await service.reader?.kill("a test")
-  expect(await asked).toEqual(empty)
+  expect(await answer).toEqual(empty)
 })
 
 test("a query whose client has gone is aborted in the reader", async () => {
-  const { service, lives, interrupted } = await start(() => Effect.never)
-  const asked = Effect.runFork(service.ask("coverage", window))
-  await until(() => lives() === 1 && service.reader?.state === "running")
-  for (let turns = 0; turns < 5; turns++) await turn()
-  await Effect.runPromise(Fiber.interrupt(asked))
+  const { service, asked, interrupted } = await start(() => Effect.never)
+  const query = Effect.runFork(service.ask("coverage", window))
+  await until(() => asked() === 1)
+  await Effect.runPromise(Fiber.interrupt(query))
   await until(() => interrupted() === 1)
 })
 

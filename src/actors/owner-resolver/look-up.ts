@@ -82,7 +82,7 @@ export class OwnerLookUp {
       return {
         tag: "failed",
         reach: "question",
-        detail: `${path}: no object in the answer`,
+        detail: `${path}: the response contains no object`,
         code: 200,
         retryAfterMs: undefined,
       }

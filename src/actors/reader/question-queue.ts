@@ -12,7 +12,7 @@ export const makeQuestionQueue: Effect.Effect<QuestionQueue> = Effect.sync(() =>
   return (question) =>
     Effect.suspend(() => {
       if (waiting > maximumWaiting) {
-        const message = `${maximumWaiting} questions wait already, which is the most; ask again`
+        const message = `${maximumWaiting} queries are already waiting, which is the limit; try again`
         return Effect.fail(new ReadingFailed({ message, fault: "busy" }))
       }
       waiting++

@@ -210,5 +210,5 @@ const listedForPods = ({ state, owed }: NamespaceResume): NamespaceResume =>
 
 const noLongerRecorded = (namespace: string): string =>
   namespace === ""
-    ? "all other namespaces are no longer recorded; what was in them is taken for gone"
-    : "the namespace is no longer recorded; what was in it is taken for gone"
+    ? "all other namespaces are no longer recorded; their objects are recorded as vanished"
+    : "the namespace is no longer recorded; its objects are recorded as vanished"

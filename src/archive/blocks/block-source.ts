@@ -167,7 +167,7 @@ export class BlockSource {
   }
 
   #missing(sequence: number): CorruptArchiveError {
-    return new CorruptArchiveError({ directory: this.#directory, reason: `no block holds event ${sequence}` })
+    return new CorruptArchiveError({ directory: this.#directory, reason: `no block contains event ${sequence}` })
   }
 
   #reading<Answer>(read: () => Answer): Answer {

@@ -59,7 +59,7 @@ const fromUnixSeconds = (text: string): Reading<number> => {
 const microsecondsOf = (fraction: string): number => Number(fraction.slice(0, 6).padEnd(6, "0"))
 
 const forms =
-  "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m"
+  "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m"
 
 const fromDate = (text: string): Reading<number> => {
   const match = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,20}))?)?([Zz]|[+-]\d\d:\d\d)?$/.exec(

@@ -176,7 +176,7 @@ export const k8sOptions = {
   }),
   kubeconfig: optional({
     placeholder: "FILE",
-    help: "kubeconfig of the cluster that has the kinds; default: KUBECONFIG, ~/.kube/config",
+    help: "kubeconfig of the cluster that has the kinds; default: KUBECONFIG or ~/.kube/config",
     parse: text,
   }),
   context: optional({

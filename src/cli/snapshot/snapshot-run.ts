@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto"
 import { backgroundClock } from "../../clock.ts"
 import type { RecorderConfiguration } from "../../recorder/configuration/tracked-kind.ts"
-import { withAdvice } from "../../recorder/notices/trouble-advice.ts"
+import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
 import { type SnapshotOutcome, type WrittenSnapshot, writeSnapshot } from "../../recorder/snapshot/write-snapshot.ts"
 import { OutputExists } from "../../trace/files/output-errors.ts"
 import { openOutputFile, streamOutput } from "../../trace/files/output-file.ts"
@@ -94,7 +94,7 @@ const report = (
     }
     case "nothing-listed": {
       const { missing } = outcome
-      for (const { gvk, detail } of missing) say(`${gvk} cannot be listed: ${withAdvice(detail)}`)
+      for (const { gvk, detail } of missing) say(`${gvk} cannot be listed: ${withConnectionAdvice(detail)}`)
       return missing.every(({ state }) => state === "forbidden") ? exitCodes.notPermitted : exitCodes.failed
     }
     case "failed":
@@ -112,7 +112,7 @@ const reportLacking = (
   say: (line: string) => void,
 ): ExitCode => {
   for (const { gvk, detail } of missing)
-    say(`the trace is incomplete: ${gvk} could not be listed: ${withAdvice(detail)}`)
+    say(`the trace is incomplete: ${gvk} could not be listed: ${withConnectionAdvice(detail)}`)
   if (unknownOwners.length > 0)
     say(`owners could not be looked up: ${unknownOwners.join(", ")}. Their objects were treated as unowned`)
   if (objects.size > 0)

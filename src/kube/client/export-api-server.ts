@@ -90,7 +90,7 @@ const openTunnel = (proxy: HttpProxy, target: Target, signal: AbortSignal, timeo
     // A server that treats CONNECT like a GET is not a proxy.
     asked.on("response", (response) => {
       response.destroy()
-      reject(failed(`it answered ${response.statusCode}`))
+      reject(failed(`it returned ${response.statusCode}`))
     })
     asked.on("error", (cause: NodeJS.ErrnoException) =>
       reject(cause instanceof ProxyInTheWay || signal.aborted ? cause : failed(cause.message)),

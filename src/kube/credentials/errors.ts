@@ -44,7 +44,8 @@ export class ContextNotFound extends Schema.TaggedError<ContextNotFound>()("Cont
 }) {
   override get message(): string {
     const where = `in ${this.paths.join(", ")}`
-    const existing = this.existing.length === 0 ? "there are none" : `contexts are: ${this.existing.join(", ")}`
+    const existing =
+      this.existing.length === 0 ? "it has no contexts" : `existing contexts: ${this.existing.join(", ")}`
     return this.context === ""
       ? `no current context is set ${where}; name one with --context; ${existing}`
       : `context "${this.context}" not found ${where}; ${existing}`
@@ -60,7 +61,10 @@ export class ContextIncomplete extends Schema.TaggedError<ContextIncomplete>()("
   path: Schema.String,
 }) {
   override get message(): string {
-    const existing = this.existing.length === 0 ? "there are none" : `${this.missing}s are: ${this.existing.join(", ")}`
+    const existing =
+      this.existing.length === 0
+        ? `it has no ${this.missing}s`
+        : `existing ${this.missing}s: ${this.existing.join(", ")}`
     return `context "${this.context}" in ${this.path} names ${this.missing} "${this.name}", which does not exist; ${existing}`
   }
 }

@@ -24,7 +24,7 @@ export const list = (step: Transition, reason: ListReason, terms: ListTerms = {}
   const relists = [...memory.relists.filter((time) => nowMs - time < policy.relistWindowMs), nowMs]
   step.remember({ relists })
   if (relists.length <= policy.relistLimit) return openList(step)
-  const alarm = `${relists.length} relists within ${policy.relistWindowMs / 1000} s: waiting longer`
+  const alarm = `${relists.length} relists within ${policy.relistWindowMs / 1000} s: waiting longer before the next one`
   step.commands.push({ type: "alarm", detail: alarm })
   step.wait("list", policy.relistPauseMs * (1 + moment.random()), "failing", alarm)
 }

@@ -52,7 +52,7 @@ export const probed = (step: Transition, version: string, clusterUid: string | u
   const known = step.memory.clusterUid
   identify(step, clusterUid)
   if (known !== undefined && clusterUid !== undefined && known !== clusterUid) {
-    const change = `namespace kube-system has UID ${clusterUid}, it had ${known}`
+    const change = `namespace kube-system now has UID ${clusterUid} instead of ${known}`
     return restored(step, `${change}: this is a different cluster, or it was rebuilt`)
   }
   if (step.isBehind(version)) return restored(step, step.behind(version))

@@ -26,7 +26,7 @@ const shortestToken = 16
 /** The tokens of a file. Blank lines are ignored. Rejects with {@link TokenFileError}, whose message contains nothing of the file's content. */
 export const readTokenFile = async (path: string): Promise<ReadonlyArray<string>> => {
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
-    throw new TokenFileError({ path, reason: messageOf(cause) })
+    throw new TokenFileError({ path, reason: whyUnreadable(cause) })
   })
   const lines = text.split("\n").map((line) => line.trim())
   const tokens = lines.filter((line) => line !== "")
@@ -37,6 +37,12 @@ export const readTokenFile = async (path: string): Promise<ReadonlyArray<string>
     if (fault !== undefined) throw new TokenFileError({ path, reason: `line ${index + 1} ${fault}` })
   }
   return tokens
+}
+
+const whyUnreadable = (cause: unknown): string => {
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined
+  if (code === "ENOENT") return "file not found"
+  return code === "EACCES" ? "permission denied" : `reading failed: ${messageOf(cause)}`
 }
 
 const faultOf = (token: string): string | undefined => {

@@ -63,7 +63,7 @@ const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseO
       line: 1,
       column: 1,
       where: "the file",
-      found: "a single word or text",
+      found: "a single word or string",
       allowed,
     })
     return []
@@ -157,7 +157,7 @@ const missingRootAdvice = (others: readonly Entry[]): string => {
     if (nearest(key, [rootKey]) !== undefined) return `rename ${quoted(key)} in line ${keyPosition.line}`
     if (parseGvk(key) !== undefined) return `write ${rootKey}: above the kinds and indent them below it`
   }
-  return `the file begins with ${rootKey}:, and below it, indented, the kinds, such as apps/v1.Deployment: {}`
+  return `begin the file with ${rootKey}: and indent the kinds below it, such as apps/v1.Deployment: {}`
 }
 
 const ignoredKeyAdvice = (key: string): string => {

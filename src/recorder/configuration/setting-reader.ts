@@ -95,7 +95,7 @@ export class SettingReader {
   texts(node: Node | undefined, where: (index: number | "") => string): PlacedText[] | undefined {
     const list = this.follow(node, where(""))
     if (list === undefined) return undefined
-    if (!isSeq(list)) return this.#wrongType(list, where(""), "a list of texts")
+    if (!isSeq(list)) return this.#wrongType(list, where(""), "a list of strings")
     return list.items.flatMap((item, index) => {
       const text = this.text(item as Node, where(index))
       return text === undefined ? [] : [{ text, position: this.document.positionOf(item), where: where(index) }]
@@ -116,7 +116,7 @@ export class SettingReader {
         _tag: "WrongType",
         ...this.document.positionOf(node),
         where,
-        found: "an alias (*) whose anchor (&) does not stand before it",
+        found: "an alias (*) with no anchor (&) before it",
         allowed: "a value, or an alias of an anchor above",
       })
     return target

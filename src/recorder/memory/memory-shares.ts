@@ -65,7 +65,7 @@ export const memoryLimitsOf = ({ bytes }: MemoryBound, kinds: number): Readonly<
 export const describeShortage = ({ bytes, file }: MemoryBound, kinds: number): string | undefined => {
   const needed = neededBytes(kinds)
   if (bytes >= needed) return undefined
-  const whose = file === undefined ? "this machine has" : `by ${file} this process may take`
+  const whose = file === undefined ? "this machine has" : `${file} limits this process to`
   const what = `a recorder of ${kinds} ${kinds === 1 ? "kind" : "kinds"} needs`
   return (
     `${whose} ${inMebibytes(bytes)} of memory, and ${what} ${inMebibytes(needed)} when the disk is full during ` +

@@ -42,12 +42,17 @@ const adviceByCode: ReadonlyMap<string, string> = new Map([
 /** Node's own advice is for users who start Node themselves. */
 const advertisement = /; if the root CA is installed locally, try running Node\.js with --use-system-ca/
 
-/** The reason followed by advice; unchanged if there is none. */
-export const withAdvice = (reason: string): string => {
+/** The reason why a connection failed, followed by advice if there is any. */
+export const withConnectionAdvice = (reason: string): string => {
   const plain = reason.replace(advertisement, "")
   const code = /\(([A-Z][A-Z0-9_]+)\)/.exec(plain)?.[1]
   const advice = code === undefined ? undefined : adviceByCode.get(code)
-  if (advice !== undefined) return `${plain}; ${advice}`
+  return advice === undefined ? plain : `${plain}; ${advice}`
+}
+
+/** The same for a recorder, which keeps retrying and reads changed credentials by itself: also advises on a 401. */
+export const withAdvice = (reason: string): string => {
+  const plain = withConnectionAdvice(reason)
   return /HTTP 401\b/.test(plain)
     ? `${plain}; the credentials are not accepted: log in again, or renew the token (in a pod: check that its ServiceAccount exists and that the kubelet renews the token); credentials on disk are read again automatically`
     : plain

@@ -15,15 +15,15 @@ export const notImplementedSubresources: Readonly<Record<string, string>> = {
   "pods/ephemeralcontainers": noContainers,
   "pods/resize": noContainers,
   "nodes/proxy": "nodes have no kubelet here",
-  "services/proxy": "services have no endpoints that answer here",
+  "services/proxy": "services have no endpoints that respond here",
 }
 
 /** Limits that do not show as a 501. */
 export const otherLimits: ReadonlyArray<string> = [
-  "Bodies in protobuf are read, but answers are JSON: a client that accepts nothing but protobuf gets 406.",
+  "Request bodies may be protobuf, but responses are JSON: a client that accepts only protobuf gets 406.",
   "Conversion webhooks: all versions of a custom kind show the same fields.",
   "Admission webhooks, policies and quotas admit everything.",
-  "Authentication is one token for everybody; authorization refuses nobody, and reviews say so: every access is allowed, " +
-    "every token that is not a ServiceAccount's is that of the user `sandbox` in the group `system:masters`.",
+  "There is one token for all clients and no authorization: access reviews allow everything, " +
+    "and every token that is not a ServiceAccount's authenticates the user `sandbox` in the group `system:masters`.",
   "Integers beyond 2^53 are rounded, as JSON.parse rounds them.",
 ]

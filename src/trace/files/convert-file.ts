@@ -188,4 +188,6 @@ const ownedFilter = (survey: TraceSurvey, { inputName, to }: ConvertOptions): It
 }
 
 const unknownFormat = (isEmpty: boolean): string =>
-  isEmpty ? "byte 0: it is empty" : "byte 0: not in a known trace format; if it is a trace, name its format with --from"
+  isEmpty
+    ? "byte 0: the trace is empty"
+    : "byte 0: not in a known trace format; if it is a trace, name its format with --from"

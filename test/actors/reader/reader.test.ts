@@ -100,7 +100,7 @@ describe("long queries", () => {
     const refused = await Effect.runPromise(Effect.flip(queue(Effect.void)))
     expect(refused).toMatchObject({
       fault: "busy",
-      message: `${maximumWaiting} questions wait already, which is the most; ask again`,
+      message: `${maximumWaiting} queries are already waiting, which is the limit; try again`,
     })
     await Effect.runPromise(Fiber.interruptAll(waiting))
     await Effect.runPromise(queue(Effect.void))

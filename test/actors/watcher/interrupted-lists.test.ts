@@ -155,7 +155,7 @@ describe("a watcher with a changed selection", () => {
     const { events, gaps } = recorded()
     expect(events.slice(2)).toEqual(["applied c@5", "vanished b@20", "gap stopped 10..20"])
     expect(gaps[0]?.detail).toBe(
-      "what is recorded of the kind was changed from all namespaces to namespaces a,b; labels app=x; its current state was listed",
+      "the selection of this kind's objects was changed from all namespaces to namespaces a,b; labels app=x; its current state was listed",
     )
   })
 

@@ -199,8 +199,8 @@ describe("namespaces that are no longer requested", () => {
       life.end()
     }
     expect(gaps().map(({ namespace, detail }) => [namespace, detail])).toEqual([
-      ["", "all other namespaces are no longer recorded; what was in them is taken for gone"],
-      ["stock", "the namespace is no longer recorded; what was in it is taken for gone"],
+      ["", "all other namespaces are no longer recorded; their objects are recorded as vanished"],
+      ["stock", "the namespace is no longer recorded; its objects are recorded as vanished"],
     ])
   })
 

@@ -117,11 +117,11 @@ describe("points in time", () => {
     ["2300-01-01T00:00:00Z", "it is after 2254"],
     [
       "yesterday",
-      "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m",
+      "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m",
     ],
     [
       "",
-      "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, and durations such as -10m or 1h30m",
+      "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m",
     ],
   ])("%j is refused: %s", (text, reason) => {
     expect(refusal(text)).toBe(reason)

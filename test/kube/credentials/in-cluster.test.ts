@@ -56,7 +56,7 @@ describe("in a pod", () => {
 
   test("there is exactly one context", async () => {
     const { workspace: _kept, ...options } = pod()
-    expect((await errorOf(load({ ...options, context: "prod" }))).message).toContain("contexts are: in-cluster")
+    expect((await errorOf(load({ ...options, context: "prod" }))).message).toContain("existing contexts: in-cluster")
     expect(await authorizationOf(await load({ ...options, context: "in-cluster" }))).toBe("Bearer pod-token")
   })
 

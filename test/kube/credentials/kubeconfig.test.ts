@@ -217,20 +217,20 @@ describe("an error about a kubeconfig", () => {
 
   test("names the contexts that exist", async () => {
     const text = kubeconfig({})
-    expect(await messageOf(text, "prod")).toBe('context "prod" not found in CONFIG; contexts are: main')
+    expect(await messageOf(text, "prod")).toBe('context "prod" not found in CONFIG; existing contexts: main')
     const without = text.replace('"current-context":"main"', '"current-context":""')
     expect(await messageOf(without)).toBe(
-      "no current context is set in CONFIG; name one with --context; contexts are: main",
+      "no current context is set in CONFIG; name one with --context; existing contexts: main",
     )
-    expect(await messageOf("")).toBe("no current context is set in CONFIG; name one with --context; there are none")
+    expect(await messageOf("")).toBe("no current context is set in CONFIG; name one with --context; it has no contexts")
   })
 
   test("names the missing cluster or user of a context", async () => {
     expect(await messageOf(kubeconfig({}, {}, { cluster: "gone" }))).toBe(
-      'context "main" in CONFIG names cluster "gone", which does not exist; clusters are: prod',
+      'context "main" in CONFIG names cluster "gone", which does not exist; existing clusters: prod',
     )
     expect(await messageOf(kubeconfig({}, {}, { user: "bob" }))).toBe(
-      'context "main" in CONFIG names user "bob", which does not exist; users are: alice',
+      'context "main" in CONFIG names user "bob", which does not exist; existing users: alice',
     )
   })
 

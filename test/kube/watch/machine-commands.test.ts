@@ -162,6 +162,13 @@ describe("a cluster that another session found restored", () => {
     expect(lists(unfound)).toEqual([["first", undefined]])
   })
 
+  test("is found restored by a watch that the server cut while its reader was blocked", () => {
+    const world = worldIn.watching()
+    world.feed({ type: "ended", stream: world.stream, outcome: truncated, whileBlocked: true })
+    world.feed({ type: "retry" })
+    expect(world.phase).toBe("probing")
+  })
+
   test("is not found restored a second time by what the first one saw", () => {
     const world = worldIn.watching()
     world.feed(restored)

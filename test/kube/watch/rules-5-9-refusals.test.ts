@@ -113,7 +113,7 @@ describe("rule 9", () => {
     expect(watched.notebook.of("alarm")).toEqual([])
     watched.sandbox.faults.expireWatches()
     expect(await watched.waits()).toBe(30_000)
-    expect(watched.notebook.of("alarm")).toEqual(["4 relists within 60 s: waiting longer"])
+    expect(watched.notebook.of("alarm")).toEqual(["4 relists within 60 s: waiting longer before the next one"])
     await watched.passes()
     await watched.sees(() => watched.notebook.of("list completed").length === 5)
     await watched.isWatching()

@@ -49,7 +49,11 @@ test("an unusable file gives no one access, and is reported once, and again when
   expect(await decide()).toBe(503)
   await writeFile(path, first)
   expect([await decide(), await decide()]).toEqual(["the holder of token 1", "the holder of token 1"])
-  expect(said).toEqual([expect.stringContaining("ENOENT"), expect.stringContaining("it contains no token"), undefined])
+  expect(said).toEqual([
+    expect.stringContaining("file not found"),
+    expect.stringContaining("it contains no token"),
+    undefined,
+  ])
 })
 
 test.each([

@@ -303,8 +303,8 @@ test("a namespace is added and another removed while recording: the remaining on
   expect(changes.filter(({ action, name }) => action === "vanished" && name === "left")).toHaveLength(1)
   expect(changes.filter(({ name }) => name === "before" || name === "after")).toHaveLength(2)
   expect(gapsOf(recorded).map(({ namespace, reason, detail }) => `${namespace} ${reason}: ${detail}`)).toEqual([
-    "stock stopped: the namespace is no longer recorded; what was in it is taken for gone",
-    "bank stopped: what is recorded of the kind was changed from namespaces shop,stock to namespaces bank,shop; its current state was listed",
+    "stock stopped: the namespace is no longer recorded; its objects are recorded as vanished",
+    "bank stopped: the selection of this kind's objects was changed from namespaces shop,stock to namespaces bank,shop; its current state was listed",
   ])
 
   // Down to one: it still needs no list.
@@ -318,7 +318,7 @@ test("a namespace is added and another removed while recording: the remaining on
   await watching(recorded)
   await recorded.reached(configMaps, BigInt(sandbox.resourceVersion))
   expect(gapsOf(recorded).at(-1)?.detail).toBe(
-    "what is recorded of the kind was changed from namespaces shop to all namespaces; its current state was listed",
+    "the selection of this kind's objects was changed from namespaces shop to all namespaces; its current state was listed",
   )
   // Back to several: the version of the whole applies to each of them.
   await actors.reconfigure([within(both)])

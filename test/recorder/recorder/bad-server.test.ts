@@ -134,7 +134,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     await recorder.until(async () => ((await recorder.metric(bookmarks)) ?? 0) >= 3, "a rhythm of bookmarks")
     sandbox.faults.blackHole()
     sandbox.put("v1.ConfigMap", configMap("unseen"))
-    await recorder.inState("v1.ConfigMap", /failing: .*no byte arrived/)
+    await recorder.inState("v1.ConfigMap", /failing: .*no data arrived for too long/)
     sandbox.faults.resume()
     await recorder.until(async () => (await recorder.exported()).length > 0, "the change made meanwhile", 30_000)
     expect(await recorder.exported()).toMatchObject([{ action: "applied", name: "unseen" }])

@@ -30,7 +30,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     expect(await start("<html>Log in</html>")).toEqual([expect.stringContaining("is this a kubeconfig?")])
     expect(await start("clusters: [")).toEqual([expect.stringMatching(/not valid YAML at line 1/)])
     expect(await start(kubeconfigOf({ server }), "--context", "staging")).toEqual([
-      expect.stringMatching(/context "staging" not found .*; contexts are: sandbox/),
+      expect.stringMatching(/context "staging" not found .*; existing contexts: sandbox/),
     ])
     const tokenFile = place.path("no-token")
     expect(await start(kubeconfigOf({ server, user: { tokenFile } }))).toEqual([

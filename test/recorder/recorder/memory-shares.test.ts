@@ -75,7 +75,7 @@ test("the pod that reel k8s prints by default gives each role room", () => {
 describe("a shortage of memory", () => {
   test("is reported with the bound, its source, the need and advice", () => {
     expect(describeShortage(within(268_435_456), 7)).toBe(
-      "by /sys/fs/cgroup/memory.max this process may take 256 MiB of memory, and a recorder of 7 kinds needs 536 MiB when the disk is full during " +
+      "/sys/fs/cgroup/memory.max limits this process to 256 MiB of memory, and a recorder of 7 kinds needs 536 MiB when the disk is full during " +
         "an export: it may then be killed for lack of memory. Increase it (for a pod, resources.limits.memory, which reel k8s computes), or record fewer kinds",
     )
     expect(describeShortage(machine(268_435_456), 1)).toMatch(

@@ -65,8 +65,8 @@ test("a write that is being retried when the store is stopped ends and is report
 test("of two writes with the same description only the later one reaches the store", async () => {
   const store = new FakeStore()
   const writes = new PatientWrites(Effect.runFork)
-  writes.put("which cluster this is", store.write("former"))
-  writes.put("which cluster this is", store.write("present"))
+  writes.put("the identity of the cluster", store.write("former"))
+  writes.put("the identity of the cluster", store.write("present"))
   store.refuses = false
   await until(
     () => store.written.length > 0,

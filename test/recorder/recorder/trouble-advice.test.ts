@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { withAdvice } from "../../../src/recorder/notices/trouble-advice.ts"
+import { withAdvice, withConnectionAdvice } from "../../../src/recorder/notices/trouble-advice.ts"
 
 test.each([
   ["discovery: 10.0.0.1:6443: connect ECONNREFUSED 10.0.0.1:6443 (ECONNREFUSED)", /; connection refused: /],
@@ -13,6 +13,11 @@ test.each([
   const advised = withAdvice(reason)
   expect(advised.startsWith(reason)).toBe(true)
   expect(advised).toMatch(advice)
+})
+
+test("a command that runs once is not told that the recorder reads credentials again", () => {
+  expect(withConnectionAdvice("connect ECONNREFUSED (ECONNREFUSED)")).toMatch(/; connection refused: /)
+  expect(withConnectionAdvice("list: HTTP 401 Unauthorized")).toBe("list: HTTP 401 Unauthorized")
 })
 
 test("Node's advice for those who start Node is removed", () => {

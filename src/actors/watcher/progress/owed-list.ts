@@ -36,15 +36,15 @@ export const owedList = (resume: KindResumePoint, selection: string): OwedList |
 /** The selection has changed. */
 export const selectionChanged = (before: string, now: string): OwedList => ({
   reason: "stopped",
-  detail: `what is recorded of the kind was changed from ${before} to ${now}; its current state was listed`,
+  detail: `the selection of this kind's objects was changed from ${before} to ${now}; its current state was listed`,
 })
 
 /** For a first list that is repeated in the same life, after part of it was recorded. */
 export const repeatedFirstList: OwedList = {
   reason: "stopped",
-  detail: "the first list was restarted after a part of it had been recorded; changes in between are not known",
+  detail: "the first list was restarted after a part of it had been recorded; the changes in between are unknown",
 }
 
 /** A list was not completed in the previous life. */
 export const interruptedList = (what: string): string =>
-  `the recorder ended before ${what} was complete; its current state was listed afterwards`
+  `the recorder ended before ${what} was complete; the current state was listed afterwards`

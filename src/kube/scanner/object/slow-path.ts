@@ -69,9 +69,7 @@ const isJson = (value: Buffer): boolean => {
 /** For people who look for the cause. Quotes nothing, because it may be a Secret. */
 const whyNotJson = (text: Buffer): string => {
   if (text.length === 0) return "nothing but white space"
-  return text.at(-1) === OPEN_BRACE + 2
-    ? "something before its last byte is out of place"
-    : "no closing brace at its end"
+  return text.at(-1) === OPEN_BRACE + 2 ? "there is a syntax error before its last byte" : "no closing brace at its end"
 }
 
 /** If a key occurs twice, the last one wins, as in `JSON.parse` and in the API server's decoder. */

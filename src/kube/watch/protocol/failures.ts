@@ -108,7 +108,7 @@ export const silent = (step: Transition, stream: StreamId): void => {
   // Synthetic events arrived but not the end bookmark: the server does not know the parameter (rule 2).
   if (phase.tag === "streaming-list" && phase.opened) return listInPages(step)
   step.remember({ suspicious: true })
-  const status = failure("Silent", "no byte arrived for longer than the server is ever silent")
+  const status = failure("Silent", "no data arrived for too long, so the connection is presumed dead")
   step.fail(status, isListing(phase) ? "list" : "watch", "watch")
 }
 

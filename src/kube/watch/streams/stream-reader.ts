@@ -146,7 +146,7 @@ const describeEnd = (outcome: StreamEnd, pending: number): string => {
     case "truncated":
       return `the server closed the connection${cut}`
     case "aborted":
-      return "closed by us"
+      return "closed by this client"
     case "connection":
       return `${outcome.message} (${outcome.code})${cut}`
     case "malformed":

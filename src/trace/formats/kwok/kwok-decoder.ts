@@ -116,7 +116,7 @@ class KwokDecoder implements TraceDecoder {
       return this.#event({ gvk, namespace, name, object, time, action: "deleted", isSnapshot: false })
     }
     if (!isJsonObject(template)) throw fail("without template")
-    if (method === "patch" && live === undefined) throw fail("changes an object that is not there")
+    if (method === "patch" && live === undefined) throw fail("changes an object that does not exist")
     const object = method === "patch" && live !== undefined ? patched(live, template, fail) : template
     const gvk = `${textOf(object, "apiVersion")}.${textOf(object, "kind")}`
     if (gvk.startsWith(".") || gvk.endsWith(".")) throw fail("creates an object without apiVersion or kind")

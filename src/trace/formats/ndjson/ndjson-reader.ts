@@ -110,7 +110,7 @@ export class NdjsonReader {
     this.#state = "ended"
     for (const key of COUNTED)
       if ((end[key] ?? 0) !== this.#counts[key])
-        throw this.#error("counts", `counts ${end[key] ?? 0} lines of "${key}", there are ${this.#counts[key]}`)
+        throw this.#error("counts", `counts ${end[key] ?? 0} lines of "${key}", but there are ${this.#counts[key]}`)
     return { type: "end", ...end }
   }
 

@@ -57,7 +57,7 @@ describe("namespaces resume", () => {
     const namespaces = progress("shop 900@95", "stock 790@60 !expired")
     expect(resumed({ ...recorded, namespaces, selection: selection(both) })).toEqual([
       "shop 900@95",
-      "stock 790@60 !expired: the recorder ended before the list that followed was complete; its current state was listed afterwards",
+      "stock 790@60 !expired: the recorder ended before the list that followed was complete; the current state was listed afterwards",
     ])
   })
 
@@ -68,7 +68,7 @@ describe("namespaces resume", () => {
       selection: selection(both),
     }
     expect(resumed(point, { objects: ["shop"] })).toEqual([
-      "shop @75 !stopped: the recorder ended before the first list was complete; its current state was listed afterwards",
+      "shop @75 !stopped: the recorder ended before the first list was complete; the current state was listed afterwards",
       "stock @76 !first",
     ])
   })
@@ -89,7 +89,7 @@ describe("namespaces resume", () => {
 
   test("unless they are new: those are listed, and their gap says what was changed", () => {
     const changed = (before: string) =>
-      `what is recorded of the kind was changed from ${before} to namespaces shop,stock; its current state was listed`
+      `the selection of this kind's objects was changed from ${before} to namespaces shop,stock; its current state was listed`
     const one = { ...recorded, resumeVersion: "812", selection: selection(["shop"]) }
     expect(resumed(one)).toEqual(["shop 812@80", `stock @80 !stopped: ${changed("namespaces shop")}`])
     const others = {
@@ -133,7 +133,7 @@ describe("a kind is watched namespace by namespace", () => {
     const all = selection(undefined)
     const point = { ...recorded, namespaces: progress("shop 1", "stock 2"), selection: selection(both) }
     const detail =
-      "what is recorded of the kind was changed from namespaces shop,stock to all namespaces; its current state was listed"
+      "the selection of this kind's objects was changed from namespaces shop,stock to all namespaces; its current state was listed"
     expect(owedList(point, all)).toEqual({ reason: "stopped", detail })
     const listing = { ...point, namespaces: progress("shop @5 !first", "stock @6 !first") }
     expect(owedList(listing, all)).toEqual({ reason: "stopped", detail })

@@ -456,7 +456,7 @@ describe("an obstacle is reported, and nothing is written", () => {
     const { code, error } = await failing({ path, more: ["--context", "production"] })
     expect([code, error]).toEqual([
       exitCodes.failed,
-      `reel export: context "production" not found in ${path}; contexts are: staging\n`,
+      `reel export: context "production" not found in ${path}; existing contexts: staging\n`,
     ])
   })
 

@@ -55,7 +55,7 @@ describe("what is not JSON", () => {
   test.each([
     ["", "not JSON: nothing but white space"],
     ['{"data":{"password":"hunter2"', "not JSON: no closing brace at its end"],
-    ['{"data":{"password":hunter2}}', "not JSON: something before its last byte is out of place"],
+    ['{"data":{"password":hunter2}}', "not JSON: there is a syntax error before its last byte"],
   ])("is described without quoting it, because it may be a Secret: %s", (text, reason) => {
     expect(objectionTo(text)).toBe(reason)
   })

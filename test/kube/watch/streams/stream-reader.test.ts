@@ -148,7 +148,7 @@ describe("a watch", () => {
   test.each<readonly [StreamEnd, string]>([
     [complete, "ended complete: the server ended the response, 7 bytes of a line were truncated"],
     [{ tag: "truncated" }, "ended truncated: the server closed the connection, 7 bytes of a line were truncated"],
-    [{ tag: "aborted" }, "ended aborted: closed by us"],
+    [{ tag: "aborted" }, "ended aborted: closed by this client"],
     [
       { tag: "connection", code: "ECONNRESET", message: "reset" },
       "ended connection: reset (ECONNRESET), 7 bytes of a line were truncated",

@@ -147,9 +147,7 @@ describe("an update", () => {
     [[{ manager: "x", operation: "Update", apiVersion: "", fieldsType: "FieldsV1", fieldsV1: {} }]],
     [[{ manager: "x", operation: "Update", apiVersion: "v1", fieldsType: "FieldsV1", fieldsV1: { nonsense: {} } }]],
   ])("with managedFields that cannot be read keeps the stored ones", (sent) => {
-    expect(write(created, configMap({ a: "1", b: "1" }, sent))).toBe(
-      (created.metadata as JsonObject).managedFields,
-    )
+    expect(write(created, configMap({ a: "1", b: "1" }, sent))).toBe((created.metadata as JsonObject).managedFields)
   })
 
   it("of a subresource cannot set managedFields", () => {

@@ -262,7 +262,7 @@ template:
     ["- 1\n", 0, /not an object/],
     ["apiVersion: v1\nkind: Pod\nmetadata: {}\n", 0, /without a name/],
     ["apiVersion: v1\nkind: Pod\nmetadata:\n  name: [a\n", 46, /flow/i],
-    [patchDocument(`${podPatch}method: patch\ntemplate: {}\n`), 0, /not there/],
+    [patchDocument(`${podPatch}method: patch\ntemplate: {}\n`), 0, /changes an object that does not exist/],
     [patchDocument(`${podPatch}method: delete\n`), 0, /does not exist/],
     [patchDocument(`${podPatch}method: create\n`), 0, /without template/],
     [patchDocument(`${podPatch}method: upsert\n`), 0, /not one of create, patch, delete/],

@@ -274,7 +274,7 @@ describe("reading NDJSON traces", () => {
       4,
       '{"end":{"snapshot":1,"events":2,"gaps":1}}',
       "counts",
-      'counts 2 lines of "events", there are 1',
+      'counts 2 lines of "events", but there are 1',
     ],
     ["an end of another shape", 4, '{"end":7}', "shape", "end is not an object"],
   ])("rejects %s and names the line", (_, index, line, reason, detail) => {
