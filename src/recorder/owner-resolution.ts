@@ -114,7 +114,7 @@ export class OwnerResolution {
       return yield* resolver.call("settle", { deadlineMs }, deadlineMs + graceMs)
     }).pipe(
       Effect.catch((error: CallError) =>
-        // The number is unknown: a single entry stands for all, with the reason as its name.
+        // The number is unknown, so one entry represents all owners; its name is the reason.
         Effect.succeed({ unknown: 1, first: [{ gvk: ownerResolverName, namespace: "", name: error.message }] }),
       ),
     )

@@ -1,9 +1,9 @@
 /**
  * The receiving end of one stream; see outgoing-stream.ts.
  *
- * Guarantees: frames are passed on one at a time, each after the previous one was used, and are acknowledged when used. The receiver is
- * told of the end once, after the last frame or as soon as the stream has failed, and gets nothing after it. If a sender ends without
- * marking the stream complete, for example because its thread was killed, the stream ends with a reason, never as complete.
+ * Guarantees: frames are passed on one at a time, each after the previous one was used, and are acknowledged when used. The end is
+ * reported to the receiver exactly once, after the last frame or as soon as the stream has failed; nothing follows it. If a sender ends
+ * without marking the stream complete, for example because its thread was killed, the stream ends with a reason, never as complete.
  */
 import type { MessagePort } from "node:worker_threads"
 import { messageOf } from "../../message-of.ts"
