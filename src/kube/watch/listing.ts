@@ -31,9 +31,9 @@ export const list = (step: Transition, reason: ListReason, terms: ListTerms = {}
 
 /** Starts the list that is due, or restarts it. */
 export const openList = (step: Transition): void => {
-  const { listReason, listDetail, streamingList } = step.memory
+  const { streamingList } = step.memory
   const version = versionToAskFor(step)
-  begin(step, listReason === "first" ? "first list" : (listDetail ?? listReason))
+  begin(step, cause(step))
   const stream = step.newStream()
   if (streamingList) {
     step.phase = { tag: "streaming-list", stream, opened: false }
@@ -69,16 +69,27 @@ export const listAtOnce = (step: Transition): boolean => {
 const versionToAskFor = ({ memory, moment }: Transition): string | undefined =>
   memory.listFromDelivered ? moment.delivered : undefined
 
+const cause = ({ memory }: Transition): string =>
+  memory.listReason === "first" ? "first list" : (memory.listDetail ?? memory.listReason)
+
 const begin = (step: Transition, detail: string): void => {
   const { listReason, listDetail } = step.memory
-  step.commands.push({ type: "state", state: "listing", detail })
+  if (!isRetried(step)) step.report("listing", detail)
   step.commands.push({ type: "list-started", reason: listReason, detail: listDetail })
 }
+
+/**
+ * A list that follows a refusal is reported only once the server has accepted it: a kind that stays forbidden would be "listing" for a moment
+ * at every attempt, and a recorder with a kind that is listing is not ready and rejects exports.
+ */
+const isRetried = ({ memory }: Transition): boolean => memory.reported === "forbidden" || memory.reported === "failing"
 
 /** The server returned 200. From here on, events may take as long as they need. */
 export const listAnswered = (step: Transition, stream: StreamId): void => {
   const phase = step.phase
-  if (phase.tag !== "streaming-list" || phase.stream !== stream) return
+  if ((phase.tag !== "streaming-list" && phase.tag !== "paging") || phase.stream !== stream) return
+  if (isRetried(step)) step.report("listing", cause(step))
+  if (phase.tag === "paging") return
   step.phase = { ...phase, opened: true }
   step.limitSilence(stream, step.policy.streamingListSilenceMs)
 }

@@ -68,11 +68,7 @@ export const probeFailed = (step: Transition, status: ApiStatus): void => {
 /** The kind is not installed: a state that can change, never an end (rule 10). */
 export const absent = (step: Transition): void => {
   step.phase = { tag: "absent" }
-  step.commands.push({
-    type: "state",
-    state: "waiting",
-    detail: "the kind is not installed; checking for it regularly",
-  })
+  step.report("waiting", "the kind is not installed; checking for it regularly")
   step.commands.push({ type: "retry-after", ms: step.policy.absentPollMs * (1 + 0.2 * step.moment.random()) })
 }
 
@@ -80,7 +76,7 @@ export const absent = (step: Transition): void => {
 export const stop = (step: Transition): void => {
   step.closeAll()
   step.phase = { tag: "stopped" }
-  step.commands.push({ type: "state", state: "stopped", detail: "asked to" })
+  step.report("stopped", "asked to")
 }
 
 /** The wait is over. */

@@ -41,7 +41,7 @@ const setTimers = (step: Transition, stream: StreamId, timeoutSeconds: number): 
 }
 
 const sayWatching = (step: Transition, from: string | undefined): void => {
-  step.commands.push({ type: "state", state: "watching", detail: `from version ${from}` })
+  step.report("watching", `from version ${from}`)
 }
 
 /** The server returned 200. Only now is the kind watched: a request under way may still be refused. */

@@ -103,6 +103,32 @@ describe("a kind is reported as watched", () => {
   })
 })
 
+describe("a list after a refusal is reported as listing", () => {
+  const reported = (world: World, from = 0): ReadonlyArray<string> =>
+    world.commands.slice(from).flatMap((command) => (command.type === "state" ? [command.state] : []))
+  const refuse = (world: World, code: number): void => {
+    world.feed({ type: "refused", stream: world.stream, status: status(code) })
+    world.feed({ type: "retry" })
+  }
+
+  test.each([
+    ["streaming-list", 403, "forbidden"],
+    ["paging", 403, "forbidden"],
+    ["paging", 500, "failing"],
+  ] as const)(
+    "(%s, %i) only once the server has accepted it, since the recorder is not ready meanwhile",
+    (phase, code, state) => {
+      const world = worldIn[phase]()
+      const { length } = world.commands
+      refuse(world, code)
+      refuse(world, code)
+      expect(reported(world, length)).toEqual([state, state])
+      world.feed({ type: "opened", stream: world.stream })
+      expect(reported(world, length)).toEqual([state, state, "listing"])
+    },
+  )
+})
+
 test("a list that skips an unreadable line gives the reason in its detail, the other reasons need none", () => {
   const world = worldIn["watching unanswered"]()
   for (let time = 1; time <= 2; time++) {

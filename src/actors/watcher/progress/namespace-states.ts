@@ -27,9 +27,6 @@ export class NamespaceStates {
   /** Returns whether anything has changed. */
   set(namespace: string, state: KindState, detail: string): boolean {
     const before = this.#states.get(namespace)
-    // Each attempt begins as if it succeeded. The others are healthy meanwhile, and the recorder must not seem to start again every half
-    // minute.
-    if (state === "listing" && before?.state === "forbidden") return false
     if (before?.state === state && before.detail === detail) return false
     this.#states.set(namespace, { namespace, state, detail })
     return true

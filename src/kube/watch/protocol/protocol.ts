@@ -178,6 +178,8 @@ export interface Memory {
   readonly overloaded: boolean
   /** Whether the last streams failed: an unclean end is worth a probe before resuming. */
   readonly suspicious: boolean
+  /** The state last reported. */
+  readonly reported: KindState
 }
 
 export interface WatchState {
@@ -204,5 +206,6 @@ export const initialState: WatchState = {
     malformedAt: undefined,
     overloaded: false,
     suspicious: false,
+    reported: "listing",
   },
 }

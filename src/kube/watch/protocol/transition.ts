@@ -5,7 +5,7 @@
 import { compareResourceVersions, parseResourceVersion } from "../../resource-version.ts"
 import type { ApiStatus } from "../../status.ts"
 import type { WatchPolicy } from "./policy.ts"
-import type { Command, Intention, Memory, Moment, Phase, WatchState } from "./protocol.ts"
+import type { Command, Intention, KindState, Memory, Moment, Phase, WatchState } from "./protocol.ts"
 import { classify } from "./refusal.ts"
 
 /** Created for one input. `phase` and `memory` are replaced, never changed in place: the previous state stays as it was. */
@@ -41,8 +41,13 @@ export class Transition {
 
   wait(then: Intention, ms: number, state: "failing" | "forbidden", detail: string): void {
     this.phase = { tag: "backing-off", then }
-    this.commands.push({ type: "state", state, detail })
+    this.report(state, detail)
     this.commands.push({ type: "retry-after", ms })
+  }
+
+  report(state: KindState, detail: string): void {
+    this.commands.push({ type: "state", state, detail })
+    this.remember({ reported: state })
   }
 
   nextBackOff(): number {

@@ -41,13 +41,6 @@ test("of hundreds only the first are named", () => {
   expect(combinedState(states.all()).detail).toBe("300 namespaces")
 })
 
-test("a forbidden one stays so while it is retried", () => {
-  const states = statesOf(["a", "watching", ""], ["b", "forbidden", "no"], ["b", "listing", "first list"])
-  expect(combinedState(states.all()).state).toBe("forbidden")
-  states.set("b", "watching", "from version 5")
-  expect(combinedState(states.all()).state).toBe("watching")
-})
-
 const state = fc.constantFrom<KindState>("listing", "watching", "waiting", "forbidden", "failing", "stopped")
 
 test("the kind is watched if all are, listing if any is, and never in a state that none of them is in", () => {
