@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { isThorough, rounds, thoroughVariable } from "./effort.ts"
+import { alike, isThorough, rounds, thoroughVariable } from "./effort.ts"
 
 describe("the rounds that a run of the tests takes", () => {
   test("are a quarter, and at least one", () => {
@@ -11,5 +11,10 @@ describe("the rounds that a run of the tests takes", () => {
     const environment = { [thoroughVariable]: "1" }
     expect([1, 20, 1000].map((all) => rounds(all, environment))).toEqual([1, 20, 1000])
     expect(isThorough(environment)).toBe(true)
+  })
+
+  test("are one of cases that are alike, or all in a thorough run", () => {
+    expect(alike([1, 2, 3], {})).toEqual([1])
+    expect(alike([1, 2, 3], { [thoroughVariable]: "1" })).toEqual([1, 2, 3])
   })
 })

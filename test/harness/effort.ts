@@ -1,6 +1,6 @@
 /**
- * How often what is random is tried. Rounds of kills and runs of properties find more the more there are, and each costs the same: an
- * ordinary run takes a quarter of them, with other seeds each time, and a thorough one, as in CI, takes all.
+ * How often what is random is tried, and under how much load. Rounds of kills and runs of properties find more the more there are, and each
+ * costs the same: an ordinary run takes a quarter of them, with other seeds each time, and a thorough one, as in CI, takes all.
  */
 
 /** Any value but the empty one asks for a thorough run. */
@@ -13,3 +13,10 @@ export const isThorough = (environment: NodeJS.ProcessEnv = process.env): boolea
 /** Of `all` rounds those that this run takes: a quarter, at least one. */
 export const rounds = (all: number, environment?: NodeJS.ProcessEnv): number =>
   isThorough(environment) ? all : Math.ceil(all / 4)
+
+/** The changes per second of a load of which `full` is meant: a quarter, because it is what costs the CPU of such a test. */
+export const load = rounds
+
+/** Of several cases that are alike, those that this run takes: the first. */
+export const alike = <Case>(cases: ReadonlyArray<Case>, environment?: NodeJS.ProcessEnv): ReadonlyArray<Case> =>
+  isThorough(environment) ? cases : cases.slice(0, 1)

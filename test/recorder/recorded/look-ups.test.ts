@@ -5,6 +5,7 @@
 import { expect, test } from "vitest"
 import { defaultLookUpLimits } from "../../../src/actors/owner-resolver/look-up-queue.ts"
 import type { StoredObject } from "../../../src/sandbox/index.ts"
+import { alike, load } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { OwnerRecorder, ownedBy, podThat } from "./owner-recorder.ts"
 import { describeChanges, differences, ledgerOf, until } from "./recorded-sandbox.ts"
@@ -14,18 +15,20 @@ const replicaSet = "apps/v1.ReplicaSet"
 const pod = "v1.Pod"
 const deployments = 20
 const questions = 640
-const changes = 10_000
-const newPods = 1000
+const changes = load(10_000)
+const newPods = load(1000)
 /** ms that the export may wait for owners. */
 const ownerDeadlineMs = 200
 
 const namespace = "shop"
 const settings = "{trackLifecycle: true, detect: all}"
 
-test.each([
-  ["are recorded too", { [deployment]: settings, [pod]: "{}" }],
-  ["are followed alone", { [deployment]: settings }],
-])(`${questions} owners are unknown and pods %s`, { timeout: patient(180_000) }, async (_, kinds) => {
+test.each(
+  alike([
+    ["are recorded too", { [deployment]: settings, [pod]: "{}" }],
+    ["are followed alone", { [deployment]: settings }],
+  ] as const),
+)(`${questions} owners are unknown and pods %s`, { timeout: patient(180_000) }, async (_, kinds) => {
   const recorder = await OwnerRecorder.start(kinds)
   const { sandbox } = recorder
   const change = (index: number, round: number): StoredObject =>

@@ -8,12 +8,14 @@ import { expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { recordedWhole } from "../../../src/recorder/configuration/tracked-kind.ts"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
-import { rounds } from "../../harness/effort.ts"
+import { load, rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { testWorker } from "../../harness/test-worker.ts"
 import { readTrace } from "./owner-recorder.ts"
 import { LedgerOwnership, OwnerWorkload, ownerKinds } from "./owner-workload.ts"
 import { RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
+
+const perSecond = load(2000)
 
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 const mailbox = "owner-answers"
@@ -23,7 +25,7 @@ test.each([
   ["the owner-resolver loses", rounds(20), false],
   ["the owner-resolver and the store lose", rounds(8), true],
 ])(
-  `%s no owner, killed %d times at 2,000 events/s (seed ${seed})`,
+  `%s no owner, killed %d times at ${perSecond} events/s (seed ${seed})`,
   {
     timeout: patient(120_000),
   },
@@ -36,7 +38,7 @@ test.each([
     const workload = new OwnerWorkload(recorded.sandbox, seed)
     try {
       await recorded.ready()
-      workload.start(2000)
+      workload.start(perSecond)
       const { store, owners } = recorded.actors
       const resolver = owners.needed()
       const victims = isStoreKilled ? [resolver, store] : [resolver]

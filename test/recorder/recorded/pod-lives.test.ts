@@ -6,11 +6,13 @@ import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import type { RecordedPodLife } from "../../../src/archive/rows/pod-lives.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
 import { workerEntry } from "../../../src/recorder/worker-entries.ts"
-import { rounds } from "../../harness/effort.ts"
+import { load, rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { testWorker } from "../../harness/test-worker.ts"
 import { PodWorkload } from "./pod-workload.ts"
 import { RecordedSandbox, type RecordedSandboxOptions, tracked, until } from "./recorded-sandbox.ts"
+
+const perSecond = load(2000)
 
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 const lives = "lifecycle/v1.Pod"
@@ -69,7 +71,7 @@ const compared = (recorded: RecordedSandbox, workload: PodWorkload, fromSeconds:
 }
 
 test.each(streams)(
-  `the watcher of %s and the store, killed %d times at 2,000 events/s, lose and repeat no life (seed ${seed})`,
+  `the watcher of %s and the store, killed %d times at ${perSecond} events/s, lose and repeat no life (seed ${seed})`,
   {
     timeout: patient(180_000),
   },
@@ -83,7 +85,7 @@ test.each(streams)(
     const fromSeconds = Math.floor(Date.now() / 1000) - 1
     try {
       await recorded.ready()
-      workload.start(2000)
+      workload.start(perSecond)
       const { store, watchers } = recorded.actors
       const watcher = watchers.find(({ gvk }) => gvk === stream)?.watcher
       if (watcher === undefined) throw new Error(`nothing watches ${stream}`)

@@ -7,17 +7,19 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
-import { rounds } from "../../harness/effort.ts"
+import { load, rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { type Change, differences, ledgerOf, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
+
+const perSecond = load(2000)
 
 const kinds = ["apps/v1.Deployment", "v1.ConfigMap"]
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 const kills = rounds(10)
 const reel = fileURLToPath(new URL("../../../bin/reel.js", import.meta.url))
 
-test(`a process killed ${kills} times with SIGKILL at 2,000 events/s loses and repeats nothing (seed ${seed})`, {
+test(`a process killed ${kills} times with SIGKILL at ${perSecond} events/s loses and repeats nothing (seed ${seed})`, {
   timeout: patient(180_000),
 }, async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-sigkill-"))
@@ -31,7 +33,7 @@ test(`a process killed ${kills} times with SIGKILL at 2,000 events/s loses and r
   let recorder = await startRecorder(directory)
   try {
     await recorder.ready()
-    workload.start(2000)
+    workload.start(perSecond)
     for (let round = 0; round < kills; round++) {
       await workload.moment(600)
       recorder.process.kill("SIGKILL")

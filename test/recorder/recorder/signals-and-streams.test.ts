@@ -1,6 +1,7 @@
 /** How a recorder ends and where its output goes: signals, closed pipes, log formats, a terminal. */
 import { describe, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { alike, isThorough } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { differences, ledgerOf } from "../recorded/recorded-sandbox.ts"
 import { Workload } from "../recorded/workload.ts"
@@ -9,7 +10,7 @@ import { onTerminal, Workplace } from "./recorder-command.ts"
 const kinds = { "apps/v1.Deployment": "{detect: all}", "v1.ConfigMap": "{detect: all}" }
 
 describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
-  test.for(["SIGINT", "SIGTERM"] as const)(
+  test.for(alike(["SIGINT", "SIGTERM"] as const))(
     "told by %s under load ends at once with 0, and everything is on disk",
     async (signal, { expect }) => {
       await using place = new Workplace()
@@ -45,7 +46,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
   test("stopped while its watchers start does not wait for replies", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
-    for (const delayMs of [0, 30, 60, 90, 120, 150]) {
+    for (const delayMs of isThorough() ? [0, 30, 60, 90, 120, 150] : [0, 90]) {
       const recorder = place.record({ cluster: { server: sandbox.url }, kinds })
       await recorder.listening()
       // Various moments, not a wait: in some of them the stored state is on its way to the watchers.
