@@ -68,9 +68,10 @@ test.each([
         await workload.moment(300)
         await killed(store)
       }
-      // So few rounds may meet few owners of another kind.
-      for (let attempt = 0; askedIn(recorded).size <= 2 * killsEach && attempt < 50; attempt++)
-        await workload.moment(300)
+      // So few rounds may meet few owners of another kind, and few pods of Deployments.
+      const hasMetFew = (): boolean =>
+        askedIn(recorded).size <= 2 * killsEach || podsOfDeployments(recorded) <= 10 * killsEach
+      for (let attempt = 0; hasMetFew() && attempt < 50; attempt++) await workload.moment(300)
       workload.stop()
       await recorded.caughtUp(30_000)
       const ledger = new LedgerOwnership(recorded.sandbox)
@@ -120,6 +121,11 @@ const pod = { apiVersion: "v1", kind: "Pod" }
 const askedIn = ({ sandbox }: RecordedSandbox): ReadonlySet<string> => {
   const pods = sandbox.ledger.of(ownerKinds.pod).map(({ uid }) => uid)
   return new LedgerOwnership(sandbox).aboveOtherThan(pods, "Deployment")
+}
+
+const podsOfDeployments = ({ sandbox }: RecordedSandbox): number => {
+  const ownership = new LedgerOwnership(sandbox)
+  return sandbox.ledger.of(ownerKinds.pod).filter(({ uid }) => ownership.above(uid, "Deployment") !== undefined).length
 }
 
 /** What is known of an owner of either kind. */
