@@ -186,6 +186,8 @@ const bundle = async (root: string, target: Target): Promise<{ code: string; map
     cwd: root,
     input: join(root, target.entry),
     platform: "node",
+    // What package.json promises: Node 22 does not know `using`.
+    transform: { target: "node22.19" },
     external: target.external.flatMap((name) => [name, new RegExp(`^${name}/`)]),
     plugins: [
       {

@@ -36,9 +36,10 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "host", imports: ["kube", "runtime"] },
   { folder: "apiserver", imports: ["kube", "runtime"], reason: "Its Backend may be a sandbox or an archive." },
   { folder: "sandbox", imports: ["apiserver", "host", "trace", "kube", "runtime"] },
+  { folder: "simulation", imports: ["trace", "kube"], reason: "A replay works with any client, and knows no sandbox." },
   { folder: "recorder", imports: ["actors", "archive", "wire", "trace", "kube", "blob", "runtime"] },
   { folder: "k8s", imports: ["recorder", "kube"], reason: "Manifests are computed from what is recorded." },
-  { folder: "cli", imports: ["k8s", "recorder", "sandbox", "trace", "kube", "blob", "runtime"] },
+  { folder: "cli", imports: ["k8s", "recorder", "simulation", "sandbox", "trace", "kube", "blob", "runtime"] },
 ]
 
 /** Modules of `src` itself that every folder may import, because they import nothing. */

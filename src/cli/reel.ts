@@ -38,6 +38,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./snapshot.ts")).snapshotCommand(),
   },
   {
+    name: "replay",
+    summary: "Replays a trace into another cluster, on time, and removes what it created.",
+    load: async () => (await import("./replay.ts")).replayCommand(),
+  },
+  {
     name: "sandbox",
     summary: "Runs an in-memory Kubernetes API server with controllers and virtual nodes until Ctrl-C.",
     load: async () => (await import("./sandbox.ts")).sandboxCommand(),

@@ -1,0 +1,142 @@
+/** The options of `reel replay` and the parsers of their values. */
+import { type Speed, speedLimits } from "../../simulation/replay/replay-clock.ts"
+import { TRACE_FORMAT_NAMES } from "../../trace/formats/names.ts"
+import {
+  flag,
+  integerBetween,
+  list,
+  oneOf,
+  optional,
+  type Reading,
+  refused,
+  text,
+  value,
+  withDefault,
+} from "../command-line/arguments.ts"
+import { parseDuration, parseInstant } from "../command-line/instant.ts"
+
+const parseSpeed = (given: string): Reading<Speed> => {
+  if (given === "max") return value("max")
+  const speed = /^\d{1,4}(?:\.\d{1,6})?$/.test(given) ? Number(given) : Number.NaN
+  const { minimum, maximum } = speedLimits
+  return speed >= minimum && speed <= maximum
+    ? value(speed)
+    : refused(`must be a number from ${minimum} to ${maximum}, or max`)
+}
+
+/** A moment of the trace; durations back from now would mean little in a trace. */
+const parseMoment = (given: string): Reading<number> =>
+  parseDuration(given.replace(/^-/, "")) === undefined && given !== "now"
+    ? parseInstant(given, { now: 0, before: 0 })
+    : refused("must be a time of the trace: RFC 3339 or seconds since 1970")
+
+const parsePositiveDuration = (given: string): Reading<number> => {
+  const duration = parseDuration(given)
+  return duration === undefined || duration === 0 ? refused("must be a duration such as 30s or 2m") : value(duration)
+}
+
+/** A DNS label: part of a namespace's name and the value of a label. */
+const parseName = (given: string): Reading<string> =>
+  /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/.test(given)
+    ? value(given)
+    : refused("must be at most 40 lower-case letters, digits and dashes, and start and end with a letter or digit")
+
+const parsePrefix = (given: string): Reading<string> =>
+  /^[a-z0-9]([-a-z0-9]{0,28}[a-z0-9])?$/.test(given)
+    ? value(given)
+    : refused("must be at most 30 lower-case letters, digits and dashes, and start and end with a letter or digit")
+
+const parseNodeSelector = (given: string): Reading<readonly [string, string] | undefined> => {
+  if (given === "none") return value(undefined)
+  const [key = "", label, ...more] = given.split("=")
+  return key !== "" && label !== undefined && more.length === 0
+    ? value([key, label])
+    : refused("must be KEY=VALUE, or none")
+}
+
+export const replayOptions = {
+  sandbox: flag({
+    help: "replay into a cluster in this process, which is lost afterwards; the default if no cluster is named",
+  }),
+  kubeconfig: optional({
+    placeholder: "FILE",
+    help: "kubeconfig of the cluster to replay into",
+    parse: text,
+  }),
+  context: optional({
+    placeholder: "NAME",
+    help: "context of the kubeconfig; default: its current context",
+    parse: text,
+  }),
+  name: optional({
+    placeholder: "NAME",
+    help: "name of this replay, the label on everything it creates; default: a random one",
+    parse: parseName,
+  }),
+  speed: withDefault("1", {
+    placeholder: "NUMBER",
+    help: `how many times faster than recorded, from ${speedLimits.minimum} to ${speedLimits.maximum}; max: without waiting`,
+    parse: parseSpeed,
+  }),
+  from: optional({
+    placeholder: "TIME",
+    help: "start at this moment of the trace, from the state that it has there",
+    parse: parseMoment,
+  }),
+  to: optional({ placeholder: "TIME", help: "end before this moment of the trace", parse: parseMoment }),
+  duration: optional({
+    placeholder: "DURATION",
+    help: "end after this part of the trace, in the trace's time",
+    parse: parsePositiveDuration,
+  }),
+  format: optional({
+    placeholder: "FORMAT",
+    help: `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its first bytes`,
+    parse: oneOf(...TRACE_FORMAT_NAMES),
+  }),
+  namespacePrefix: withDefault("virtual", {
+    placeholder: "TEXT",
+    help: "namespace shop is replayed as TEXT-shop; cluster-scoped objects are renamed likewise",
+    parse: parsePrefix,
+  }),
+  nodeSelector: withDefault("type=virtual", {
+    placeholder: "KEY=VALUE",
+    help: "nodes that pods of the replay run on; none: any",
+    parse: parseNodeSelector,
+  }),
+  include: list({
+    placeholder: "KIND",
+    help: "replay this kind although it usually is not, such as PersistentVolume or coordination.k8s.io/Lease; separate several with commas",
+    parse: text,
+    split: true,
+  }),
+  onConflict: withDefault("force", {
+    placeholder: "MODE",
+    help: "if another field manager of the cluster owns a field: force takes it over, skip leaves the object as it is, fail counts a refusal",
+    parse: oneOf("force", "skip", "fail"),
+  }),
+  strict: flag({ help: "stop at the first object that the cluster refuses" }),
+  concurrency: withDefault("16", {
+    placeholder: "NUMBER",
+    help: "writes at the same time",
+    parse: integerBetween(1, 256),
+  }),
+  maxLag: withDefault("30s", {
+    placeholder: "DURATION",
+    help: "how late an event may be before --on-lag applies",
+    parse: parsePositiveDuration,
+  }),
+  onLag: withDefault("slow", {
+    placeholder: "MODE",
+    help: "if the cluster cannot keep up: slow delays the rest of the trace, fail stops",
+    parse: oneOf("slow", "fail"),
+  }),
+  report: optional({ placeholder: "FILE", help: "write a report as JSON", parse: text }),
+  force: flag({ short: "f", help: "overwrite the report if it exists" }),
+  keep: flag({ help: "leave what was created in the cluster" }),
+  clean: optional({
+    placeholder: "NAME",
+    help: "only remove what the replay of this name created, for example after it was killed",
+    parse: parseName,
+  }),
+}

@@ -1,0 +1,54 @@
+/** A replay for people: one line while it runs, a summary at the end. */
+import type { ReplayProgress } from "../../simulation/replay/replay.ts"
+import type { Cause, ReplayReport, Spread } from "../../simulation/replay/replay-report.ts"
+import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
+
+export const describeReplayProgress = (progress: ReplayProgress): string => {
+  const { phase, position, elapsedMs, accepted, refused, pending, lagMs } = progress
+  if (phase === "cleaning up") return `cleaning up: ${formatCount(pending, "object")} left`
+  const counts = `${formatInteger(accepted)} accepted${refused === 0 ? "" : `, ${formatInteger(refused)} refused`}`
+  if (phase === "seeding") return `creating the state at the start: ${counts}`
+  const moment = new Date(position / 1000).toISOString().slice(0, 19)
+  const lag = lagMs >= 1000 ? `, ${formatDuration(lagMs)} late` : ""
+  return `${moment}Z, ${formatDuration(elapsedMs)}: ${counts}, ${formatInteger(pending)} waiting${lag}`
+}
+
+/** Lines of at most some 100 columns. */
+export const describeReplay = (report: ReplayReport): ReadonlyArray<string> => {
+  const { seed, events, run, stopped, gaps, dispatchErrorMs, lagMs } = report
+  const lines = [
+    `seed       ${formatCount(seed.total, "object")}: ${outcomes(seed)}; ${formatDuration(seed.durationMs)}`,
+    `events     ${formatCount(events.total, "event")}: ${outcomes(events)}`,
+    `run        ${formatDuration(run.durationMs)}${expected(run)}`,
+  ]
+  if (run.delayedMs > 0)
+    lines.push(`delayed    ${formatDuration(run.delayedMs)}, because the cluster could not keep up`)
+  if (events.sent > 0)
+    lines.push(`sent       ${spread(dispatchErrorMs)} after due`, `answered   ${spread(lagMs)} after due`)
+  if (gaps > 0) lines.push(`gaps       ${formatCount(gaps, "gap")} in the trace: what happened in them is not replayed`)
+  lines.push(...report.refused.slice(0, mostShown).map((cause) => `refused    ${describeCause(cause)}`))
+  lines.push(...more(report.refused, "refused"))
+  lines.push(...report.skipped.slice(0, mostShown).map((cause) => `skipped    ${describeCause(cause)}`))
+  lines.push(...more(report.skipped, "skipped"))
+  if (stopped !== null) lines.push(`stopped    ${stopped}`)
+  return lines
+}
+
+const mostShown = 10
+
+const more = (all: ReadonlyArray<Cause>, word: string): ReadonlyArray<string> =>
+  all.length > mostShown ? [`${word.padEnd(11)}${all.length - mostShown} more causes; --report FILE has all`] : []
+
+const outcomes = ({ accepted, refused, skipped }: ReplayReport["events"]): string =>
+  `${formatInteger(accepted)} accepted, ${formatInteger(refused)} refused, ${formatInteger(skipped)} skipped`
+
+const expected = ({ durationMs, expectedMs }: ReplayReport["run"]): string => {
+  if (expectedMs === null) return ""
+  return `, ${(durationMs - expectedMs).toFixed(0)} ms longer than the trace at this speed`
+}
+
+const spread = ({ p50, p99, max }: Spread): string =>
+  `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, at most ${max.toFixed(1)} ms`
+
+const describeCause = ({ gvk, reason, count, example }: Cause): string =>
+  `${formatInteger(count)} ${gvk}: ${reason}${example === "" ? "" : `: ${example}`}`

@@ -1,0 +1,67 @@
+/** The cluster that a replay drives: one of a kubeconfig, or a sandbox in this process. */
+import { ApiClient } from "../../kube/client/api-client.ts"
+import type { ApiError } from "../../kube/client/api-errors.ts"
+import { backOff, isSafeToRepeat } from "../../kube/client/retry-policy.ts"
+import { loadCredentials } from "../../kube/credentials/credentials.ts"
+import { LocalCluster } from "../../sandbox/local-cluster.ts"
+import { LocalTransport } from "../../sandbox/local-transport.ts"
+import { readVersion } from "../version.ts"
+
+export interface TargetRequest {
+  /** Neither: a sandbox. */
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+  readonly concurrency: number
+}
+
+export interface OpenTarget extends AsyncDisposable {
+  readonly client: ApiClient
+  /** For people. */
+  readonly description: string
+}
+
+/** Enough nodes for most traces; a pod that fits nowhere stays pending, as it would in a cluster. */
+const sandboxNodes = 10
+
+/**
+ * A server that restarts is away for some seconds: 12 attempts within about half a minute. A deletion that may have happened is repeated
+ * too, because the second one only finds nothing.
+ */
+const retries = backOff({
+  random: Math.random,
+  attempts: 12,
+  baseMs: 100,
+  maximumMs: 5000,
+  mayRepeat: (error: ApiError) => isSafeToRepeat(error) || (error.verb === "delete" && isTransient(error)),
+})
+
+const isTransient = (error: ApiError): boolean =>
+  error._tag === "ApiUnreachableError"
+    ? error.failure === "connection" || error.failure === "deadline"
+    : error._tag === "ApiRefusalError" && error.code >= 500
+
+/** Rejects with a CredentialsError. */
+export const openTarget = async (request: TargetRequest): Promise<OpenTarget> => {
+  const { kubeconfig, context, concurrency } = request
+  const userAgent = `kubereel/${readVersion()}`
+  const options = { userAgent, maximumConcurrent: concurrency, retries }
+  if (kubeconfig !== undefined || context !== undefined) {
+    const credentials = await loadCredentials({ kubeconfig, context })
+    const client = new ApiClient({ ...options, server: credentials })
+    const { server } = await credentials.endpoint()
+    return { client, description: server, [Symbol.asyncDispose]: async () => client.close() }
+  }
+  // Its controllers' complaints are dropped: while a replay is removed, they are about objects that have just gone.
+  const cluster = await LocalCluster.start({ nodes: sandboxNodes, ledger: "none" })
+  const transport = new LocalTransport(cluster.sandbox, "kubereel")
+  const client = new ApiClient({ ...options, server: transport })
+  return {
+    client,
+    description: `a sandbox with ${sandboxNodes} virtual nodes`,
+    [Symbol.asyncDispose]: async () => {
+      client.close()
+      transport.close()
+      await cluster.close()
+    },
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Objects of a trace that a replay does not write: what belongs to the machines of a cluster, what controls the API server itself, and what
+ * the controllers of the target create on their own. `--include` overrides the first two, by kind.
+ */
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+
+/** Kinds that are never replayed unless requested, without their version, and why. */
+export const notReplayedKinds: ReadonlyMap<string, string> = new Map([
+  ...["Node", "PersistentVolume"].map((kind) => [kind, "belongs to the machines of the recorded cluster"] as const),
+  ...["storage.k8s.io/CSINode", "storage.k8s.io/VolumeAttachment", "coordination.k8s.io/Lease"].map(
+    (kind) => [kind, "belongs to the machines of the recorded cluster"] as const,
+  ),
+  ...[
+    "apiregistration.k8s.io/APIService",
+    "admissionregistration.k8s.io/MutatingWebhookConfiguration",
+    "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+    "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+    "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+    "admissionregistration.k8s.io/MutatingAdmissionPolicy",
+    "admissionregistration.k8s.io/MutatingAdmissionPolicyBinding",
+    "flowcontrol.apiserver.k8s.io/FlowSchema",
+    "flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration",
+  ].map((kind) => [kind, "controls the whole API server of the target"] as const),
+  ...["Event", "events.k8s.io/Event", "Endpoints", "discovery.k8s.io/EndpointSlice", "apps/ControllerRevision"].map(
+    (kind) => [kind, "the target's controllers write their own"] as const,
+  ),
+])
+
+/** `apps/Deployment`, or `Pod` for the core group. */
+export const kindWithoutVersion = (gvk: string): string => gvk.replace(/[^/.]+\.([^/.]+)$/, "$1")
+
+/** Facts about the trace that decide what the target's controllers create. */
+export interface RecordedKinds {
+  /** Whether the trace has objects of this kind, as far as is known. */
+  readonly has: (gvk: string) => boolean
+  /** Kinds without version that are replayed although {@link notReplayedKinds} names them. */
+  readonly included: ReadonlySet<string>
+}
+
+/** Why an object is not replayed, as a short statement about it; `undefined`: it is replayed. */
+export const reasonNotToReplay = (
+  gvk: string,
+  object: JsonObject | undefined,
+  name: string,
+  recorded: RecordedKinds,
+): string | undefined => {
+  const kind = kindWithoutVersion(gvk)
+  const byKind = recorded.included.has(kind) ? undefined : notReplayedKinds.get(kind)
+  if (byKind !== undefined) return byKind
+  if (gvk === "v1.ServiceAccount" && name === "default") return createdWithNamespace
+  if (gvk === "v1.ConfigMap" && name === "kube-root-ca.crt") return createdWithNamespace
+  if (gvk === "v1.Secret" && object?.type === "kubernetes.io/service-account-token")
+    return "contains a token of the recorded cluster"
+  if (isSystemNamed(gvk, name)) return "every cluster has its own"
+  const creator = creatorOf(object, recorded)
+  return creator === undefined ? undefined : `created by its ${creator}`
+}
+
+const createdWithNamespace = "created with every namespace"
+
+/** Cluster-scoped objects of Kubernetes itself. */
+const isSystemNamed = (gvk: string, name: string): boolean => {
+  const kind = kindWithoutVersion(gvk)
+  if (kind === "rbac.authorization.k8s.io/ClusterRole" || kind === "rbac.authorization.k8s.io/ClusterRoleBinding")
+    return name.startsWith("system:") || ["admin", "cluster-admin", "edit", "view"].includes(name)
+  return kind === "scheduling.k8s.io/PriorityClass" && name.startsWith("system-")
+}
+
+/**
+ * The kind of the owner whose controller creates this object in the target too. Only the controlling reference counts: others make the
+ * garbage collector delete the object with its owner, but nothing recreates it.
+ *
+ * A trace may have Pods and Deployments without the ReplicaSets between them. A ReplicaSet without a Deployment, or a Job without a CronJob,
+ * is rare and cannot be told from its pods, so their pods count as created by the recorded kind.
+ */
+const creatorOf = (object: JsonObject | undefined, { has }: RecordedKinds): string | undefined => {
+  const metadata = object?.metadata
+  const references = isJsonObject(metadata) ? metadata.ownerReferences : undefined
+  if (!Array.isArray(references)) return undefined
+  for (const reference of references as ReadonlyArray<JsonValue>) {
+    if (!isJsonObject(reference) || reference.controller !== true) continue
+    const { apiVersion, kind } = reference
+    const gvk = `${String(apiVersion)}.${String(kind)}`
+    const above = creators.get(gvk)
+    if (has(gvk) || (above !== undefined && has(above))) return String(kind)
+  }
+  return undefined
+}
+
+const creators: ReadonlyMap<string, string> = new Map([
+  ["apps/v1.ReplicaSet", "apps/v1.Deployment"],
+  ["batch/v1.Job", "batch/v1.CronJob"],
+])

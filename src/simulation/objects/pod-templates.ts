@@ -1,0 +1,106 @@
+/**
+ * The pod templates inside an object, and what a replay changes in them (docs/facts/simkube.md): pods go to virtual nodes, tolerate their
+ * taint, say which namespace they were recorded in, and expose no ports of a node.
+ *
+ * Existing node selectors and tolerations are kept, also below `*` (W-45). A template that is not there is not created.
+ */
+import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
+
+/** What pods of a replay need in order to be scheduled onto virtual nodes. */
+export interface Placement {
+  /** Added to `nodeSelector`, replacing a value of the same key. SimKube's nodes: `type: virtual`. */
+  readonly nodeSelector: Readonly<Record<string, string>>
+  /** Key of the taint of virtual nodes, tolerated with effect NoSchedule; `undefined`: none. SimKube's: `kwok-provider`. */
+  readonly taintKey: string | undefined
+}
+
+/** Changes in the templates of one object. */
+export interface TemplateChange {
+  /** The namespace in the trace. */
+  readonly originalNamespace: string
+  readonly placement: Placement
+  /** Called with each pod spec, for references to objects that have other names in the target. */
+  readonly renamed: (spec: JsonObject) => JsonObject
+}
+
+export const originalNamespaceAnnotation = "static.simkube.io/original-namespace"
+
+/**
+ * The object with its templates changed; parts that stay the same are shared with the input.
+ *
+ * @param paths extended JSON pointers: `*` is every element of an array, the empty string the object itself
+ */
+export const placePods = (object: JsonObject, paths: ReadonlyArray<string>, change: TemplateChange): JsonObject => {
+  let placed: JsonValue = object
+  for (const path of paths)
+    placed = at(placed, path.split("/").slice(1).map(unescaped), 0, (template) => placeTemplate(template, change))
+  return isJsonObject(placed) ? placed : object
+}
+
+const unescaped = (token: string): string => token.replaceAll("~1", "/").replaceAll("~0", "~")
+
+const at = (
+  value: JsonValue,
+  path: ReadonlyArray<string>,
+  depth: number,
+  change: (value: JsonObject) => JsonObject,
+): JsonValue => {
+  if (depth === path.length) return isJsonObject(value) ? change(value) : value
+  const key = path[depth] as string
+  if (Array.isArray(value)) {
+    const list = value as ReadonlyArray<JsonValue>
+    return list.map((element, index) =>
+      key === "*" || key === String(index) ? at(element, path, depth + 1, change) : element,
+    )
+  }
+  if (!isJsonObject(value) || !Object.hasOwn(value, key)) return value
+  return withMember(value, key, at(value[key] as JsonValue, path, depth + 1, change))
+}
+
+const placeTemplate = (template: JsonObject, { originalNamespace, placement, renamed }: TemplateChange): JsonObject => {
+  const spec = template.spec
+  if (!isJsonObject(spec)) return template
+  const metadata = isJsonObject(template.metadata) ? template.metadata : {}
+  const annotations = isJsonObject(metadata.annotations) ? metadata.annotations : {}
+  const annotated = withMember(
+    metadata,
+    "annotations",
+    withMember(annotations, originalNamespaceAnnotation, originalNamespace),
+  )
+  return withMember(withMember(template, "metadata", annotated), "spec", placeSpec(renamed(spec), placement))
+}
+
+const placeSpec = (spec: JsonObject, { nodeSelector, taintKey }: Placement): JsonObject => {
+  let placed = spec
+  const selector = isJsonObject(spec.nodeSelector) ? spec.nodeSelector : {}
+  if (Object.keys(nodeSelector).length > 0)
+    placed = withMember(placed, "nodeSelector", { ...selector, ...nodeSelector })
+  const tolerations = Array.isArray(spec.tolerations) ? (spec.tolerations as ReadonlyArray<JsonValue>) : []
+  if (taintKey !== undefined && !tolerations.some((each) => isJsonObject(each) && each.key === taintKey))
+    placed = withMember(placed, "tolerations", [
+      ...tolerations,
+      { key: taintKey, operator: "Exists", effect: "NoSchedule" },
+    ])
+  for (const key of ["containers", "initContainers"]) {
+    const containers = spec[key]
+    if (Array.isArray(containers))
+      placed = withMember(placed, key, (containers as ReadonlyArray<JsonValue>).map(withoutPorts))
+  }
+  return placed
+}
+
+const withoutPorts = (container: JsonValue): JsonValue => {
+  if (!isJsonObject(container) || !Object.hasOwn(container, "ports")) return container
+  let kept: Record<string, JsonValue> = {}
+  for (const key of Object.keys(container))
+    if (key !== "ports") kept = withProperty(kept, key, container[key] as JsonValue)
+  return kept
+}
+
+/** A copy with that member, at its place if there was one. */
+export const withMember = (object: JsonObject, name: string, value: JsonValue): JsonObject => {
+  let copy: Record<string, JsonValue> = {}
+  for (const key of Object.keys(object))
+    copy = withProperty(copy, key, key === name ? value : (object[key] as JsonValue))
+  return Object.hasOwn(object, name) ? copy : withProperty(copy, name, value)
+}

@@ -1,0 +1,226 @@
+/**
+ * An object of a trace as it is written to the target: without what only the recorded cluster could decide, in a namespace or under a name
+ * of the replay's own, marked as belonging to the replay, its pods placed on virtual nodes.
+ *
+ * Pure, and idempotent in its result: equal states in the trace give equal bodies, so a state that changes nothing can be recognized.
+ */
+
+import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
+import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
+import { withoutGenerated } from "../../trace/sanitising/generated-fields.ts"
+import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
+import { type Placement, placePods, withMember } from "./pod-templates.ts"
+
+/** Label on everything that a replay creates itself; its value is the replay's name. */
+export const replayLabel = "kubereel.dev/replay"
+/** SimKube's label on what it replays; its own tools select by it. */
+const virtualLabel = "simkube.io/virtual"
+
+/** The owner of everything that a replay creates: when it is deleted, the garbage collector deletes the rest. */
+export interface ReplayRoot {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+}
+
+/** What marks an object as belonging to a replay. */
+export interface Ownership {
+  /** The replay's name: the value of {@link replayLabel}, at most 63 characters. */
+  readonly replay: string
+  readonly root: ReplayRoot
+}
+
+/** How objects are changed; the same for a whole replay. */
+export interface Rewriting extends Ownership {
+  /** `virtual` makes `shop` `virtual-shop`. */
+  readonly namespacePrefix: string
+  readonly placement: Placement
+  /** Where the pod templates of a kind are, for kinds that are not built in. */
+  readonly templatePaths: (gvk: string) => ReadonlyArray<string> | undefined
+  /** Whether the replay writes objects of a cluster-scoped kind, so that references to their names are rewritten too. */
+  readonly isReplayedKind: (gvk: string) => boolean
+}
+
+/** The identity of an object in the target. */
+export interface TargetPlace {
+  readonly gvk: string
+  /** Empty for a cluster-scoped object. */
+  readonly namespace: string
+  readonly name: string
+}
+
+/** An owner in the trace, whose UID in the target is known only once it was written. */
+export interface KeptOwner {
+  readonly place: TargetPlace
+  readonly reference: JsonObject
+}
+
+/** A body for a server-side apply, complete but for the UIDs of its owners. */
+export interface TargetObject {
+  readonly place: TargetPlace
+  readonly body: JsonObject
+  readonly owners: ReadonlyArray<KeptOwner>
+}
+
+/** Most characters of a namespace's name (RFC 1123 label). */
+const longestNamespace = 63
+
+/** The namespace of the target for one of the trace; `undefined`: the name would be too long. */
+export const targetNamespace = (namespace: string, { namespacePrefix }: Rewriting): string | undefined => {
+  const prefixed = namespacePrefix === "" ? namespace : `${namespacePrefix}-${namespace}`
+  return prefixed.length > longestNamespace ? undefined : prefixed
+}
+
+/** Kinds whose names mean something to the server, so that a copy under another name would be another thing. */
+const fixedNames = new Set(["apiextensions.k8s.io/v1.CustomResourceDefinition"])
+
+/** Where an object of the trace is in the target; `undefined`: its namespace would have too long a name. */
+export const targetPlace = (
+  gvk: string,
+  namespace: string,
+  name: string,
+  rewriting: Rewriting,
+): TargetPlace | undefined => {
+  if (namespace !== "") {
+    const target = targetNamespace(namespace, rewriting)
+    return target === undefined ? undefined : { gvk, namespace: target, name }
+  }
+  if (fixedNames.has(gvk)) return { gvk, namespace, name }
+  const target = targetNamespace(name, rewriting)
+  if (gvk === "v1.Namespace") return target === undefined ? undefined : { gvk, namespace, name: target }
+  const { namespacePrefix } = rewriting
+  return { gvk, namespace, name: namespacePrefix === "" ? name : `${namespacePrefix}-${name}` }
+}
+
+/** Labels and owner of what a replay creates, for namespaces that no object of the trace describes, too. */
+export const ownMetadata = ({ replay, root }: Ownership) => ({
+  labels: { [replayLabel]: replay, [virtualLabel]: "true" },
+  ownerReferences: [{ ...root }],
+})
+
+/**
+ * @param place as {@link targetPlace} gives it
+ * @param isInTrace decides which owner references are kept
+ */
+export const targetObject = (
+  object: JsonObject,
+  place: TargetPlace,
+  originalNamespace: string,
+  rewriting: Rewriting,
+  isInTrace: IsInTrace,
+): TargetObject => {
+  const { gvk } = place
+  const clean = withoutGenerated(gvk, replayObject(gvk, object, isInTrace))
+  const metadata = isJsonObject(clean.metadata) ? clean.metadata : {}
+  const owners = keptOwners(metadata, originalNamespace, rewriting, isInTrace)
+  const own = ownMetadata(rewriting)
+  let marked: Record<string, JsonValue> = {}
+  for (const key of Object.keys(metadata))
+    if (key !== "ownerReferences" && key !== "generateName")
+      marked = withProperty(marked, key, metadata[key] as JsonValue)
+  marked.name = place.name
+  if (place.namespace !== "") marked.namespace = place.namespace
+  marked.labels = { ...(isJsonObject(metadata.labels) ? metadata.labels : {}), ...own.labels }
+  marked.ownerReferences = own.ownerReferences
+  const paths = rewriting.templatePaths(gvk) ?? templatePathsOf(gvk)
+  const placed = placePods(withMember(clean, "metadata", marked), paths, {
+    originalNamespace,
+    placement: rewriting.placement,
+    renamed: (spec) => renamedMembers(spec, podReferences, rewriting),
+  })
+  return { place, body: withNewNames(gvk, placed, rewriting), owners }
+}
+
+/** SimKube's own path of a ReplicaSet is wrong (W-20). */
+const templatePathsOf = (gvk: string): ReadonlyArray<string> =>
+  gvk === "apps/v1.ReplicaSet" ? ["/spec/template"] : (DEFAULT_TEMPLATE_PATHS.get(gvk) ?? [])
+
+const keptOwners = (
+  metadata: JsonObject,
+  namespace: string,
+  rewriting: Rewriting,
+  isInTrace: IsInTrace,
+): ReadonlyArray<KeptOwner> => {
+  const references = metadata.ownerReferences
+  if (!Array.isArray(references)) return []
+  return (references as ReadonlyArray<JsonValue>).flatMap((reference) => {
+    if (!isJsonObject(reference)) return []
+    const [gvk, name] = [`${String(reference.apiVersion)}.${String(reference.kind)}`, String(reference.name)]
+    const at = isInTrace(gvk, namespace, name, reference) ? namespace : ""
+    const place = targetPlace(gvk, at, name, rewriting)
+    return place === undefined ? [] : [{ place, reference }]
+  })
+}
+
+/** The body with the UIDs that the target gave to its owners; an owner without one is left out, because the server would delete the object. */
+export const withOwners = (
+  { body, owners }: TargetObject,
+  uidOf: (place: TargetPlace) => string | undefined,
+): JsonObject => {
+  if (owners.length === 0) return body
+  const metadata = body.metadata as JsonObject
+  const known = owners.flatMap(({ place, reference }) => {
+    const uid = uidOf(place)
+    return uid === undefined ? [] : [{ ...reference, name: place.name, uid }]
+  })
+  const root = metadata.ownerReferences as ReadonlyArray<JsonValue>
+  return withMember(body, "metadata", withMember(metadata, "ownerReferences", [...known, ...root]))
+}
+
+/** Properties that name a cluster-scoped object, each with the kind of that object. */
+type References = ReadonlyArray<readonly [property: string, gvk: string]>
+
+const podReferences: References = [
+  ["priorityClassName", "scheduling.k8s.io/v1.PriorityClass"],
+  ["runtimeClassName", "node.k8s.io/v1.RuntimeClass"],
+]
+
+const specReferences: ReadonlyMap<string, References> = new Map([
+  ["v1.PersistentVolumeClaim", [["storageClassName", "storage.k8s.io/v1.StorageClass"]]],
+  ["networking.k8s.io/v1.Ingress", [["ingressClassName", "networking.k8s.io/v1.IngressClass"]]],
+])
+
+/** References to cluster-scoped objects that the replay writes under new names, and to namespaces. */
+const withNewNames = (gvk: string, object: JsonObject, rewriting: Rewriting): JsonObject => {
+  if (gvk === "rbac.authorization.k8s.io/v1.RoleBinding" || gvk === "rbac.authorization.k8s.io/v1.ClusterRoleBinding")
+    return renamedBinding(object, rewriting)
+  const references = specReferences.get(gvk)
+  const { spec } = object
+  return references === undefined || !isJsonObject(spec)
+    ? object
+    : withMember(object, "spec", renamedMembers(spec, references, rewriting))
+}
+
+const renamedMembers = (spec: JsonObject, references: References, rewriting: Rewriting): JsonObject => {
+  let renamed = spec
+  for (const [property, kind] of references) renamed = renamedMember(renamed, property, kind, rewriting)
+  return renamed
+}
+
+const renamedMember = (spec: JsonObject, property: string, kind: string, rewriting: Rewriting): JsonObject => {
+  const name = spec[property]
+  if (typeof name !== "string" || !rewriting.isReplayedKind(kind)) return spec
+  const place = targetPlace(kind, "", name, rewriting)
+  return place === undefined ? spec : withMember(spec, property, place.name)
+}
+
+const clusterRole = "rbac.authorization.k8s.io/v1.ClusterRole"
+
+/** Subjects are in namespaces of the replay; a role that every cluster has keeps its name. */
+const renamedBinding = (binding: JsonObject, rewriting: Rewriting): JsonObject => {
+  let renamed = binding
+  const role = binding.roleRef
+  if (
+    isJsonObject(role) &&
+    role.kind === "ClusterRole" &&
+    !/^(system:|(cluster-)?admin$|edit$|view$)/.test(String(role.name))
+  )
+    renamed = withMember(renamed, "roleRef", renamedMember(role, "name", clusterRole, rewriting))
+  if (!Array.isArray(binding.subjects)) return renamed
+  const subjects = (binding.subjects as ReadonlyArray<JsonValue>).map((subject) => {
+    if (!isJsonObject(subject) || typeof subject.namespace !== "string") return subject
+    return withMember(subject, "namespace", targetNamespace(subject.namespace, rewriting) ?? subject.namespace)
+  })
+  return withMember(renamed, "subjects", subjects)
+}

@@ -1,0 +1,159 @@
+/**
+ * Turns the changes of a trace into writes of the target: decides what is left out, rewrites objects, and remembers what the target has been
+ * given, so that a state that changes nothing is not written again.
+ */
+import { hash } from "node:crypto"
+import { readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
+import { formatExactJson, isJsonObject, MalformedJsonError, parseExactJson } from "../../trace/json/exact-json.ts"
+import { type RecordedKinds, reasonNotToReplay } from "../objects/not-replayed.ts"
+import {
+  type Rewriting,
+  type TargetObject,
+  type TargetPlace,
+  targetObject,
+  targetPlace,
+  withOwners,
+} from "../objects/target-object.ts"
+import type { TraceChange } from "./trace-changes.ts"
+
+/** What to do about one change. */
+export type PlannedWrite =
+  | { readonly tag: "skip"; readonly reason: string }
+  | {
+      readonly tag: "apply"
+      readonly place: TargetPlace
+      /** Keys of objects that have to be written before, besides this one. */
+      readonly after: ReadonlyArray<string>
+      /** JSON; called when those have been written. */
+      readonly body: () => string
+    }
+  | { readonly tag: "delete"; readonly place: TargetPlace }
+
+/** Names an object of the target among the keys of writes. */
+export const keyOf = ({ gvk, namespace, name }: TargetPlace): string => `${gvk} ${namespace}/${name}`
+
+const namespaceKind = "v1.Namespace"
+
+export class ChangesToWrites {
+  readonly #rewriting: Rewriting
+  readonly #included: ReadonlySet<string>
+  readonly #kinds = new Set<string>()
+  readonly #templatePaths = new Map<string, ReadonlyArray<string>>()
+  /** Objects that exist in the trace at this moment and are replayed, by their key in the target: a hash of their last body. */
+  readonly #present = new Map<string, string>()
+  /** UIDs that the target has given. */
+  readonly #uids = new Map<string, string>()
+  /** Definitions of custom kinds in the trace, by `group/kind`. */
+  readonly #definitions = new Map<string, string>()
+
+  /** `included`: kinds without version that are replayed although they usually are not. */
+  constructor(rewriting: Omit<Rewriting, "templatePaths" | "isReplayedKind">, included: ReadonlySet<string>) {
+    this.#included = included
+    this.#rewriting = {
+      ...rewriting,
+      templatePaths: (gvk) => this.#templatePaths.get(gvk),
+      isReplayedKind: (gvk) => this.#kinds.has(gvk),
+    }
+  }
+
+  /** Kinds that the trace says it has. */
+  expectKinds(gvks: Iterable<string>): void {
+    for (const gvk of gvks) this.#kinds.add(gvk)
+  }
+
+  /** SimKube's configuration: kinds, and where custom ones have pod templates. Ignored if it cannot be read. */
+  configure(config: Uint8Array): void {
+    if (config.length === 0) return
+    const value = parseExactJson(config)
+    const tracked = readTrackedObjects(isJsonObject(value) ? value.trackedObjects : undefined) ?? new Map()
+    for (const [gvk, { podSpecTemplatePaths }] of tracked) {
+      this.#kinds.add(gvk)
+      // Its path for ReplicaSets is wrong and cannot be changed (W-20).
+      if (podSpecTemplatePaths.length > 0 && gvk !== "apps/v1.ReplicaSet")
+        this.#templatePaths.set(gvk, podSpecTemplatePaths)
+    }
+  }
+
+  /** Announces objects that exist at the start, so that references between them are kept whatever their order. */
+  expect(changes: ReadonlyArray<TraceChange>): void {
+    for (const { gvk, namespace, name } of changes) {
+      this.#kinds.add(gvk)
+      const place = targetPlace(gvk, namespace, name, this.#rewriting)
+      if (place !== undefined) this.#present.set(keyOf(place), "")
+    }
+  }
+
+  plan(change: TraceChange): PlannedWrite {
+    const { gvk, namespace, name } = change
+    this.#kinds.add(gvk)
+    const place = targetPlace(gvk, namespace, name, this.#rewriting)
+    if (place === undefined) return { tag: "skip", reason: "its namespace would have more than 63 characters" }
+    return change.object === undefined
+      ? this.#planDeletion(change, place)
+      : this.#planApply(change, place, change.object)
+  }
+
+  /** The target has accepted an object. */
+  written(place: TargetPlace, uid: string): void {
+    this.#uids.set(keyOf(place), uid)
+  }
+
+  #planDeletion({ gvk, name }: TraceChange, place: TargetPlace): PlannedWrite {
+    const key = keyOf(place)
+    // Its last state, and with it its owners, is no longer known; whatever was not replayed is not deleted either.
+    const reason = reasonNotToReplay(gvk, undefined, name, this.#recordedKinds)
+    if (reason !== undefined) return { tag: "skip", reason }
+    if (!this.#present.delete(key)) return { tag: "skip", reason: "deleted, but never replayed" }
+    this.#uids.delete(key)
+    return { tag: "delete", place }
+  }
+
+  #planApply({ gvk, namespace, name }: TraceChange, place: TargetPlace, bytes: Uint8Array): PlannedWrite {
+    const key = keyOf(place)
+    let object: ReturnType<typeof parseExactJson>
+    try {
+      object = parseExactJson(bytes)
+    } catch (error) {
+      if (error instanceof MalformedJsonError) return { tag: "skip", reason: "its JSON cannot be read" }
+      throw error
+    }
+    if (!isJsonObject(object)) return { tag: "skip", reason: "its JSON is not an object" }
+    const reason = reasonNotToReplay(gvk, object, name, this.#recordedKinds)
+    if (reason !== undefined) {
+      this.#present.delete(key)
+      return { tag: "skip", reason }
+    }
+    const isInTrace = (owner: string, at: string, ownerName: string): boolean => {
+      const ownerPlace = targetPlace(owner, at, ownerName, this.#rewriting)
+      return ownerPlace !== undefined && this.#present.has(keyOf(ownerPlace))
+    }
+    const target = targetObject(object, place, namespace, this.#rewriting, isInTrace)
+    const text = formatExactJson(target.body)
+    const owners = target.owners.map((owner) => keyOf(owner.place))
+    const state = hash("sha1", `${owners.join()}\n${text}`, "base64")
+    if (this.#present.get(key) === state) return { tag: "skip", reason: "changes nothing that is replayed" }
+    this.#present.set(key, state)
+    return { tag: "apply", place, after: this.#dependencies(target, owners), body: () => this.#bodyOf(target, text) }
+  }
+
+  #bodyOf(target: TargetObject, text: string): string {
+    if (target.owners.length === 0) return text
+    return formatExactJson(withOwners(target, (owner) => this.#uids.get(keyOf(owner))))
+  }
+
+  #dependencies({ place, body }: TargetObject, owners: ReadonlyArray<string>): ReadonlyArray<string> {
+    const { gvk, namespace } = place
+    const after = [...owners]
+    if (namespace !== "") after.push(keyOf({ gvk: namespaceKind, namespace: "", name: namespace }))
+    const definition = this.#definitions.get(gvk.replace(/[^/.]+\.([^/.]+)$/, "$1"))
+    if (definition !== undefined) after.push(definition)
+    const { spec } = body
+    if (gvk.endsWith(".CustomResourceDefinition") && isJsonObject(spec) && isJsonObject(spec.names))
+      this.#definitions.set(`${String(spec.group)}/${String(spec.names.kind)}`, keyOf(place))
+    return after
+  }
+
+  get #recordedKinds(): RecordedKinds {
+    return { has: (gvk) => this.#kinds.has(gvk), included: this.#included }
+  }
+}

@@ -1,0 +1,24 @@
+/** Why a replay cannot start, or ends before the end of its trace. */
+import * as Schema from "effect/Schema"
+
+/** A replay of that name exists in the target. */
+export class ReplayExists extends Schema.TaggedError<ReplayExists>()("ReplayExists", {
+  replay: Schema.String,
+}) {
+  override get message(): string {
+    return `the target has a replay named ${this.replay}: another one is running under that name, or was not cleaned up. Choose another --name, or remove it with reel replay --clean ${this.replay}`
+  }
+}
+
+/** The target did not accept the first object, the namespace to which all others belong. */
+export class TargetUnusable extends Schema.TaggedError<TargetUnusable>()("TargetUnusable", {
+  detail: Schema.String,
+  /** Whether a permission is missing. */
+  isForbidden: Schema.Boolean,
+}) {
+  override get message(): string {
+    return `cannot replay into this cluster: ${this.detail}`
+  }
+}
+
+export type ReplayError = ReplayExists | TargetUnusable

@@ -1,0 +1,187 @@
+/**
+ * What a replay did, counted while it runs and written as JSON at the end. Times are measured, never assumed: an event that had to wait for
+ * an earlier write of its object, or for the limit of concurrent writes, counts as late.
+ */
+import { createHistogram, type RecordableHistogram } from "node:perf_hooks"
+import type { WriteOutcome } from "../target/target-cluster.ts"
+
+/** Of measured durations, in ms; all 0 if nothing was measured. */
+export interface Spread {
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+  readonly max: number
+}
+
+interface Counts {
+  /** Changes of the trace: sent + skipped. */
+  readonly total: number
+  /** Requests sent to the target: accepted + refused. A repeated request counts once. */
+  readonly sent: number
+  readonly accepted: number
+  readonly refused: number
+  /** Not sent, or without effect on purpose. */
+  readonly skipped: number
+}
+
+/** Refusals or skips that have the same cause. */
+export interface Cause {
+  readonly gvk: string
+  readonly reason: string
+  readonly count: number
+  /** The first: for refusals what the target said. */
+  readonly example: string
+}
+
+/** A late event. */
+export interface LateEvent {
+  /** µs since the Unix epoch, in the trace. */
+  readonly time: number
+  readonly gvk: string
+  readonly namespace: string
+  readonly name: string
+  /** ms from due to sent, and from due to the target's response. */
+  readonly dispatchErrorMs: number
+  readonly lagMs: number
+}
+
+/** Version 1 of the report. Documented in docs/reference/replay-report.md. */
+export interface ReplayReport {
+  readonly version: 1
+  readonly replay: string
+  readonly speed: number | "max"
+  /** RFC 3339. */
+  readonly startedAt: string
+  /** µs since the Unix epoch: the part of the trace that was replayed. */
+  readonly trace: { readonly start: number; readonly end: number }
+  readonly run: {
+    /** ms from the first moment of the trace to the last response. */
+    readonly durationMs: number
+    /** ms that the part of the trace takes at this speed; `null` if the speed was `max` or was changed. */
+    readonly expectedMs: number | null
+    /** ms by which the schedule was delayed because the target could not keep up. */
+    readonly delayedMs: number
+  }
+  /** Why it ended before the end of the trace; `null` if it did not. */
+  readonly stopped: string | null
+  /** The objects that existed at the start; they are not in `events`. */
+  readonly seed: Counts & { readonly durationMs: number }
+  readonly events: Counts
+  /** From the moment at which an event was due to its first request. */
+  readonly dispatchErrorMs: Spread
+  /** From the moment at which an event was due to the response of the target. */
+  readonly lagMs: Spread
+  /** Gaps of the trace: what happened in them cannot be replayed. */
+  readonly gaps: number
+  readonly refused: ReadonlyArray<Cause>
+  readonly skipped: ReadonlyArray<Cause>
+  /** The ten latest, the latest first. */
+  readonly latest: ReadonlyArray<LateEvent>
+}
+
+const worstKept = 10
+
+/** Durations with a resolution of 0.1 %, in a few kB however many there are. */
+class Durations {
+  // Microseconds, up to 28 hours.
+  readonly #histogram: RecordableHistogram = createHistogram({ lowest: 1, highest: 10 ** 11, figures: 3 })
+
+  add(ms: number): void {
+    this.#histogram.record(Math.min(10 ** 11, Math.max(1, Math.round(ms * 1000))))
+  }
+
+  get spread(): Spread {
+    if (this.#histogram.count === 0) return { p50: 0, p95: 0, p99: 0, max: 0 }
+    const at = (percentile: number): number => this.#histogram.percentile(percentile) / 1000
+    return { p50: at(50), p95: at(95), p99: at(99), max: this.#histogram.max / 1000 }
+  }
+}
+
+/** Outcomes of one phase: the seed or the events. */
+export class OutcomeCounts {
+  #accepted = 0
+  #refused = 0
+  #skipped = 0
+  readonly #refusals = new Map<string, { cause: Cause; count: number }>()
+  readonly #skips = new Map<string, { cause: Cause; count: number }>()
+
+  add(gvk: string, outcome: WriteOutcome): void {
+    switch (outcome.tag) {
+      case "accepted":
+        this.#accepted++
+        return
+      case "refused": {
+        this.#refused++
+        const reason = outcome.code === 0 ? outcome.reason : `${outcome.code} ${outcome.reason}`.trimEnd()
+        return note(this.#refusals, gvk, reason, outcome.message)
+      }
+      case "skipped":
+        this.#skipped++
+        return note(this.#skips, gvk, outcome.reason, "")
+    }
+  }
+
+  get counts(): Counts {
+    const sent = this.#accepted + this.#refused
+    return {
+      total: sent + this.#skipped,
+      sent,
+      accepted: this.#accepted,
+      refused: this.#refused,
+      skipped: this.#skipped,
+    }
+  }
+
+  get refusals(): ReadonlyArray<Cause> {
+    return causes(this.#refusals)
+  }
+
+  get skips(): ReadonlyArray<Cause> {
+    return causes(this.#skips)
+  }
+}
+
+const note = (
+  known: Map<string, { cause: Cause; count: number }>,
+  gvk: string,
+  reason: string,
+  example: string,
+): void => {
+  const key = `${gvk} ${reason}`
+  const entry = known.get(key)
+  if (entry === undefined) known.set(key, { cause: { gvk, reason, count: 1, example }, count: 1 })
+  else entry.count++
+}
+
+/** The most frequent first. */
+const causes = (known: ReadonlyMap<string, { cause: Cause; count: number }>): ReadonlyArray<Cause> =>
+  [...known.values()]
+    .map(({ cause, count }) => ({ ...cause, count }))
+    .toSorted((left, right) => right.count - left.count)
+
+/** The punctuality of the events. */
+export class Punctuality {
+  readonly #dispatch = new Durations()
+  readonly #lag = new Durations()
+  #latest: LateEvent[] = []
+
+  add(event: LateEvent): void {
+    this.#dispatch.add(event.dispatchErrorMs)
+    this.#lag.add(event.lagMs)
+    const last = this.#latest.at(-1)
+    if (this.#latest.length === worstKept && last !== undefined && event.lagMs <= last.lagMs) return
+    this.#latest = [...this.#latest, event].toSorted((left, right) => right.lagMs - left.lagMs).slice(0, worstKept)
+  }
+
+  get dispatchErrorMs(): Spread {
+    return this.#dispatch.spread
+  }
+
+  get lagMs(): Spread {
+    return this.#lag.spread
+  }
+
+  get latest(): ReadonlyArray<LateEvent> {
+    return this.#latest
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * A trace as a replay reads it: the objects that exist at its start, then what changes, in order, chunk by chunk.
+ *
+ * Guaranteed: the state at the start is what the trace's own snapshot and all changes before that moment add up to, each object once, in
+ * dependency order; a trace of any size is read with the memory of that state and of one chunk. Gaps are passed on, because a replay of
+ * what was not recorded cannot be faithful.
+ */
+
+import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
+import { inDependencyOrder } from "../../trace/ownership/dependency-order.ts"
+import type { TraceHeader, TraceItem } from "../../trace/trace-item.ts"
+
+/** A state of one object, or its deletion. */
+export interface TraceChange {
+  /** µs since the Unix epoch. */
+  readonly time: number
+  readonly gvk: string
+  /** Empty for a cluster-scoped object. */
+  readonly namespace: string
+  readonly name: string
+  /** JSON with memory of its own; `undefined`: it was deleted. */
+  readonly object: Uint8Array | undefined
+}
+
+export type TracePart =
+  /** SimKube's `config`, which says where pod templates are; may come at any time. */
+  | { readonly type: "config"; readonly config: Uint8Array }
+  /** Comes once, before all changes. */
+  | {
+      readonly type: "beginning"
+      readonly header: TraceHeader | undefined
+      /** µs since the Unix epoch: the moment that is replayed first. */
+      readonly time: number
+      readonly objects: ReadonlyArray<TraceChange>
+    }
+  | { readonly type: "change"; readonly change: TraceChange }
+  | { readonly type: "gap"; readonly gap: GapEvent }
+  /** µs since the Unix epoch; comes last. */
+  | { readonly type: "end"; readonly time: number }
+
+/** The part of a trace to replay, in µs since the Unix epoch. */
+export interface ReplayWindow {
+  /** Default: the start of the trace. */
+  readonly from: number | undefined
+  /** Exclusive. Default: the end of the trace. */
+  readonly to: number | undefined
+  /** µs after the first moment at which the replay ends, if that is before `to`. */
+  readonly duration: number | undefined
+  /** µs since the Unix epoch. A trace whose window ends later has no end of its own: the future is in no recording. */
+  readonly now: number
+}
+
+/** Reads items; stops as soon as the window is over. Throws what the items throw. */
+export async function* traceChanges(
+  items: AsyncIterable<Iterable<TraceItem>>,
+  window: ReplayWindow,
+): AsyncGenerator<ReadonlyArray<TracePart>, void> {
+  const reader = new ChangeReader(window)
+  for await (const chunk of items) {
+    const parts: TracePart[] = []
+    for (const item of chunk) if (!reader.add(item, parts)) break
+    if (parts.length > 0) yield parts
+    if (reader.isOver) break
+  }
+  yield reader.end()
+}
+
+class ChangeReader {
+  readonly #window: ReplayWindow
+  /** The objects that exist before the start, by kind and then by place. */
+  readonly #state = new Map<string, Map<string, TraceChange>>()
+  #header: TraceHeader | undefined
+  /** The first moment, once it is known. */
+  #start: number | undefined
+  #hasBegun = false
+  #last = 0
+  isOver = false
+
+  constructor(window: ReplayWindow) {
+    this.#window = window
+    this.#start = window.from
+  }
+
+  /** Returns whether more items are wanted. */
+  add(item: TraceItem, parts: TracePart[]): boolean {
+    switch (item.type) {
+      case "header":
+        this.#header = item
+        // A window from 0 on means from the start of the recording.
+        if (item.window !== undefined && item.window.start > 0) this.#start ??= item.window.start
+        return true
+      case "config":
+        parts.push({ type: "config", config: Uint8Array.from(item.config) })
+        return true
+      case "batch":
+        return this.#reach(item.time, false, parts)
+      case "event":
+        return this.#event(item.event, item.isSnapshot, parts)
+      default:
+        return true
+    }
+  }
+
+  end(): ReadonlyArray<TracePart> {
+    const parts: TracePart[] = []
+    if (!this.#hasBegun) this.#begin(this.#start ?? this.#last, parts)
+    const windowEnd = this.#header?.window?.end ?? 0
+    const ownEnd = windowEnd <= this.#window.now ? Math.max(windowEnd, this.#last) : this.#last
+    parts.push({ type: "end", time: Math.max(this.#start ?? 0, Math.min(ownEnd, this.#limit)) })
+    return parts
+  }
+
+  get #limit(): number {
+    const { to = Number.POSITIVE_INFINITY, duration } = this.#window
+    return duration === undefined || this.#start === undefined ? to : Math.min(to, this.#start + duration)
+  }
+
+  #event(event: ObjectEvent | GapEvent, isSnapshot: boolean, parts: TracePart[]): boolean {
+    if (event.type === "gap") {
+      parts.push({ type: "gap", gap: { ...event } })
+      return true
+    }
+    const { time, gvk, namespace, name, action } = event
+    const object = action === "applied" ? Uint8Array.from(event.object) : undefined
+    const change = { time, gvk, namespace, name, object }
+    if (isSnapshot || (this.#start !== undefined && time < this.#start)) {
+      this.#fold(change)
+      // The snapshot has the times at which its objects were last changed.
+      if (!isSnapshot) this.#last = Math.max(this.#last, time)
+      return true
+    }
+    if (!this.#reach(time, true, parts)) return false
+    parts.push({ type: "change", change })
+    return true
+  }
+
+  /** Returns false if the window is over. The objects of SimKube's first batch follow it and are the state at its time. */
+  #reach(time: number, isChange: boolean, parts: TracePart[]): boolean {
+    this.#start ??= time
+    if (time >= this.#limit) {
+      this.isOver = true
+      this.#last = this.#limit
+      return false
+    }
+    this.#last = Math.max(this.#last, time)
+    if (isChange || time > this.#start) this.#begin(this.#start, parts)
+    return true
+  }
+
+  #begin(time: number, parts: TracePart[]): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    const objects = inDependencyOrder(this.#state.keys()).flatMap((gvk) => [...(this.#state.get(gvk)?.values() ?? [])])
+    this.#state.clear()
+    parts.push({ type: "beginning", header: this.#header, time, objects })
+  }
+
+  #fold(change: TraceChange): void {
+    const place = `${change.namespace}/${change.name}`
+    const ofKind = this.#state.get(change.gvk) ?? new Map<string, TraceChange>()
+    this.#state.set(change.gvk, ofKind)
+    if (change.object === undefined) ofKind.delete(place)
+    else ofKind.set(place, change)
+  }
+}

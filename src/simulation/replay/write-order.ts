@@ -1,0 +1,93 @@
+/**
+ * Order and concurrency of writes: what concerns one object happens in the order in which it was submitted, what depends on another object
+ * waits for it, everything else runs at once, up to a limit.
+ *
+ * Guaranteed: a write starts after all earlier writes of its own key and of the keys that it waits for have settled, whether they succeeded
+ * or not; writes that may start do so in the order of submission. Memory is that of the writes that are waiting or running: a key is
+ * forgotten when its last write settles. Under overload the submitter waits with {@link WriteOrder.room}; nothing else bounds the queue.
+ */
+
+interface Pending {
+  readonly key: string
+  readonly run: () => Promise<void>
+  readonly followers: Pending[]
+  /** Earlier writes that have not settled. */
+  waitsFor: number
+}
+
+export class WriteOrder {
+  readonly #limit: number
+  /** The last submitted write of each key that has one under way. */
+  readonly #last = new Map<string, Pending>()
+  readonly #ready: Pending[] = []
+  /** Index in `#ready` of the first that has not started: `shift` would move the whole array. */
+  #next = 0
+  #running = 0
+  #pending = 0
+  #listeners: Array<{ readonly below: number; readonly resolve: () => void }> = []
+
+  /** `limit`: writes that run at the same time. */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Writes that have not settled. */
+  get pending(): number {
+    return this.#pending
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  /** `run` must not reject: a write reports its failure itself. It may start before this returns. */
+  submit(key: string, after: ReadonlyArray<string>, run: () => Promise<void>): void {
+    const write: Pending = { key, run, followers: [], waitsFor: 0 }
+    for (const before of new Set([key, ...after])) {
+      const earlier = this.#last.get(before)
+      if (earlier === undefined) continue
+      earlier.followers.push(write)
+      write.waitsFor++
+    }
+    this.#last.set(key, write)
+    this.#pending++
+    if (write.waitsFor > 0) return
+    this.#ready.push(write)
+    this.#start()
+  }
+
+  /** Resolves once fewer than `below` writes are pending. */
+  room(below: number): Promise<void> {
+    if (this.#pending < below) return Promise.resolve()
+    return new Promise((resolve) => this.#listeners.push({ below, resolve }))
+  }
+
+  /** Resolves once every submitted write has settled. */
+  idle(): Promise<void> {
+    return this.room(1)
+  }
+
+  #start(): void {
+    while (this.#running < this.#limit && this.#next < this.#ready.length) {
+      const write = this.#ready[this.#next++] as Pending
+      if (this.#next === this.#ready.length || this.#next > 1024) {
+        this.#ready.splice(0, this.#next)
+        this.#next = 0
+      }
+      this.#running++
+      void write.run().then(() => this.#settled(write))
+    }
+  }
+
+  #settled(write: Pending): void {
+    this.#running--
+    this.#pending--
+    if (this.#last.get(write.key) === write) this.#last.delete(write.key)
+    for (const follower of write.followers) if (--follower.waitsFor === 0) this.#ready.push(follower)
+    this.#start()
+    if (this.#listeners.length === 0) return
+    const due = this.#listeners.filter(({ below }) => this.#pending < below)
+    this.#listeners = this.#listeners.filter((listener) => !due.includes(listener))
+    for (const { resolve } of due) resolve()
+  }
+}
