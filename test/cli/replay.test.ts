@@ -121,6 +121,31 @@ describe("a replay into a cluster", { timeout: patient(30_000) }, () => {
     expect((await replay("--clean", "mine", ...target)).output).toMatch(/^nothing of replay mine is in http/)
   })
 
+  test("that is a dry run prints what it would do, creates nothing, and exits with 3 if the cluster lacks something", async () => {
+    const argv = [path("trace.ndjson"), "--kubeconfig", path("kubeconfig"), "--dry-run", "--speed", "10"]
+    expect(await replay(...argv, "--report", path("forecast.json"))).toEqual({
+      code: exitCodes.ok,
+      error: "",
+      output: [
+        "from 2025-11-21T04:40:00.000Z to 2025-11-21T04:40:00.300Z: 30 ms",
+        "namespaces: virtual-shop",
+        "kind          at the start  applied  deleted",
+        "v1.ConfigMap  1             2        0",
+        "",
+      ].join("\n"),
+    })
+    expect(JSON.parse(readFileSync(path("forecast.json"), "utf8"))).toMatchObject({
+      expectedMs: 30,
+      kinds: [{ gvk: "v1.ConfigMap", objects: 1, applies: 2, deletions: 0 }],
+      lacking: [],
+    })
+    expect(namespaces()).toEqual([])
+    cluster.sandbox.put("v1.Namespace", { metadata: { name: "virtual-shop" } })
+    const second = await replay(...argv)
+    expect(second.code).toBe(exitCodes.incomplete)
+    expect(second.output).toMatch(/^lacking {2}the cluster: it has a namespace virtual-shop that does not belong/m)
+  })
+
   test("exits with 3 if the cluster refused something, and names it", async () => {
     cluster.sandbox.faults.respond("configmaps", 403, { verb: "patch", times: 1 })
     const { code, output } = await replay(path("trace.ndjson"), "--kubeconfig", path("kubeconfig"), "--speed", "max")

@@ -38,8 +38,8 @@ export interface Rewriting extends Ownership {
   readonly placement: Placement
   /** Where the pod templates of a kind are, for kinds that are not built in. */
   readonly templatePaths: (gvk: string) => ReadonlyArray<string> | undefined
-  /** Whether the replay writes objects of a cluster-scoped kind, so that references to their names are rewritten too. */
-  readonly isReplayedKind: (gvk: string) => boolean
+  /** Whether the replay writes the cluster-scoped object that has this name in the trace, so that references to it are rewritten too. */
+  readonly isReplayed: (gvk: string, name: string) => boolean
 }
 
 /** The identity of an object in the target. */
@@ -200,7 +200,7 @@ const renamedMembers = (spec: JsonObject, references: References, rewriting: Rew
 
 const renamedMember = (spec: JsonObject, property: string, kind: string, rewriting: Rewriting): JsonObject => {
   const name = spec[property]
-  if (typeof name !== "string" || !rewriting.isReplayedKind(kind)) return spec
+  if (typeof name !== "string" || !rewriting.isReplayed(kind, name)) return spec
   const place = targetPlace(kind, "", name, rewriting)
   return place === undefined ? spec : withMember(spec, property, place.name)
 }
