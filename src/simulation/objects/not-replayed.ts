@@ -51,6 +51,8 @@ export const reasonNotToReplay = (
   if (gvk === "v1.ConfigMap" && name === "kube-root-ca.crt") return createdWithNamespace
   if (gvk === "v1.Secret" && object?.type === "kubernetes.io/service-account-token")
     return "contains a token of the recorded cluster"
+  // The server rejects one that is on no node.
+  if (gvk === "v1.Pod" && isMirrorPod(object)) return "created by the kubelet of a node"
   if (isSystemNamed(gvk, name)) return "every cluster has its own"
   const creator = creatorOf(object, recorded)
   return creator === undefined ? undefined : `created by its ${creator}`
@@ -58,12 +60,19 @@ export const reasonNotToReplay = (
 
 const createdWithNamespace = "created with every namespace"
 
-/** Cluster-scoped objects of Kubernetes itself. */
-const isSystemNamed = (gvk: string, name: string): boolean => {
+/** Whether a cluster-scoped object is one of Kubernetes itself. */
+export const isSystemNamed = (gvk: string, name: string): boolean => {
   const kind = kindWithoutVersion(gvk)
   if (kind === "rbac.authorization.k8s.io/ClusterRole" || kind === "rbac.authorization.k8s.io/ClusterRoleBinding")
     return name.startsWith("system:") || ["admin", "cluster-admin", "edit", "view"].includes(name)
   return kind === "scheduling.k8s.io/PriorityClass" && name.startsWith("system-")
+}
+
+/** The object that a kubelet writes for a pod of its own manifests. */
+const isMirrorPod = (object: JsonObject | undefined): boolean => {
+  const metadata = object?.metadata
+  const annotations = isJsonObject(metadata) ? metadata.annotations : undefined
+  return isJsonObject(annotations) && Object.hasOwn(annotations, "kubernetes.io/config.mirror")
 }
 
 /**

@@ -33,28 +33,33 @@ export const originalNamespaceAnnotation = "static.simkube.io/original-namespace
 export const placePods = (object: JsonObject, paths: ReadonlyArray<string>, change: TemplateChange): JsonObject => {
   let placed: JsonValue = object
   for (const path of paths)
-    placed = at(placed, path.split("/").slice(1).map(unescaped), 0, (template) => placeTemplate(template, change))
+    placed = changedAt(placed, path.split("/").slice(1).map(unescaped), (template) => placeTemplate(template, change))
   return isJsonObject(placed) ? placed : object
 }
 
 const unescaped = (token: string): string => token.replaceAll("~1", "/").replaceAll("~0", "~")
 
-const at = (
+/**
+ * The value with the objects at a path changed; what is not there is not created.
+ *
+ * @param path property names and indexes; `*` is every element of an array
+ */
+export const changedAt = (
   value: JsonValue,
   path: ReadonlyArray<string>,
-  depth: number,
   change: (value: JsonObject) => JsonObject,
+  depth = 0,
 ): JsonValue => {
   if (depth === path.length) return isJsonObject(value) ? change(value) : value
   const key = path[depth] as string
   if (Array.isArray(value)) {
     const list = value as ReadonlyArray<JsonValue>
     return list.map((element, index) =>
-      key === "*" || key === String(index) ? at(element, path, depth + 1, change) : element,
+      key === "*" || key === String(index) ? changedAt(element, path, change, depth + 1) : element,
     )
   }
   if (!isJsonObject(value) || !Object.hasOwn(value, key)) return value
-  return withMember(value, key, at(value[key] as JsonValue, path, depth + 1, change))
+  return withMember(value, key, changedAt(value[key] as JsonValue, path, change, depth + 1))
 }
 
 const placeTemplate = (template: JsonObject, { originalNamespace, placement, renamed }: TemplateChange): JsonObject => {

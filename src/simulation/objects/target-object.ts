@@ -9,7 +9,9 @@ import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-conf
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
 import { withoutGenerated } from "../../trace/sanitising/generated-fields.ts"
 import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
+import { isSystemNamed } from "./not-replayed.ts"
 import { type Placement, placePods, withMember } from "./pod-templates.ts"
+import { type NewNames, withNewNames, withNewNamesInPod } from "./renamed-references.ts"
 
 /** Label on everything that a replay creates itself; its value is the replay's name. */
 export const replayLabel = "kubereel.dev/replay"
@@ -115,6 +117,7 @@ export const targetObject = (
   const metadata = isJsonObject(clean.metadata) ? clean.metadata : {}
   const owners = keptOwners(metadata, originalNamespace, rewriting, isInTrace)
   const own = ownMetadata(rewriting)
+  const names = newNames(rewriting)
   let marked: Record<string, JsonValue> = {}
   for (const key of Object.keys(metadata))
     if (key !== "ownerReferences" && key !== "generateName")
@@ -127,14 +130,20 @@ export const targetObject = (
   const placed = placePods(withMember(clean, "metadata", marked), paths, {
     originalNamespace,
     placement: rewriting.placement,
-    renamed: (spec) => renamedMembers(spec, podReferences, rewriting),
+    renamed: (spec) => withNewNamesInPod(spec, names),
   })
-  return { place, body: withNewNames(gvk, placed, rewriting), owners }
+  return { place, body: withNewNames(gvk, placed, names), owners }
 }
 
-/** SimKube's own path of a ReplicaSet is wrong (W-20). */
+/** SimKube's path of a ReplicaSet is wrong (W-20), and it has none of the others. */
+const ownTemplatePaths: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
+  ["apps/v1.ReplicaSet", ["/spec/template"]],
+  ["v1.ReplicationController", ["/spec/template"]],
+  ["v1.PodTemplate", ["/template"]],
+])
+
 const templatePathsOf = (gvk: string): ReadonlyArray<string> =>
-  gvk === "apps/v1.ReplicaSet" ? ["/spec/template"] : (DEFAULT_TEMPLATE_PATHS.get(gvk) ?? [])
+  ownTemplatePaths.get(gvk) ?? DEFAULT_TEMPLATE_PATHS.get(gvk) ?? []
 
 const keptOwners = (
   metadata: JsonObject,
@@ -168,59 +177,11 @@ export const withOwners = (
   return withMember(body, "metadata", withMember(metadata, "ownerReferences", [...known, ...root]))
 }
 
-/** Properties that name a cluster-scoped object, each with the kind of that object. */
-type References = ReadonlyArray<readonly [property: string, gvk: string]>
-
-const podReferences: References = [
-  ["priorityClassName", "scheduling.k8s.io/v1.PriorityClass"],
-  ["runtimeClassName", "node.k8s.io/v1.RuntimeClass"],
-]
-
-const specReferences: ReadonlyMap<string, References> = new Map([
-  ["v1.PersistentVolumeClaim", [["storageClassName", "storage.k8s.io/v1.StorageClass"]]],
-  ["networking.k8s.io/v1.Ingress", [["ingressClassName", "networking.k8s.io/v1.IngressClass"]]],
-])
-
-/** References to cluster-scoped objects that the replay writes under new names, and to namespaces. */
-const withNewNames = (gvk: string, object: JsonObject, rewriting: Rewriting): JsonObject => {
-  if (gvk === "rbac.authorization.k8s.io/v1.RoleBinding" || gvk === "rbac.authorization.k8s.io/v1.ClusterRoleBinding")
-    return renamedBinding(object, rewriting)
-  const references = specReferences.get(gvk)
-  const { spec } = object
-  return references === undefined || !isJsonObject(spec)
-    ? object
-    : withMember(object, "spec", renamedMembers(spec, references, rewriting))
-}
-
-const renamedMembers = (spec: JsonObject, references: References, rewriting: Rewriting): JsonObject => {
-  let renamed = spec
-  for (const [property, kind] of references) renamed = renamedMember(renamed, property, kind, rewriting)
-  return renamed
-}
-
-const renamedMember = (spec: JsonObject, property: string, kind: string, rewriting: Rewriting): JsonObject => {
-  const name = spec[property]
-  if (typeof name !== "string" || !rewriting.isReplayed(kind, name)) return spec
-  const place = targetPlace(kind, "", name, rewriting)
-  return place === undefined ? spec : withMember(spec, property, place.name)
-}
-
-const clusterRole = "rbac.authorization.k8s.io/v1.ClusterRole"
-
-/** Subjects are in namespaces of the replay; a role that every cluster has keeps its name. */
-const renamedBinding = (binding: JsonObject, rewriting: Rewriting): JsonObject => {
-  let renamed = binding
-  const role = binding.roleRef
-  if (
-    isJsonObject(role) &&
-    role.kind === "ClusterRole" &&
-    !/^(system:|(cluster-)?admin$|edit$|view$)/.test(String(role.name))
-  )
-    renamed = withMember(renamed, "roleRef", renamedMember(role, "name", clusterRole, rewriting))
-  if (!Array.isArray(binding.subjects)) return renamed
-  const subjects = (binding.subjects as ReadonlyArray<JsonValue>).map((subject) => {
-    if (!isJsonObject(subject) || typeof subject.namespace !== "string") return subject
-    return withMember(subject, "namespace", targetNamespace(subject.namespace, rewriting) ?? subject.namespace)
-  })
-  return withMember(renamed, "subjects", subjects)
-}
+/** What is not replayed, such as system priority classes, keeps its name. */
+const newNames = (rewriting: Rewriting): NewNames => ({
+  ofObject: (gvk, name) => {
+    if (!rewriting.isReplayed(gvk, name) || isSystemNamed(gvk, name)) return name
+    return targetPlace(gvk, "", name, rewriting)?.name ?? name
+  },
+  ofNamespace: (namespace) => targetNamespace(namespace, rewriting) ?? namespace,
+})

@@ -149,6 +149,14 @@ export class ChangesToWrites {
     const definition = this.#definitions.get(gvk.replace(/[^/.]+\.([^/.]+)$/, "$1"))
     if (definition !== undefined) after.push(definition)
     const { spec } = body
+    // Admission rejects a pod without them.
+    if (gvk === "v1.Pod" && isJsonObject(spec)) {
+      const { serviceAccountName, priorityClassName } = spec
+      if (typeof serviceAccountName === "string")
+        after.push(keyOf({ gvk: "v1.ServiceAccount", namespace, name: serviceAccountName }))
+      if (typeof priorityClassName === "string")
+        after.push(keyOf({ gvk: "scheduling.k8s.io/v1.PriorityClass", namespace: "", name: priorityClassName }))
+    }
     if (gvk.endsWith(".CustomResourceDefinition") && isJsonObject(spec) && isJsonObject(spec.names))
       this.#definitions.set(`${String(spec.group)}/${String(spec.names.kind)}`, keyOf(place))
     return after

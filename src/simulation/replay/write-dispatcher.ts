@@ -100,6 +100,11 @@ export class WriteDispatcher {
       const sentMs = clock.monotonicMs()
       const outcome = await this.#write(planned)
       if (outcome.tag === "accepted" && planned.tag === "apply") planner.written(place, outcome.uid)
+      if (place.gvk === kindOfNamespaces && planned.tag === "apply") {
+        // A refused one may exist all the same, as ours or as another's.
+        const { name } = place
+        this.#admit(name, outcome.tag === "refused" ? await this.#options.target.createNamespace(name) : outcome)
+      }
       settled(outcome, sentMs)
       if (outcome.tag === "refused") onRefused(place.gvk, outcome.message)
       onSettled()
@@ -125,10 +130,14 @@ export class WriteDispatcher {
     if (namespace === "" || verb === "delete" || this.#namespaces.has(namespace)) return
     this.#namespaces.add(namespace)
     this.#order.submit(keyOf({ gvk: kindOfNamespaces, namespace: "", name: namespace }), [], async () => {
-      const outcome = await this.#options.target.createNamespace(namespace)
-      if (outcome.tag === "accepted") this.#closed.delete(namespace)
-      else this.#closed.set(namespace, outcome)
+      this.#admit(namespace, await this.#options.target.createNamespace(namespace))
     })
+  }
+
+  /** Decides whether objects may be written into a namespace, before the first of them is. */
+  #admit(namespace: string, outcome: WriteOutcome): void {
+    if (outcome.tag === "accepted") this.#closed.delete(namespace)
+    else if (outcome.tag === "refused") this.#closed.set(namespace, outcome)
   }
 }
 

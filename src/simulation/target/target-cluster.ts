@@ -7,7 +7,13 @@
  */
 import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
-import { AlreadyExistsError, type ApiError, ConflictError, NotFoundError } from "../../kube/client/api-errors.ts"
+import {
+  AlreadyExistsError,
+  type ApiError,
+  ConflictError,
+  ForbiddenError,
+  NotFoundError,
+} from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import { ResourceFinder } from "../../kube/client/resource-finder.ts"
@@ -43,6 +49,9 @@ export const fieldManager = "kubereel"
 
 /** ms that a deletion or the start of a custom kind may take in the target. */
 const patienceMs = 120_000
+/** ms that a priority class may take to reach admission, which reads it from a cache: usually below 100. */
+const admissionMs = 1_000
+const unknownToAdmission = /no PriorityClass with name/
 /** ms between two looks at something that is waited for. */
 const lookMs = 200
 
@@ -66,7 +75,7 @@ export class TargetCluster {
       const { client, onConflict, signal } = this.#options
       for (;;) {
         const options = { fieldManager, force: onConflict === "force", signal }
-        const object = await client.apply<ApiObject>(kind, place, body, options)
+        const object = await this.#admitted(() => client.apply<ApiObject>(kind, place, body, options))
         if (object.metadata.deletionTimestamp === undefined) {
           if (kind.gvk.kind === "CustomResourceDefinition") await this.#established(kind, place)
           return accepted(object.metadata.uid)
@@ -118,6 +127,20 @@ export class TargetCluster {
         await this.#gone(kinds.namespaces, place)
       }
     })
+  }
+
+  /** Repeats a write that admission rejects because its cache does not have an object yet that was written before. */
+  async #admitted(write: () => Promise<ApiObject>): Promise<ApiObject> {
+    const { clock, signal } = this.#options
+    for (const deadline = clock.monotonicMs() + admissionMs; ; ) {
+      try {
+        return await write()
+      } catch (error) {
+        const isEarly = error instanceof ForbiddenError && unknownToAdmission.test(error.detail)
+        if (!isEarly || signal.aborted || clock.monotonicMs() > deadline) throw error
+      }
+      await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+    }
   }
 
   async #find(gvk: string): Promise<Kind> {

@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../
 
 /** One value to remove. */
 export interface GeneratedField {
-  /** Property names from the object down; `*` means every element of an array or every property of an object. */
+  /** Property names from the object down; `*` means every element of an array. */
   readonly path: ReadonlyArray<string>
   /** Why it must go. */
   readonly reason: string
@@ -110,6 +110,11 @@ export const generatedFields: ReadonlyMap<string, ReadonlyArray<GeneratedField>>
         reason: "admission computes it from the priority class, and rejects a different number",
       },
       { path: ["spec", "preemptionPolicy"], reason: "admission takes it from the priority class" },
+      {
+        path: ["spec", "nodeName"],
+        reason: "the scheduler writes it, and the node exists only in the recorded cluster",
+      },
+      { path: ["spec", "ephemeralContainers"], reason: "the server accepts them only in their own subresource" },
     ],
   ],
   ["v1.ServiceAccount", [{ path: ["secrets"], reason: "they name token secrets of the recorded cluster" }]],

@@ -1,0 +1,79 @@
+/** Objects as a server stores them, as a trace in memory, and replays of it into the same cluster. */
+import { systemClock } from "../../../src/clock.ts"
+import type { ApiClient } from "../../../src/kube/client/api-client.ts"
+import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import { Replay, type ReplayOptions } from "../../../src/simulation/replay/replay.ts"
+import type { ReplayReport } from "../../../src/simulation/replay/replay-report.ts"
+import type { ObjectEvent } from "../../../src/trace/event.ts"
+import { openDecoder } from "../../../src/trace/formats/codecs.ts"
+import { writeNdjson } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
+import type { TraceItem } from "../../../src/trace/trace-item.ts"
+
+/** µs: the moment at which every trace here starts. */
+export const start = 1_790_000_000_000_000
+
+let sequence = 0
+
+/** A state that an object had at the start, or `second` seconds later. */
+export const state = (object: ApiObject, second = 0, action: ObjectEvent["action"] = "applied"): ObjectEvent => ({
+  type: "object",
+  sequence: ++sequence,
+  time: start + second * 1_000_000,
+  gvk: gvkOf(object),
+  action,
+  uid: object.metadata.uid ?? "",
+  namespace: object.metadata.namespace ?? "",
+  name: object.metadata.name,
+  resourceVersion: object.metadata.resourceVersion ?? "",
+  object: Buffer.from(JSON.stringify(object)),
+})
+
+export const gvkOf = ({ apiVersion, kind }: ApiObject): string => `${apiVersion}.${kind}`
+
+/** The NDJSON file with these objects at its start and these events. */
+export const ndjson = (snapshot: ReadonlyArray<ApiObject>, events: ReadonlyArray<ObjectEvent> = []): Uint8Array => {
+  const states = snapshot.map((object) => state(object))
+  const kinds = [...new Set([...states, ...events].map(({ gvk }) => gvk))]
+  const window = { start, end: start + 10_000_000 }
+  return Buffer.concat([...writeNdjson({ window, cut: 0, kinds, incomplete: [] }, states, events)])
+}
+
+/** The items of a file whose pieces may come late. */
+export async function* itemsOf(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Iterable<TraceItem>> {
+  const decoder = await openDecoder("ndjson")
+  for await (const piece of pieces) yield decoder.push(piece)
+  yield decoder.end()
+}
+
+export const placement = { nodeSelector: { type: "virtual" }, taintKey: "kwok-provider" }
+
+/** Replays a trace at full speed and leaves everything in the cluster, unless told otherwise. */
+export const replay = (
+  client: ApiClient,
+  name: string,
+  items: ReplayOptions["items"],
+  options: Partial<ReplayOptions> = {},
+): Promise<ReplayReport> =>
+  new Replay({
+    name,
+    items,
+    window: { from: undefined, to: undefined, duration: undefined, now: systemClock.wallMicros() },
+    client,
+    clock: systemClock,
+    speed: "max",
+    concurrency: 16,
+    maximumLagMs: 60_000,
+    onLag: "fail",
+    onConflict: "force",
+    isStrict: false,
+    keep: true,
+    namespacePrefix: "virtual",
+    placement,
+    included: new Set(),
+    signal: new AbortController().signal,
+    cleanUpSignal: new AbortController().signal,
+    onProgress: () => undefined,
+    ...options,
+  }).run()
