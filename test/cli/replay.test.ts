@@ -106,7 +106,7 @@ describe("a replay into a cluster", { timeout: patient(30_000) }, () => {
   test("that is kept is removed by --clean, once", async () => {
     const target = ["--kubeconfig", path("kubeconfig")]
     const kept = await replay(path("trace.ndjson"), ...target, "--speed", "max", "--keep", "--name", "mine")
-    expect(kept.error).toContain("everything was left in the cluster; remove it with reel replay --clean mine")
+    expect(kept.error).toContain("what was created was left in the cluster; remove it with reel replay --clean mine")
     expect(namespaces()).toEqual(["kubereel-replay-mine", "virtual-shop"])
     const again = await replay(path("trace.ndjson"), ...target, "--name", "mine")
     expect(again).toMatchObject({ code: exitCodes.failed, output: "" })

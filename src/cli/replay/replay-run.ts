@@ -1,14 +1,16 @@
 /** `reel replay` on a terminal: opens trace, cluster and report, shows progress, and prints what happened. */
 import { randomBytes } from "node:crypto"
+import { stat } from "node:fs/promises"
 import { backgroundClock, systemClock } from "../../clock.ts"
 import { isCredentialsError } from "../../kube/credentials/errors.ts"
+import { messageOf } from "../../message-of.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
-import { ReplayExists, TargetUnusable } from "../../simulation/replay/errors.ts"
+import { OutsideTrace, ReplayExists, TargetUnusable } from "../../simulation/replay/errors.ts"
 import { forecastReplay } from "../../simulation/replay/forecast.ts"
 import { Replay, type ReplayOptions } from "../../simulation/replay/replay.ts"
 import type { ReplayReport } from "../../simulation/replay/replay-report.ts"
-import { CleanUpIncomplete, cleanUp } from "../../simulation/target/clean-up.ts"
+import { cleanUp, RemovalIncomplete, RemovalUnchecked } from "../../simulation/target/clean-up.ts"
 import { ExportInterrupted, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
 import { type OutputSink, openOutputFile } from "../../trace/files/output-file.ts"
 import { InputUnreadable, openTraceFile } from "../../trace/files/trace-input.ts"
@@ -54,15 +56,19 @@ export const runReplay = (order: ReplayOrder, terminal: Terminal, say: Say): Pro
   reported(say, async () => {
     const inputName = order.trace === "-" ? "standard input" : visible(order.trace)
     const interrupts = listen(terminal, say)
+    // Ends reading as well when the replay has ended by itself: a pipe may be silent for ever.
+    const source = new AbortController()
+    const signal = AbortSignal.any([source.signal, interrupts.first.signal])
     const line = createLiveLine({
       stream: terminal.standardError,
       isEnabled: isLive(terminal.standardError, terminal.environment),
       clock: backgroundClock,
     })
     let sink: OutputSink | undefined
+    const left: unknown[] = []
     try {
-      const opening = { inputName, from: order.format, signal: interrupts.first.signal }
-      await checkSmallTrace(order.trace, opening)
+      const opening = { inputName, from: order.format, signal }
+      await checkTrace(order.trace, opening)
       const { items } = await openTraceItems(await openTraceFile(order.trace), opening)
       sink = await openReport(order)
       await using target = await openTarget({ ...order.target, concurrency: order.concurrency })
@@ -76,22 +82,34 @@ export const runReplay = (order: ReplayOrder, terminal: Terminal, say: Say): Pro
         signal: interrupts.first.signal,
         cleanUpSignal: interrupts.second.signal,
         onProgress: (progress) => line.show(() => describeReplayProgress(progress)),
+        onRemovalFailed: (error) => left.push(error),
       })
       const report = await replay.run()
       line.close()
-      if (order.keep && order.target.kubeconfig !== undefined)
-        say(`everything was left in the cluster; remove it with reel replay --clean ${order.name}`)
       for (const text of describeReplay(report)) terminal.standardOutput.write(`${visible(text)}\n`)
       await sink?.write(Buffer.from(`${JSON.stringify(report, undefined, 2)}\n`))
       await sink?.commit()
       sink = undefined
-      return exitCodeOf(report)
+      return left.length > 0 && report.stopped === null ? exitCodes.failed : exitCodeOf(report)
     } finally {
+      source.abort()
       line.close()
+      if (order.keep && isCluster(order.target))
+        say(`what was created was left in the cluster; remove it with reel replay --clean ${order.name}`)
+      for (const error of left) say(describeLeft(error, order.name))
       interrupts.stop()
       await sink?.discard()
     }
   })
+
+const isCluster = ({ kubeconfig, context }: ReplayOrder["target"]): boolean =>
+  kubeconfig !== undefined || context !== undefined
+
+/** Why something may be left in the cluster, and what to do. */
+const describeLeft = (error: unknown, name: string): string => {
+  if (error instanceof RemovalIncomplete || error instanceof RemovalUnchecked) return error.message
+  return `not everything was removed: ${messageOf(error)}; try again with reel replay --clean ${name}`
+}
 
 /** Prints what a replay would do. Rejects only for defects. */
 export const runForecast = (order: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
@@ -133,28 +151,41 @@ export const runCleanUp = (
     try {
       await using open: OpenTarget = await openTarget({ ...target, concurrency: 16 })
       const { signal } = interrupts.first
-      const { removed } = await cleanUp({ client: open.client, clock: systemClock, replay: name, signal })
+      const { removed, unchecked } = await cleanUp({ client: open.client, clock: systemClock, replay: name, signal })
       terminal.standardOutput.write(
         removed === 0
           ? `nothing of replay ${name} is in ${open.description}\n`
           : `removed ${removed} labelled objects of replay ${name}, and what was in its namespaces\n`,
       )
-      return exitCodes.ok
+      if (unchecked.length === 0) return exitCodes.ok
+      say(new RemovalUnchecked({ replay: name, unchecked }).message)
+      return exitCodes.incomplete
     } finally {
       interrupts.stop()
     }
   })
 
-/** Bytes up to which a file is read once before anything is created: half a second at most. */
-const smallTrace = 64_000_000
+/** ms that the check of a trace may take before the replay starts. */
+const checkMs = 1000
 
-/** A small file that is damaged somewhere is rejected before anything is created; a larger one when the damage is reached. */
-const checkSmallTrace = async (path: string, options: TraceItemsOptions): Promise<void> => {
-  if (path === "-") return
-  const input = await openTraceFile(path)
-  if (input.size === undefined || input.size > smallTrace) return
-  const { items } = await openTraceItems(input, options)
-  for await (const chunk of items) for (const _ of chunk);
+/**
+ * Reads a file once before anything is created, for as long as {@link checkMs}: damage that lies further back, or in a pipe, is found when
+ * the replay gets there.
+ */
+const checkTrace = async (path: string, options: TraceItemsOptions): Promise<void> => {
+  const isFile =
+    path !== "-" &&
+    (await stat(path).then(
+      (status) => status.isFile(),
+      () => true,
+    ))
+  if (!isFile) return
+  const { items } = await openTraceItems(await openTraceFile(path), options)
+  const deadline = performance.now() + checkMs
+  for await (const chunk of items) {
+    for (const _ of chunk);
+    if (performance.now() > deadline) break
+  }
 }
 
 const openReport = async ({ report, force }: ReplayOrder): Promise<OutputSink | undefined> =>
@@ -198,7 +229,8 @@ const reported = async (say: Say, run: () => Promise<ExitCode>): Promise<ExitCod
       error instanceof OutputFailed ||
       error instanceof ReplayExists ||
       error instanceof TargetUnusable ||
-      error instanceof CleanUpIncomplete ||
+      error instanceof OutsideTrace ||
+      error instanceof RemovalIncomplete ||
       isCredentialsError(error) ||
       isApiError(error)
     if (!isKnown) throw error

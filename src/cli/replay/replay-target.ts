@@ -5,6 +5,7 @@ import { backOff, isSafeToRepeat } from "../../kube/client/retry-policy.ts"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
 import { LocalCluster } from "../../sandbox/local-cluster.ts"
 import { LocalTransport } from "../../sandbox/local-transport.ts"
+import { isFieldConflict } from "../../simulation/target/target-cluster.ts"
 import { readVersion } from "../version.ts"
 
 export interface TargetRequest {
@@ -32,8 +33,16 @@ const retries = backOff({
   attempts: 12,
   baseMs: 100,
   maximumMs: 5000,
-  mayRepeat: (error: ApiError) => isSafeToRepeat(error) || (error.verb === "delete" && isTransient(error)),
+  mayRepeat: (error: ApiError) =>
+    isSafeToRepeat(error) || isMomentary(error) || (isRepeatable(error) && isTransient(error)),
 })
+
+/** A namespace that exists already is recognised as ours, so its creation can be repeated as well. */
+const isRepeatable = ({ verb, kind }: ApiError): boolean =>
+  verb === "delete" || (verb === "create" && kind === "v1.Namespace")
+
+/** A conflict that is not about the owner of a field: two writers met, such as creations that count against one quota. */
+const isMomentary = (error: ApiError): boolean => error._tag === "ConflictError" && !isFieldConflict(error)
 
 const isTransient = (error: ApiError): boolean =>
   error._tag === "ApiUnreachableError"

@@ -9,6 +9,7 @@ import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-conf
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
 import { withoutGenerated } from "../../trace/sanitising/generated-fields.ts"
 import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
+import { contained } from "./contained.ts"
 import { isSystemNamed } from "./not-replayed.ts"
 import { type Placement, placePods, withMember } from "./pod-templates.ts"
 import { type NewNames, withNewNames, withNewNamesInPod } from "./renamed-references.ts"
@@ -113,7 +114,7 @@ export const targetObject = (
   isInTrace: IsInTrace,
 ): TargetObject => {
   const { gvk } = place
-  const clean = withoutGenerated(gvk, replayObject(gvk, object, isInTrace))
+  const clean = contained(gvk, withoutGenerated(gvk, replayObject(gvk, object, isInTrace)))
   const metadata = isJsonObject(clean.metadata) ? clean.metadata : {}
   const owners = keptOwners(metadata, originalNamespace, rewriting, isInTrace)
   const own = ownMetadata(rewriting)

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto"
 import { readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import { formatExactJson, isJsonObject, MalformedJsonError, parseExactJson } from "../../trace/json/exact-json.ts"
-import { type RecordedKinds, reasonNotToReplay } from "../objects/not-replayed.ts"
+import { kindWithoutVersion, type RecordedKinds, reasonNotToReplay } from "../objects/not-replayed.ts"
 import {
   type Rewriting,
   type TargetObject,
@@ -19,6 +19,8 @@ import type { TraceChange } from "./trace-changes.ts"
 /** What to do about one change. */
 export type PlannedWrite =
   | { readonly tag: "skip"; readonly reason: string }
+  /** It cannot be written. */
+  | { readonly tag: "refuse"; readonly reason: string; readonly message: string }
   | {
       readonly tag: "apply"
       readonly place: TargetPlace
@@ -26,6 +28,8 @@ export type PlannedWrite =
       readonly after: ReadonlyArray<string>
       /** JSON; called when those have been written. */
       readonly body: () => string
+      /** Whether the body names all owners: those that come later in the trace have no UID yet. */
+      readonly isComplete: () => boolean
     }
   | { readonly tag: "delete"; readonly place: TargetPlace }
 
@@ -44,6 +48,8 @@ export class ChangesToWrites {
   readonly #present = new Map<string, string>()
   /** UIDs that the target has given. */
   readonly #uids = new Map<string, string>()
+  /** Cluster-scoped objects that were ever replayed: what names one keeps its new name after it was deleted. */
+  readonly #everReplayed = new Set<string>()
   /** Definitions of custom kinds in the trace, by `group/kind`. */
   readonly #definitions = new Map<string, string>()
 
@@ -80,7 +86,9 @@ export class ChangesToWrites {
     for (const { gvk, namespace, name } of changes) {
       this.#kinds.add(gvk)
       const place = targetPlace(gvk, namespace, name, this.#rewriting)
-      if (place !== undefined) this.#present.set(keyOf(place), "")
+      if (place === undefined) continue
+      this.#present.set(keyOf(place), "")
+      if (namespace === "") this.#everReplayed.add(keyOf(place))
     }
   }
 
@@ -88,7 +96,10 @@ export class ChangesToWrites {
     const { gvk, namespace, name } = change
     this.#kinds.add(gvk)
     const place = targetPlace(gvk, namespace, name, this.#rewriting)
-    if (place === undefined) return { tag: "skip", reason: "its namespace would have more than 63 characters" }
+    if (place === undefined) {
+      const message = `${namespace === "" ? name : namespace} would have more than 63 characters with the prefix; choose a shorter --namespace-prefix`
+      return { tag: "refuse", reason: "NameTooLong", message }
+    }
     return change.object === undefined
       ? this.#planDeletion(change, place)
       : this.#planApply(change, place, change.object)
@@ -99,13 +110,28 @@ export class ChangesToWrites {
     this.#uids.set(keyOf(place), uid)
   }
 
+  /** The target has not accepted a state: the next one is sent even if it is the same. */
+  notWritten(place: TargetPlace): void {
+    const key = keyOf(place)
+    if (this.#present.has(key)) this.#present.set(key, "")
+  }
+
+  /** A deletion is about to be sent: an object of that name will have another UID. */
+  deleting(place: TargetPlace): void {
+    this.#uids.delete(keyOf(place))
+  }
+
+  /** Whether the trace so far defines this custom kind. */
+  defines(gvk: string): boolean {
+    return this.#definitions.has(kindWithoutVersion(gvk))
+  }
+
   #planDeletion({ gvk, name }: TraceChange, place: TargetPlace): PlannedWrite {
     const key = keyOf(place)
     // Its last state, and with it its owners, is no longer known; whatever was not replayed is not deleted either.
     const reason = reasonNotToReplay(gvk, undefined, name, this.#recordedKinds)
     if (reason !== undefined) return { tag: "skip", reason }
     if (!this.#present.delete(key)) return { tag: "skip", reason: "deleted, but never replayed" }
-    this.#uids.delete(key)
     return { tag: "delete", place }
   }
 
@@ -121,7 +147,8 @@ export class ChangesToWrites {
     if (!isJsonObject(object)) return { tag: "skip", reason: "its JSON is not an object" }
     const reason = reasonNotToReplay(gvk, object, name, this.#recordedKinds)
     if (reason !== undefined) {
-      this.#present.delete(key)
+      // One that was replayed before, such as a bare pod that is adopted, is deleted when the trace deletes it.
+      if (this.#present.get(key) === "") this.#present.delete(key)
       return { tag: "skip", reason }
     }
     const isInTrace = (owner: string, at: string, ownerName: string): boolean => {
@@ -134,7 +161,14 @@ export class ChangesToWrites {
     const state = hash("sha1", `${owners.join()}\n${text}`, "base64")
     if (this.#present.get(key) === state) return { tag: "skip", reason: "changes nothing that is replayed" }
     this.#present.set(key, state)
-    return { tag: "apply", place, after: this.#dependencies(target, owners), body: () => this.#bodyOf(target, text) }
+    if (namespace === "") this.#everReplayed.add(key)
+    return {
+      tag: "apply",
+      place,
+      after: this.#dependencies(target, owners),
+      body: () => this.#bodyOf(target, text),
+      isComplete: () => owners.every((owner) => this.#uids.has(owner)),
+    }
   }
 
   #bodyOf(target: TargetObject, text: string): string {
@@ -146,7 +180,7 @@ export class ChangesToWrites {
     const { gvk, namespace } = place
     const after = [...owners]
     if (namespace !== "") after.push(keyOf({ gvk: namespaceKind, namespace: "", name: namespace }))
-    const definition = this.#definitions.get(gvk.replace(/[^/.]+\.([^/.]+)$/, "$1"))
+    const definition = this.#definitions.get(kindWithoutVersion(gvk))
     if (definition !== undefined) after.push(definition)
     const { spec } = body
     // Admission rejects a pod without them.
@@ -166,7 +200,7 @@ export class ChangesToWrites {
   #isReplayed(gvk: string, name: string): boolean {
     if (gvk === clusterRole) return this.#kinds.has(gvk)
     const place = targetPlace(gvk, "", name, this.#rewriting)
-    return place !== undefined && this.#present.has(keyOf(place))
+    return place !== undefined && this.#everReplayed.has(keyOf(place))
   }
 
   get #recordedKinds(): RecordedKinds {

@@ -21,4 +21,17 @@ export class TargetUnusable extends Schema.TaggedError<TargetUnusable>()("Target
   }
 }
 
-export type ReplayError = ReplayExists | TargetUnusable
+const instant = (micros: number): string => new Date(micros / 1000).toISOString()
+
+/** What was requested is before or after the trace. */
+export class OutsideTrace extends Schema.TaggedError<OutsideTrace>()("OutsideTrace", {
+  /** µs since the Unix epoch. */
+  start: Schema.Number,
+  end: Schema.Number,
+}) {
+  override get message(): string {
+    return `the trace is from ${instant(this.start)} to ${instant(this.end)}; --from and --to must overlap it`
+  }
+}
+
+export type ReplayError = ReplayExists | TargetUnusable | OutsideTrace

@@ -51,10 +51,14 @@ export const forecastReplay = async (options: ForecastOptions): Promise<ReplayFo
   const root = { apiVersion: "v1", kind: "Namespace", name: `kubereel-replay-${name}`, uid: "" }
   const planner = new ChangesToWrites({ replay: name, namespacePrefix, placement, root }, included)
   const tally = new Tally()
-  const upcoming = new UpcomingChanges(traceChanges(options.items, options.window), planner)
+  const upcoming = new UpcomingChanges(traceChanges(options.items, options.window))
   try {
-    const { time, seed } = await upcoming.beginning()
-    for (const each of seed) tally.add(each, true)
+    const { time, header, objects } = await upcoming.open()
+    for (const config of upcoming.configurations) planner.configure(config)
+    planner.expectKinds(header?.kinds ?? [])
+    planner.expect(objects)
+    for (const change of objects) tally.add({ change, planned: planner.plan(change) }, true)
+    upcoming.start(planner)
     while (!upcoming.isOver && !signal.aborted) {
       const { head } = upcoming
       if (head === undefined) await upcoming.readAhead()
@@ -72,10 +76,10 @@ export const forecastReplay = async (options: ForecastOptions): Promise<ReplayFo
       namespaces: [...tally.namespaces].toSorted(),
       gaps,
       skipped: tally.skipped.skips,
-      lacking: await lackingIn(client, tally, name),
+      lacking: await lackingIn(client, tally, planner, name),
     }
   } finally {
-    await upcoming.close()
+    upcoming.close()
   }
 }
 
@@ -97,6 +101,8 @@ function classKind(group: string, kind: string, plural: string): Kind {
 class Tally {
   readonly namespaces = new Set<string>()
   readonly skipped = new OutcomeCounts()
+  /** Why changes cannot be written at all. */
+  readonly impossible = new Set<string>()
   /** `priorityClassName fast`. */
   readonly classes = new Set<string>()
   /** Names of cluster-scoped objects that the replay creates itself. */
@@ -109,6 +115,7 @@ class Tally {
 
   add({ change: { gvk }, planned }: Upcoming, isSeed: boolean): void {
     if (planned.tag === "skip") return this.skipped.add(gvk, { tag: "skipped", reason: planned.reason })
+    if (planned.tag === "refuse") return void this.impossible.add(planned.message)
     const counts = this.#kinds.get(gvk) ?? { gvk, objects: 0, applies: 0, deletions: 0 }
     this.#kinds.set(gvk, counts)
     if (planned.tag === "delete") counts.deletions++
@@ -124,14 +131,21 @@ class Tally {
   }
 }
 
-const lackingIn = async (client: ApiClient, tally: Tally, replay: string): Promise<ReadonlyArray<string>> => {
+const lackingIn = async (
+  client: ApiClient,
+  tally: Tally,
+  planner: ChangesToWrites,
+  replay: string,
+): Promise<ReadonlyArray<string>> => {
   const finder = new ResourceFinder(client.connection)
-  const lacking: string[] = []
+  const lacking = [...tally.impossible]
   for (const { gvk, deletions } of [...tally.kinds, { gvk: "v1.Namespace", deletions: 1 }]) {
     const parsed = parseGvk(gvk)
     const kind = parsed && (await unlessMissing(finder.find(parsed)))
-    if (kind === undefined) lacking.push(`it has no kind ${gvk}`)
-    else
+    if (kind === undefined) {
+      // A definition in the trace will bring it.
+      if (!planner.defines(gvk)) lacking.push(`it has no kind ${gvk}`)
+    } else
       for (const verb of ["patch", "create", ...(deletions > 0 ? ["delete"] : [])])
         if (!(await mayDo(client, kind, verb))) lacking.push(`these credentials may not ${verb} ${kind.plural}`)
   }

@@ -14,9 +14,9 @@ export interface Spread {
 }
 
 interface Counts {
-  /** Changes of the trace: sent + skipped. */
+  /** Changes of the trace: accepted + refused + skipped. */
   readonly total: number
-  /** Requests sent to the target: accepted + refused. A repeated request counts once. */
+  /** Changes for which a request was sent: what is refused without one, such as an object of a kind that the target lacks, does not count. */
   readonly sent: number
   readonly accepted: number
   readonly refused: number
@@ -102,6 +102,7 @@ export class OutcomeCounts {
   #accepted = 0
   #refused = 0
   #skipped = 0
+  #sent = 0
   readonly #refusals = new Map<string, { cause: Cause; count: number }>()
   readonly #skips = new Map<string, { cause: Cause; count: number }>()
 
@@ -109,9 +110,11 @@ export class OutcomeCounts {
     switch (outcome.tag) {
       case "accepted":
         this.#accepted++
+        this.#sent++
         return
       case "refused": {
         this.#refused++
+        if (outcome.isSent) this.#sent++
         const reason = outcome.code === 0 ? outcome.reason : `${outcome.code} ${outcome.reason}`.trimEnd()
         return note(this.#refusals, gvk, reason, outcome.message)
       }
@@ -122,10 +125,9 @@ export class OutcomeCounts {
   }
 
   get counts(): Counts {
-    const sent = this.#accepted + this.#refused
     return {
-      total: sent + this.#skipped,
-      sent,
+      total: this.#accepted + this.#refused + this.#skipped,
+      sent: this.#sent,
       accepted: this.#accepted,
       refused: this.#refused,
       skipped: this.#skipped,

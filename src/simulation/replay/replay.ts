@@ -6,6 +6,7 @@
  * ends the replay (the end of the trace, an interruption, an error of the source), everything it created is removed, unless `keep` is set.
  * Under overload a bounded number of writes waits; then the trace is not read further, and lateness shows in the report.
  */
+import { randomUUID } from "node:crypto"
 import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
 import { AlreadyExistsError, ForbiddenError } from "../../kube/client/api-errors.ts"
@@ -15,14 +16,14 @@ import { messageOf } from "../../message-of.ts"
 import type { TraceItem } from "../../trace/trace-item.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import { type ReplayRoot, replayLabel } from "../objects/target-object.ts"
-import { cleanUp } from "../target/clean-up.ts"
+import { cleanUp, RemovalUnchecked } from "../target/clean-up.ts"
 import { type OnConflict, TargetCluster } from "../target/target-cluster.ts"
 import { ChangesToWrites } from "./changes-to-writes.ts"
 import { ReplayExists, TargetUnusable } from "./errors.ts"
 import { ReplayClock, type Speed } from "./replay-clock.ts"
 import type { ReplayReport } from "./replay-report.ts"
 import { type ReplayWindow, traceChanges } from "./trace-changes.ts"
-import { UpcomingChanges } from "./upcoming-changes.ts"
+import { type Beginning, UpcomingChanges } from "./upcoming-changes.ts"
 import { WriteDispatcher } from "./write-dispatcher.ts"
 
 export interface ReplayOptions {
@@ -55,6 +56,8 @@ export interface ReplayOptions {
   /** Ends the removal. */
   readonly cleanUpSignal: AbortSignal
   readonly onProgress: (progress: ReplayProgress) => void
+  /** Gets RemovalUnchecked, RemovalIncomplete or an ApiError. */
+  readonly onRemovalFailed: (error: unknown) => void
 }
 
 export interface ReplayProgress {
@@ -70,6 +73,9 @@ export interface ReplayProgress {
   /** Of the last response: ms since its event was due. */
   readonly lagMs: number
 }
+
+/** Tells the root of one run from that of another of the same name. */
+const runAnnotation = "kubereel.dev/run"
 
 /** Submissions after which sockets get a turn: a burst must not keep its own responses waiting. */
 const burst = 32
@@ -114,34 +120,64 @@ export class Replay {
     return this.#clock?.isPaused ?? false
   }
 
-  /** Rejects with a ReplayError, the error of the source, CleanUpIncomplete, or an ApiError of the removal. Call it once. */
+  /**
+   * Rejects with a ReplayError or the error of the source; what the removal fails with goes to `onRemovalFailed`, so that it hides neither
+   * the report nor that error. Call it once.
+   */
   async run(): Promise<ReplayReport> {
-    const root = await this.#createRoot()
+    const upcoming = new UpcomingChanges(traceChanges(this.#options.items, this.#options.window))
     try {
-      return await this.#replay(root)
+      // Before anything is created: the trace may not be one.
+      const beginning = await upcoming.open()
+      this.#position = beginning.time
+      const root = await this.#createRoot()
+      try {
+        return await this.#replay(root, beginning, upcoming)
+      } finally {
+        this.#phase = "cleaning up"
+        if (!this.#options.keep) await this.#cleanUp()
+      }
     } finally {
-      this.#phase = "cleaning up"
-      if (!this.#options.keep) await this.#cleanUp()
+      upcoming.close()
     }
   }
 
+  /** A creation whose response is lost is repeated, and then finds its own namespace. */
   async #createRoot(): Promise<ReplayRoot> {
     const { client, name } = this.#options
-    const metadata = { name: `kubereel-replay-${name}`, labels: { [replayLabel]: name } }
+    const run = randomUUID()
+    const metadata = {
+      name: `kubereel-replay-${name}`,
+      labels: { [replayLabel]: name },
+      annotations: { [runAnnotation]: run },
+    }
     try {
-      const object = { apiVersion: "v1", kind: "Namespace", metadata }
-      const created = await client.create<ApiObject>(kinds.namespaces, object)
-      return { apiVersion: "v1", kind: "Namespace", name: metadata.name, uid: created.metadata.uid ?? "" }
+      const root = await this.#createOrFind({ apiVersion: "v1", kind: "Namespace", metadata })
+      if (root.metadata.annotations?.[runAnnotation] !== run) throw new ReplayExists({ replay: name })
+      return { apiVersion: "v1", kind: "Namespace", name: metadata.name, uid: root.metadata.uid ?? "" }
     } catch (error) {
-      if (error instanceof AlreadyExistsError) throw new ReplayExists({ replay: name })
+      if (error instanceof ReplayExists) throw error
+      // Its response may be what is missing.
+      if (!(error instanceof ForbiddenError)) await client.delete(kinds.namespaces, metadata).catch(() => undefined)
       throw new TargetUnusable({ detail: messageOf(error), isForbidden: error instanceof ForbiddenError })
     }
   }
 
-  async #replay(root: ReplayRoot): Promise<ReplayReport> {
+  async #createOrFind(object: ApiObject): Promise<ApiObject> {
+    const { client } = this.#options
+    try {
+      return await client.create<ApiObject>(kinds.namespaces, object)
+    } catch (error) {
+      if (error instanceof AlreadyExistsError) return await client.get<ApiObject>(kinds.namespaces, object.metadata)
+      throw error
+    }
+  }
+
+  async #replay(root: ReplayRoot, beginning: Beginning, upcoming: UpcomingChanges): Promise<ReplayReport> {
     const { name, client, clock, onConflict, concurrency, namespacePrefix, placement, included } = this.#options
     const { signal } = this.#stopping
     const planner = new ChangesToWrites({ replay: name, namespacePrefix, placement, root }, included)
+    const defects: unknown[] = []
     const dispatcher = new WriteDispatcher({
       target: new TargetCluster({ client, clock, onConflict, signal, own: { replay: name, root } }),
       planner,
@@ -152,24 +188,30 @@ export class Replay {
         if (this.#options.isStrict) this.#stop(`${gvk} was refused: ${message}`)
       },
       onSettled: () => this.#progress(),
+      onDefect: (error) => {
+        defects.push(error)
+        this.#stop("a defect")
+      },
     })
     this.#dispatcher = dispatcher
-    const upcoming = new UpcomingChanges(traceChanges(this.#options.items, this.#options.window), planner)
+    const { time, header, objects } = beginning
+    for (const config of upcoming.configurations) planner.configure(config)
+    planner.expectKinds(header?.kinds ?? [])
+    planner.expect(objects)
     try {
-      const { time, seed } = await upcoming.beginning()
-      this.#position = time
       const seedStartedMs = this.#now
-      await dispatcher.writeSeed(seed)
+      await dispatcher.writeSeed(objects)
       const seedMs = this.#now - seedStartedMs
+      upcoming.start(planner)
       const startedAt = new Date(clock.wallMicros() / 1000).toISOString()
       await this.#dispatch(time, upcoming, dispatcher)
       await dispatcher.idle()
+      if (defects.length > 0) throw defects[0]
       return this.#report(dispatcher, upcoming, { start: time, seedMs, startedAt })
     } finally {
       // After an error of the source, what was sent settles before it is removed.
       this.#stopping.abort()
       await dispatcher.idle()
-      await upcoming.close()
     }
   }
 
@@ -188,9 +230,10 @@ export class Replay {
         continue
       }
       upcoming.take()
-      this.#keepUp(-waitMs, clock)
       this.#position = head.change.time
-      const dueMs = clock.dueMs(head.change.time)
+      // Without a schedule an event is due when its turn comes. What is late stays late, also if the rest is delayed for it.
+      const dueMs = clock.speed === "max" ? this.#now : clock.dueMs(head.change.time)
+      if (clock.speed !== "max") this.#keepUp(-waitMs, clock)
       clock.reached(head.change.time)
       dispatcher.submit(head, dueMs)
       await dispatcher.room()
@@ -232,8 +275,14 @@ export class Replay {
   }
 
   async #cleanUp(): Promise<void> {
-    const { client, clock, name, cleanUpSignal } = this.#options
-    await cleanUp({ client, clock, replay: name, signal: cleanUpSignal, onProgress: (left) => this.#progress(left) })
+    const { client, clock, name, cleanUpSignal, onRemovalFailed } = this.#options
+    try {
+      const onProgress = (left: number): void => this.#progress(left)
+      const { unchecked } = await cleanUp({ client, clock, replay: name, signal: cleanUpSignal, onProgress })
+      if (unchecked.length > 0) onRemovalFailed(new RemovalUnchecked({ replay: name, unchecked }))
+    } catch (error) {
+      onRemovalFailed(error)
+    }
   }
 
   get #now(): number {

@@ -9,6 +9,7 @@
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { inDependencyOrder } from "../../trace/ownership/dependency-order.ts"
 import type { TraceHeader, TraceItem } from "../../trace/trace-item.ts"
+import { OutsideTrace } from "./errors.ts"
 
 /** A state of one object, or its deletion. */
 export interface TraceChange {
@@ -50,7 +51,7 @@ export interface ReplayWindow {
   readonly now: number
 }
 
-/** Reads items; stops as soon as the window is over. Throws what the items throw. */
+/** Reads items; stops as soon as the window is over. Throws {@link OutsideTrace}, and what the items throw. */
 export async function* traceChanges(
   items: AsyncIterable<Iterable<TraceItem>>,
   window: ReplayWindow,
@@ -86,8 +87,7 @@ class ChangeReader {
     switch (item.type) {
       case "header":
         this.#header = item
-        // A window from 0 on means from the start of the recording.
-        if (item.window !== undefined && item.window.start > 0) this.#start ??= item.window.start
+        this.#checkWindow(item.window)
         return true
       case "config":
         parts.push({ type: "config", config: Uint8Array.from(item.config) })
@@ -117,13 +117,14 @@ class ChangeReader {
 
   #event(event: ObjectEvent | GapEvent, isSnapshot: boolean, parts: TracePart[]): boolean {
     if (event.type === "gap") {
+      if (event.toTime < (this.#start ?? 0)) return true
       parts.push({ type: "gap", gap: { ...event } })
       return true
     }
     const { time, gvk, namespace, name, action } = event
     const object = action === "applied" ? Uint8Array.from(event.object) : undefined
     const change = { time, gvk, namespace, name, object }
-    if (isSnapshot || (this.#start !== undefined && time < this.#start)) {
+    if ((isSnapshot && !this.#hasBegun) || (this.#start !== undefined && time < this.#start)) {
       this.#fold(change)
       // The snapshot has the times at which its objects were last changed.
       if (!isSnapshot) this.#last = Math.max(this.#last, time)
@@ -134,9 +135,21 @@ class ChangeReader {
     return true
   }
 
+  /** What is requested has to overlap the window of the trace, and starts with it at the earliest. */
+  #checkWindow(own: TraceHeader["window"]): void {
+    if (own === undefined) return
+    const { from, to, now } = this.#window
+    const isOutside = (from !== undefined && own.end <= now && from >= own.end) || (to !== undefined && to <= own.start)
+    if (isOutside) throw new OutsideTrace({ start: own.start, end: own.end })
+    // A window from 0 on means from the start of the recording.
+    if (own.start > 0) this.#start = Math.max(own.start, from ?? 0)
+  }
+
   /** Returns false if the window is over. The objects of SimKube's first batch follow it and are the state at its time. */
   #reach(time: number, isChange: boolean, parts: TracePart[]): boolean {
     this.#start ??= time
+    // Without a window of its own, a trace starts with the first time in it.
+    if (this.#last === 0 && this.#header?.window === undefined) this.#start = Math.max(this.#start, time)
     if (time >= this.#limit) {
       this.isOver = true
       this.#last = this.#limit

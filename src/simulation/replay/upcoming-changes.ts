@@ -1,8 +1,8 @@
 /**
  * Reads a trace ahead of the schedule: changes are parsed and rewritten before they are due, so that a due change only has to be sent.
  *
- * At most {@link mostAhead} changes and one chunk of the trace are held; a trace that comes from a slow pipe delays only what has not been
- * read.
+ * At most {@link mostAhead} changes and one chunk of the trace are held, besides the state at the start until it is written; a trace that
+ * comes from a slow pipe delays only what has not been read. An error of the source is never lost: every later call throws it.
  */
 import type { ChangesToWrites, PlannedWrite } from "./changes-to-writes.ts"
 import type { TraceChange, TracePart } from "./trace-changes.ts"
@@ -13,30 +13,51 @@ export interface Upcoming {
   readonly planned: PlannedWrite
 }
 
+/** How a trace begins. */
+export type Beginning = Extract<TracePart, { type: "beginning" }>
+
 /** Changes that are held; at 1,000 a second half a second of them. */
 const mostAhead = 512
 
 export class UpcomingChanges {
   readonly #parts: AsyncGenerator<ReadonlyArray<TracePart>, void>
-  readonly #planner: ChangesToWrites
+  /** Read before the planner was known. */
+  #early: TracePart[] = []
+  #planner: ChangesToWrites | undefined
   #upcoming: Upcoming[] = []
   /** Index of the next one. */
   #next = 0
-  #beginning: { readonly time: number; readonly seed: ReadonlyArray<Upcoming> } | undefined
   #reading: Promise<void> | undefined
+  #failure: { readonly error: unknown } | undefined
   #isRead = false
   #end = 0
   #gaps = 0
 
-  constructor(parts: AsyncGenerator<ReadonlyArray<TracePart>, void>, planner: ChangesToWrites) {
+  constructor(parts: AsyncGenerator<ReadonlyArray<TracePart>, void>) {
     this.#parts = parts
-    this.#planner = planner
   }
 
   /** The first moment and the objects that exist at it. Rejects with the error of the source. */
-  async beginning(): Promise<{ readonly time: number; readonly seed: ReadonlyArray<Upcoming> }> {
-    while (this.#beginning === undefined && !this.#isRead) await this.#read()
-    return this.#beginning ?? { time: 0, seed: [] }
+  async open(): Promise<Beginning> {
+    for (;;) {
+      const beginning = this.#early.findIndex(({ type }) => type === "beginning")
+      if (beginning !== -1) return this.#early.splice(beginning, 1)[0] as Beginning
+      const chunk = await this.#parts.next()
+      // Without an end part only a source that has thrown before ends.
+      if (chunk.done === true) throw new Error("the trace ended without a beginning")
+      this.#early.push(...chunk.value)
+    }
+  }
+
+  /** From now on changes are planned: what the planner has to know before, it knows. */
+  start(planner: ChangesToWrites): void {
+    this.#planner = planner
+    for (const part of this.#early.splice(0)) this.#add(part, planner)
+  }
+
+  /** SimKube's configuration, if it precedes the beginning. */
+  get configurations(): ReadonlyArray<Uint8Array> {
+    return this.#early.flatMap((part) => (part.type === "config" ? [part.config] : []))
   }
 
   /** The next change, if it has been read. */
@@ -44,9 +65,11 @@ export class UpcomingChanges {
     return this.#upcoming[this.#next]
   }
 
-  /** Whether all changes have been taken, and there are no more. */
+  /** Whether all changes have been taken, and there are no more. Throws the error of the source once what precedes it has been taken. */
   get isOver(): boolean {
-    return this.#isRead && this.head === undefined
+    if (this.head !== undefined) return false
+    if (this.#failure !== undefined) throw this.#failure.error
+    return this.#isRead
   }
 
   /** µs since the Unix epoch at which the trace ends; known once {@link isOver}. */
@@ -67,52 +90,49 @@ export class UpcomingChanges {
     this.#next = 0
   }
 
-  /**
-   * Goes on reading if there is room for more. Resolves when something was read, rejects with the error of the source; `undefined`: nothing
-   * is being read.
-   */
+  /** Goes on reading if there is room for more. Resolves when something was read or reading has failed; `undefined`: nothing is being read. */
   readAhead(): Promise<void> | undefined {
     if (this.#reading !== undefined) return this.#reading
-    if (this.#isRead || this.#upcoming.length - this.#next >= mostAhead) return undefined
-    this.#reading = this.#read().finally(() => {
-      this.#reading = undefined
-    })
+    if (this.#isRead || this.#failure !== undefined || this.#upcoming.length - this.#next >= mostAhead) return undefined
+    this.#reading = this.#read().then(
+      () => {
+        this.#reading = undefined
+      },
+      (error: unknown) => {
+        this.#reading = undefined
+        this.#failure = { error }
+      },
+    )
     return this.#reading
   }
 
-  /** Closes the source. */
-  async close(): Promise<void> {
-    await this.#reading?.catch(() => undefined)
-    await this.#parts.return()
+  /** Closes the source. Does not wait for a read under way: a pipe may be silent for ever. */
+  close(): void {
+    void this.#parts.return().catch(() => undefined)
   }
 
   async #read(): Promise<void> {
+    const planner = this.#planner
     const chunk = await this.#parts.next()
     if (chunk.done === true) this.#isRead = true
-    else for (const part of chunk.value) this.#add(part)
+    else if (planner !== undefined) for (const part of chunk.value) this.#add(part, planner)
   }
 
-  #add(part: TracePart): void {
+  #add(part: TracePart, planner: ChangesToWrites): void {
     switch (part.type) {
       case "config":
-        return this.#planner.configure(part.config)
+        return planner.configure(part.config)
       case "gap":
         this.#gaps++
         return
       case "change":
-        this.#upcoming.push(this.#plan(part.change))
+        this.#upcoming.push({ change: part.change, planned: planner.plan(part.change) })
         return
       case "end":
         this.#end = part.time
         return
       case "beginning":
-        this.#planner.expectKinds(part.header?.kinds ?? [])
-        this.#planner.expect(part.objects)
-        this.#beginning = { time: part.time, seed: part.objects.map((change) => this.#plan(change)) }
+        return
     }
-  }
-
-  #plan(change: TraceChange): Upcoming {
-    return { change, planned: this.#planner.plan(change) }
   }
 }

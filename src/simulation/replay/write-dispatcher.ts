@@ -3,9 +3,10 @@
  */
 import type { Clock } from "../../clock.ts"
 import type { TargetPlace } from "../objects/target-object.ts"
-import type { TargetCluster, WriteOutcome } from "../target/target-cluster.ts"
+import { notOursReason, type TargetCluster, type WriteOutcome } from "../target/target-cluster.ts"
 import { type ChangesToWrites, keyOf, type PlannedWrite } from "./changes-to-writes.ts"
 import { OutcomeCounts, Punctuality } from "./replay-report.ts"
+import type { TraceChange } from "./trace-changes.ts"
 import type { Upcoming } from "./upcoming-changes.ts"
 import { WriteOrder } from "./write-order.ts"
 
@@ -19,12 +20,16 @@ export interface DispatcherOptions {
   readonly signal: AbortSignal
   readonly onRefused: (gvk: string, message: string) => void
   readonly onSettled: () => void
+  /** Gets what no write should reject with: a defect. */
+  readonly onDefect: (error: unknown) => void
 }
 
 /** Writes that may wait or run at the same time. More only hide that the target cannot keep up. */
 const mostPending = 256
 
 const kindOfNamespaces = "v1.Namespace"
+
+type Write = Extract<PlannedWrite, { tag: "apply" | "delete" }>
 
 export class WriteDispatcher {
   readonly seed = new OutcomeCounts()
@@ -40,7 +45,7 @@ export class WriteDispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options
-    this.#order = new WriteOrder(options.concurrency)
+    this.#order = new WriteOrder(options.concurrency, options.onDefect)
   }
 
   /** Writes without response. */
@@ -63,61 +68,91 @@ export class WriteDispatcher {
   }
 
   /** Kind by kind, in the order given: what a kind depends on exists before it is written. */
-  async writeSeed(seed: ReadonlyArray<Upcoming>): Promise<void> {
+  async writeSeed(objects: ReadonlyArray<TraceChange>): Promise<void> {
+    const { planner, signal } = this.#options
     let gvk = ""
-    for (const { change, planned } of seed) {
-      if (this.#options.signal.aborted) break
+    let unplanned = 0
+    const incomplete: Write[] = []
+    for (const change of objects) {
+      if (signal.aborted) break
       if (change.gvk !== gvk) await this.idle()
       gvk = change.gvk
-      if (planned.tag === "skip") this.seed.add(gvk, { tag: "skipped", reason: planned.reason })
-      else this.#submit(planned, (outcome) => this.seed.add(gvk, outcome))
-      await this.room()
+      const planned = planner.plan(change)
+      if (planned.tag === "skip" || planned.tag === "refuse") this.#count(change.gvk, this.seed, outcomeOf(planned))
+      else {
+        this.#submit(
+          planned,
+          (outcome) => this.#count(change.gvk, this.seed, outcome),
+          () => incomplete.push(planned),
+        )
+        await this.room()
+      }
+      // Planning takes time too; sockets and Ctrl-C get a turn.
+      if (++unplanned % 64 === 0) await new Promise(setImmediate)
     }
+    await this.idle()
+    // Their owners are of kinds that come later, and have UIDs now.
+    for (const write of incomplete) this.#submit(write, () => undefined)
     await this.idle()
   }
 
   /** `dueMs`: monotonic ms. */
   submit({ change, planned }: Upcoming, dueMs: number): void {
     const { gvk, time, namespace, name } = change
-    if (planned.tag === "skip") return this.events.add(gvk, { tag: "skipped", reason: planned.reason })
+    if (planned.tag === "skip" || planned.tag === "refuse") return this.#count(gvk, this.events, outcomeOf(planned))
     this.#submit(planned, (outcome, sentMs) => {
-      this.events.add(gvk, outcome)
-      if (outcome.tag === "skipped") return
+      this.#count(gvk, this.events, outcome)
+      if (sentMs === undefined || outcome.tag === "skipped") return
       this.#lagMs = this.#options.clock.monotonicMs() - dueMs
       this.punctuality.add({ time, gvk, namespace, name, dispatchErrorMs: sentMs - dueMs, lagMs: this.#lagMs })
     })
   }
 
+  #count(gvk: string, counts: OutcomeCounts, outcome: WriteOutcome): void {
+    counts.add(gvk, outcome)
+    if (outcome.tag === "refused") this.#options.onRefused(gvk, outcome.message)
+  }
+
+  /** `sentMs`: when its request was sent; `undefined` if it was not. */
   #submit(
-    planned: Exclude<PlannedWrite, { tag: "skip" }>,
-    settled: (outcome: WriteOutcome, sentMs: number) => void,
+    planned: Write,
+    settled: (outcome: WriteOutcome, sentMs: number | undefined) => void,
+    lacksOwners: () => void = () => undefined,
   ): void {
-    const { clock, planner, onRefused, onSettled } = this.#options
+    const { clock, planner, onSettled } = this.#options
     const { place } = planned
     this.#ensureNamespace(place, planned.tag)
     const after = planned.tag === "apply" ? planned.after : [namespaceKeyOf(place)]
     this.#order.submit(keyOf(place), after, async () => {
-      const sentMs = clock.monotonicMs()
-      const outcome = await this.#write(planned)
-      if (outcome.tag === "accepted" && planned.tag === "apply") planner.written(place, outcome.uid)
-      if (place.gvk === kindOfNamespaces && planned.tag === "apply") {
-        // A refused one may exist all the same, as ours or as another's.
-        const { name } = place
-        this.#admit(name, outcome.tag === "refused" ? await this.#options.target.createNamespace(name) : outcome)
+      let sentMs: number | undefined
+      if (planned.tag === "apply" && !planned.isComplete()) lacksOwners()
+      const outcome = await this.#write(planned, () => {
+        sentMs ??= clock.monotonicMs()
+      })
+      if (planned.tag === "apply") {
+        if (outcome.tag === "accepted") planner.written(place, outcome.uid)
+        else planner.notWritten(place)
+        // A refused namespace may exist all the same, as ours or as another's.
+        if (place.gvk === kindOfNamespaces)
+          this.#admit(
+            place.name,
+            outcome.tag === "refused" ? await this.#options.target.createNamespace(place.name) : outcome,
+          )
       }
       settled(outcome, sentMs)
-      if (outcome.tag === "refused") onRefused(place.gvk, outcome.message)
       onSettled()
     })
   }
 
-  #write(planned: Exclude<PlannedWrite, { tag: "skip" }>): Promise<WriteOutcome> {
-    const { signal, target } = this.#options
+  #write(planned: Write, sending: () => void): Promise<WriteOutcome> {
+    const { signal, target, planner } = this.#options
     const { place } = planned
     if (signal.aborted) return Promise.resolve({ tag: "skipped", reason: "the replay had ended" })
     const closed = this.#closed.get(place.namespace)
     if (closed !== undefined) return Promise.resolve(closed)
-    return planned.tag === "apply" ? target.apply(place, planned.body()) : target.delete(place)
+    if (planned.tag === "apply") return target.apply(place, planned.body(), sending)
+    planner.deleting(place)
+    return target.delete(place, sending)
   }
 
   /** Objects whose namespace is not in the trace need one too; one that was deleted and is used again is created again. */
@@ -136,10 +171,18 @@ export class WriteDispatcher {
 
   /** Decides whether objects may be written into a namespace, before the first of them is. */
   #admit(namespace: string, outcome: WriteOutcome): void {
-    if (outcome.tag === "accepted") this.#closed.delete(namespace)
-    else if (outcome.tag === "refused") this.#closed.set(namespace, outcome)
+    if (outcome.tag === "accepted") return void this.#closed.delete(namespace)
+    if (outcome.tag !== "refused") return
+    this.#closed.set(namespace, { ...outcome, isSent: false })
+    // Whatever kept it from being created may be over at its next use.
+    if (outcome.reason !== notOursReason) this.#namespaces.delete(namespace)
   }
 }
+
+const outcomeOf = (planned: Extract<PlannedWrite, { tag: "skip" | "refuse" }>): WriteOutcome =>
+  planned.tag === "skip"
+    ? { tag: "skipped", reason: planned.reason }
+    : { tag: "refused", code: 0, reason: planned.reason, message: planned.message, isSent: false }
 
 const namespaceKeyOf = ({ namespace }: TargetPlace): string =>
   keyOf({ gvk: kindOfNamespaces, namespace: "", name: namespace })

@@ -17,6 +17,7 @@ interface Pending {
 
 export class WriteOrder {
   readonly #limit: number
+  readonly #onDefect: (error: unknown) => void
   /** The last submitted write of each key that has one under way. */
   readonly #last = new Map<string, Pending>()
   readonly #ready: Pending[] = []
@@ -26,9 +27,10 @@ export class WriteOrder {
   #pending = 0
   #listeners: Array<{ readonly below: number; readonly resolve: () => void }> = []
 
-  /** `limit`: writes that run at the same time. */
-  constructor(limit: number) {
+  /** `limit`: writes that run at the same time. `onDefect`: gets the error of a write that rejects, which none should. */
+  constructor(limit: number, onDefect: (error: unknown) => void) {
     this.#limit = limit
+    this.#onDefect = onDefect
   }
 
   /** Writes that have not settled. */
@@ -75,7 +77,10 @@ export class WriteOrder {
         this.#next = 0
       }
       this.#running++
-      void write.run().then(() => this.#settled(write))
+      void write
+        .run()
+        .catch(this.#onDefect)
+        .then(() => this.#settled(write))
     }
   }
 

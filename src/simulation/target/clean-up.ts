@@ -7,16 +7,17 @@
 import * as Schema from "effect/Schema"
 import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
-import { NotFoundError } from "../../kube/client/api-errors.ts"
+import { ConflictError, NotFoundError } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import { formatGvk } from "../../kube/gvk.ts"
 import type { Kind } from "../../kube/kind.ts"
+import { messageOf } from "../../message-of.ts"
 import { replayLabel } from "../objects/target-object.ts"
 import { clusterScopedKinds } from "./cluster-scoped-kinds.ts"
 
 /** Something with the replay's label is still there. */
-export class CleanUpIncomplete extends Schema.TaggedError<CleanUpIncomplete>()("CleanUpIncomplete", {
+export class RemovalIncomplete extends Schema.TaggedError<RemovalIncomplete>()("RemovalIncomplete", {
   replay: Schema.String,
   /** `v1.Namespace virtual-shop`, the first few. */
   left: Schema.Array(Schema.String),
@@ -24,10 +25,23 @@ export class CleanUpIncomplete extends Schema.TaggedError<CleanUpIncomplete>()("
   count: Schema.Number,
   /** s that were waited. */
   afterSeconds: Schema.Number,
+  /** What the last deletion that failed was refused with; may be empty. */
+  lastFailure: Schema.String,
 }) {
   override get message(): string {
     const more = this.count > this.left.length ? ` and ${this.count - this.left.length} more` : ""
-    return `not everything that replay ${this.replay} created is gone after ${this.afterSeconds} s: ${this.left.join(", ")}${more}. Finalizers may hold it; try again with reel replay --clean ${this.replay}`
+    return `not everything that replay ${this.replay} created is gone after ${this.afterSeconds} s: ${this.left.join(", ")}${more}. ${this.lastFailure === "" ? "Finalizers may hold it" : this.lastFailure}; try again with reel replay --clean ${this.replay}`
+  }
+}
+
+/** Everything that was found is removed, but some kinds could not be listed. */
+export class RemovalUnchecked extends Schema.TaggedError<RemovalUnchecked>()("RemovalUnchecked", {
+  replay: Schema.String,
+  /** One sentence for each. */
+  unchecked: Schema.Array(Schema.String),
+}) {
+  override get message(): string {
+    return `everything of replay ${this.replay} that was found is removed, but not all kinds could be checked: ${this.unchecked.join("; ")}`
   }
 }
 
@@ -40,9 +54,11 @@ export interface CleanUpOptions {
   readonly onProgress?: (left: number) => void
 }
 
-/** What was removed, by kind. */
 export interface CleanUpSummary {
+  /** Labelled objects; what was in the namespaces among them is not counted. */
   readonly removed: number
+  /** What could not be looked at, and why: an aggregated API whose server is down must not keep everything else in the target. */
+  readonly unchecked: ReadonlyArray<string>
 }
 
 /** ms that finalizers and namespaces may take; SimKube's limit as well. */
@@ -55,29 +71,31 @@ interface Found {
   readonly object: ApiObject
 }
 
-/** Rejects with {@link CleanUpIncomplete}, or with the ApiError of a request. */
+/** Rejects with {@link RemovalIncomplete}, or with an ApiError if namespaces cannot be listed. */
 export const cleanUp = async (options: CleanUpOptions): Promise<CleanUpSummary> => {
   const { client, clock, replay, signal, onProgress } = options
-  const served = await clusterScopedKinds(client.connection)
+  const { served, failures } = await clusterScopedKinds(client.connection, signal)
   // Definitions last: with one, the server deletes all objects of its kind.
   const ordered = served.toSorted((left, right) => rankOf(left) - rankOf(right))
   const startedMs = clock.monotonicMs()
   const deleted = new Set<string>()
   for (;;) {
-    const found = await labelled(client, ordered, replay, signal)
+    const unchecked = new Map(failures)
+    const found = await labelled(client, ordered, replay, signal, unchecked)
     onProgress?.(found.length)
-    if (found.length === 0) return { removed: deleted.size }
+    if (found.length === 0) return { removed: deleted.size, unchecked: [...unchecked.values()] }
+    let lastFailure = ""
     for (const { kind, object } of found) {
       const uid = object.metadata.uid ?? ""
-      if (deleted.has(uid)) continue
+      if (object.metadata.deletionTimestamp === undefined)
+        lastFailure = (await remove(client, kind, object, signal)) ?? lastFailure
       deleted.add(uid)
-      if (object.metadata.deletionTimestamp === undefined) await remove(client, kind, object, signal)
     }
     const afterMs = clock.monotonicMs() - startedMs
-    if (afterMs > limitMs) {
+    if (afterMs > limitMs || signal.aborted) {
       const left = found.map(({ kind, object }) => `${formatGvk(kind.gvk)} ${object.metadata.name}`)
       const facts = { left: left.slice(0, mostNamed), count: left.length, afterSeconds: Math.round(afterMs / 1000) }
-      throw new CleanUpIncomplete({ replay, ...facts })
+      throw new RemovalIncomplete({ replay, ...facts, lastFailure })
     }
     await new Promise<void>((resolve) => clock.after(lookMs, resolve))
   }
@@ -86,11 +104,13 @@ export const cleanUp = async (options: CleanUpOptions): Promise<CleanUpSummary> 
 const rankOf = ({ gvk }: Kind): number =>
   gvk.kind === "CustomResourceDefinition" ? 2 : gvk.kind === kinds.namespaces.gvk.kind ? 1 : 0
 
+/** Adds to `unchecked` the kinds that could not be listed. */
 const labelled = async (
   client: ApiClient,
   served: ReadonlyArray<Kind>,
   replay: string,
   signal: AbortSignal,
+  unchecked: Map<string, string>,
 ): Promise<ReadonlyArray<Found>> => {
   const options = { labelSelector: `${replayLabel}=${replay}`, signal }
   const lists = await Promise.all(
@@ -101,18 +121,27 @@ const labelled = async (
       } catch (error) {
         // A kind may disappear with its definition.
         if (error instanceof NotFoundError) return []
-        throw error
+        if (kind.gvk.kind === kinds.namespaces.gvk.kind) throw error
+        unchecked.set(formatGvk(kind.gvk), messageOf(error))
+        return []
       }
     }),
   )
   return lists.flat()
 }
 
-const remove = async (client: ApiClient, kind: Kind, { metadata }: ApiObject, signal: AbortSignal): Promise<void> => {
+/** Returns why it failed, if it did; it is tried again while the object is found. */
+const remove = async (
+  client: ApiClient,
+  kind: Kind,
+  { metadata }: ApiObject,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
   try {
     const uid = metadata.uid === undefined ? {} : { uid: metadata.uid }
     await client.delete(kind, metadata, { propagationPolicy: "Background", ...uid, signal })
+    return undefined
   } catch (error) {
-    if (!(error instanceof NotFoundError)) throw error
+    return error instanceof NotFoundError || error instanceof ConflictError ? undefined : messageOf(error)
   }
 }

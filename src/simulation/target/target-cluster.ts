@@ -28,8 +28,16 @@ export type WriteOutcome =
       /** Of the object in the target; the empty string after a deletion. */
       readonly uid: string
     }
-  /** `code`: the HTTP status, 0 if there was none. `reason`: Kubernetes' reason, or the failure of the connection. */
-  | { readonly tag: "refused"; readonly code: number; readonly reason: string; readonly message: string }
+  | {
+      readonly tag: "refused"
+      /** The HTTP status, 0 if there was none. */
+      readonly code: number
+      /** Kubernetes' reason, the failure of the connection, or our own for what is not sent. */
+      readonly reason: string
+      readonly message: string
+      /** Whether the write itself was sent. */
+      readonly isSent: boolean
+    }
   | { readonly tag: "skipped"; readonly reason: string }
 
 /** What to do if another field manager of the target owns a field that the trace sets. */
@@ -66,18 +74,20 @@ export class TargetCluster {
     this.#finder = new ResourceFinder(options.client.connection)
   }
 
-  /** Server-side apply. `body`: JSON. */
-  apply(place: TargetPlace, body: string): Promise<WriteOutcome> {
+  /** Server-side apply. `body`: JSON. `sending` is called just before the write is sent, for the first time only. */
+  apply(place: TargetPlace, body: string, sending: () => void): Promise<WriteOutcome> {
     return this.#outcome(async () => {
-      const kind = await this.#find(place.gvk)
+      const kind = await this.#find(place)
       // Objects in our own namespaces are ours; a name without a namespace may be someone else's.
-      if (place.namespace === "" && !(await this.#isOurs(kind, place))) return notOurs(place)
+      if (place.namespace === "" && !(await this.#isOurs(kind, place)))
+        return isDefinition(kind) ? { tag: "skipped", reason: "exists in the target" } : notOurs(place)
+      sending()
       const { client, onConflict, signal } = this.#options
       for (;;) {
         const options = { fieldManager, force: onConflict === "force", signal }
         const object = await this.#admitted(() => client.apply<ApiObject>(kind, place, body, options))
         if (object.metadata.deletionTimestamp === undefined) {
-          if (kind.gvk.kind === "CustomResourceDefinition") await this.#established(kind, place)
+          if (isDefinition(kind)) await this.#established(kind, place, body)
           return accepted(object.metadata.uid)
         }
         await this.#gone(kind, place)
@@ -86,10 +96,12 @@ export class TargetCluster {
   }
 
   /** A deletion whose dependents the target's garbage collector deletes. */
-  delete(place: TargetPlace): Promise<WriteOutcome> {
+  delete(place: TargetPlace, sending: () => void): Promise<WriteOutcome> {
     return this.#outcome(async () => {
-      const kind = await this.#find(place.gvk)
-      if (place.namespace === "" && !(await this.#isOurs(kind, place))) return notOurs(place)
+      const kind = await this.#find(place)
+      if (place.namespace === "" && !(await this.#isOurs(kind, place)))
+        return isDefinition(kind) ? { tag: "skipped", reason: "exists in the target" } : notOurs(place)
+      sending()
       const { client, signal } = this.#options
       // A deletion is recorded when the object is gone; a pod's grace period was over by then.
       const grace = place.gvk === "v1.Pod" ? { gracePeriodSeconds: 0 } : {}
@@ -143,15 +155,21 @@ export class TargetCluster {
     }
   }
 
-  async #find(gvk: string): Promise<Kind> {
+  async #find({ gvk, namespace }: TargetPlace): Promise<Kind> {
     const parsed = parseGvk(gvk)
     if (parsed === undefined) throw new UnknownKind(`${gvk} is not the name of a kind`)
+    let kind: Kind
     try {
-      return await this.#finder.find(parsed)
+      kind = await this.#finder.find(parsed)
     } catch (error) {
       if (error instanceof NotFoundError) throw new UnknownKind(`the target has no kind ${gvk}`)
       throw error
     }
+    // Otherwise the namespace would be ignored, and an object of someone else written.
+    if (kind.namespaced === (namespace !== "")) return kind
+    throw new UnknownKind(
+      `${gvk} is ${kind.namespaced ? "namespaced" : "cluster-scoped"} in the target, unlike in the trace`,
+    )
   }
 
   async #isOurs(kind: Kind, place: TargetPlace): Promise<boolean> {
@@ -176,11 +194,24 @@ export class TargetCluster {
     return this.#until(condition, `${describePlace(place)} is still being deleted`)
   }
 
-  #established(kind: Kind, place: TargetPlace): Promise<void> {
+  /** The kind can be found and written: the condition alone comes before discovery. */
+  #established(kind: Kind, place: TargetPlace, body: string): Promise<void> {
+    const { spec } = JSON.parse(body) as { readonly spec?: DefinitionSpec }
+    const served = spec?.versions?.find((version) => version.served === true)
+    const gvk = { group: spec?.group ?? "", version: served?.name ?? "", kind: spec?.names?.kind ?? "" }
+    const isFound = (): Promise<boolean> =>
+      this.#finder.find(gvk).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof NotFoundError) return false
+          throw error
+        },
+      )
     const condition = async (): Promise<boolean> => {
       const status = (await this.#look(kind, place))?.status
       const conditions = (status as { conditions?: ReadonlyArray<{ type: string; status: string }> })?.conditions ?? []
-      return conditions.some((each) => each.type === "Established" && each.status === "True")
+      const isEstablished = conditions.some((each) => each.type === "Established" && each.status === "True")
+      return isEstablished && (served === undefined || (await isFound()))
     }
     return this.#until(condition, `${describePlace(place)} is not established`)
   }
@@ -199,7 +230,7 @@ export class TargetCluster {
     try {
       return await write()
     } catch (error) {
-      if (error instanceof ConflictError && this.#options.onConflict === "skip")
+      if (isFieldConflict(error) && this.#options.onConflict === "skip")
         return { tag: "skipped", reason: "another field manager of the target owns a field" }
       return refusalOf(error)
     }
@@ -209,10 +240,27 @@ export class TargetCluster {
 class UnknownKind extends Error {}
 class TargetTooSlow extends Error {}
 
+/** The reason of a refusal that stays: what exists belongs to someone else. */
+export const notOursReason = "NotOurs"
+
+interface DefinitionSpec {
+  readonly group?: string
+  readonly names?: { readonly kind?: string }
+  readonly versions?: ReadonlyArray<{ readonly name?: string; readonly served?: boolean }>
+}
+
+/** Their names mean something, so one that exists serves as well. */
+const isDefinition = ({ gvk }: Kind): boolean => gvk.kind === "CustomResourceDefinition"
+
+/** Another field manager owns a field; any other conflict is about the moment, and can be repeated. */
+export const isFieldConflict = (error: unknown): boolean =>
+  error instanceof ConflictError && error.causes.some(({ reason }) => reason === "FieldManagerConflict")
+
 const notOurs = (place: TargetPlace): WriteOutcome => ({
   tag: "refused",
   code: 0,
-  reason: "NotOurs",
+  reason: notOursReason,
+  isSent: false,
   message: `${describePlace(place)} exists in the target and does not belong to this replay; choose another --namespace-prefix`,
 })
 
@@ -221,14 +269,16 @@ export const describePlace = ({ gvk, namespace, name }: TargetPlace): string =>
 
 /** @throws anything that is not an error of the target */
 const refusalOf = (error: unknown): WriteOutcome => {
-  if (error instanceof UnknownKind) return { tag: "refused", code: 404, reason: "UnknownKind", message: error.message }
-  if (error instanceof TargetTooSlow) return { tag: "refused", code: 0, reason: "TooSlow", message: error.message }
+  if (error instanceof UnknownKind)
+    return { tag: "refused", code: 404, reason: "UnknownKind", message: error.message, isSent: false }
+  if (error instanceof TargetTooSlow)
+    return { tag: "refused", code: 0, reason: "TooSlow", message: error.message, isSent: true }
   const known = error as ApiError
   switch (known._tag) {
     case "ApiUnreachableError":
       // Whether the server has acted is unknown, and the removal does not depend on it.
       if (known.failure === "aborted") return { tag: "skipped", reason: "the replay ended before the response" }
-      return { tag: "refused", code: 0, reason: known.failure, message: known.message }
+      return { tag: "refused", code: 0, reason: known.failure, message: known.message, isSent: true }
     case "UnauthorizedError":
     case "ForbiddenError":
     case "NotFoundError":
@@ -238,7 +288,7 @@ const refusalOf = (error: unknown): WriteOutcome => {
     case "InvalidError":
     case "TooManyRequestsError":
     case "ApiRefusalError":
-      return { tag: "refused", code: known.code, reason: known.reason, message: known.message }
+      return { tag: "refused", code: known.code, reason: known.reason, message: known.message, isSent: true }
     default:
       throw error
   }

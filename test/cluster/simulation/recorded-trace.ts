@@ -75,5 +75,8 @@ export const replay = (
     signal: new AbortController().signal,
     cleanUpSignal: new AbortController().signal,
     onProgress: () => undefined,
+    onRemovalFailed: (error) => {
+      throw error
+    },
     ...options,
   }).run()

@@ -71,8 +71,36 @@ describe("a state", () => {
     const pod = state("web-1-x", controlledBy("apps/v1", "ReplicaSet", "web-1"), "v1.Pod")
     expect(planning.plan(pod)).toMatchObject({ tag: "apply" })
     planning.expectKinds(["apps/v1.Deployment"])
-    expect(planning.plan(pod)).toEqual({ tag: "skip", reason: "created by its ReplicaSet" })
-    expect(planning.plan(deletion("web-1-x", "v1.Pod"))).toMatchObject({ tag: "skip" })
+    const other = { ...pod, name: "web-1-y" }
+    expect(planning.plan(other)).toEqual({ tag: "skip", reason: "created by its ReplicaSet" })
+    expect(planning.plan(deletion("web-1-y", "v1.Pod"))).toMatchObject({ tag: "skip" })
+    // One that was replayed before it got its owner goes when the trace says so.
+    expect(planning.plan(pod)).toMatchObject({ tag: "skip" })
+    expect(planning.plan(deletion("web-1-x", "v1.Pod"))).toMatchObject({ tag: "delete" })
+  })
+
+  test("that the target did not accept is sent again, also if it is the same", () => {
+    const planning = planner()
+    const same = state("a", { data: { x: "1" } })
+    const planned = planning.plan(same)
+    expect(planning.plan(same)).toMatchObject({ tag: "skip" })
+    if (planned.tag === "apply") planning.notWritten(planned.place)
+    expect(planning.plan(same)).toMatchObject({ tag: "apply" })
+  })
+
+  test("keeps the new name of a class that was replayed, also after the class was deleted", () => {
+    const planning = planner()
+    const kind = "scheduling.k8s.io/v1.PriorityClass"
+    const pod = (name: string) => state(name, { spec: { priorityClassName: "fast", containers: [] } }, "v1.Pod")
+    const classOf = (name: string): unknown => {
+      const planned = planning.plan(pod(name))
+      return planned.tag === "apply" && JSON.parse(planned.body()).spec.priorityClassName
+    }
+    expect(classOf("a")).toBe("fast")
+    planning.plan(state("fast", { value: 1, globalDefault: true }, kind, ""))
+    expect(classOf("b")).toBe("virtual-fast")
+    planning.plan(deletion("fast", kind, ""))
+    expect(classOf("c")).toBe("virtual-fast")
   })
 
   test("waits for its owners and gets the UIDs that the target gave them; an owner that has none is left out", () => {
@@ -109,9 +137,10 @@ describe("a state", () => {
   })
 
   test("whose namespace would have too long a name, or whose JSON cannot be read, is left out with that reason", () => {
-    expect(planner().plan(state("a", {}, configMap, "n".repeat(60)))).toEqual({
-      tag: "skip",
-      reason: "its namespace would have more than 63 characters",
+    expect(planner().plan(state("a", {}, configMap, "n".repeat(60)))).toMatchObject({
+      tag: "refuse",
+      reason: "NameTooLong",
+      message: expect.stringContaining("would have more than 63 characters with the prefix"),
     })
     const bytes = { ...state("a", {}), object: Buffer.from('{"a":') }
     expect(planner().plan(bytes)).toEqual({ tag: "skip", reason: "its JSON cannot be read" })

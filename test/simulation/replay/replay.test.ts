@@ -85,6 +85,9 @@ const replayOf = (items: ReadonlyArray<TraceItem>, more: Partial<ReplayOptions> 
     signal: new AbortController().signal,
     cleanUpSignal: new AbortController().signal,
     onProgress: () => undefined,
+    onRemovalFailed: (error) => {
+      throw error
+    },
     ...more,
   })
 
@@ -202,21 +205,80 @@ describe("a replay", { timeout: patient(30_000) }, () => {
     expect(await labelled()).toEqual([])
   })
 
+  test("whose trace breaks off while it waits rejects with its error, and cleans up", async () => {
+    const items = (async function* () {
+      yield* chunks(story.slice(0, 5))
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      throw new Error("the pipe is gone")
+    })()
+    await expect(replayOf([], { items, speed: 1 }).run()).rejects.toThrow("the pipe is gone")
+    expect(await labelled()).toEqual([])
+  })
+
+  test("that is strict does not wait for a pipe that is silent", async () => {
+    const items = (async function* () {
+      yield* chunks([header, event(at(1), "apps/v1.Deployment", "broken", { spec: { replicas: -1 } })])
+      await new Promise(() => undefined)
+    })()
+    expect((await replayOf([], { items, isStrict: true }).run()).stopped).toMatch(/was refused/)
+    expect(await labelled()).toEqual([])
+  })
+
+  test("removes all that it can find although some kinds cannot be listed, and names those", async () => {
+    cluster.sandbox.faults.respond("storageclasses", 403)
+    const left: unknown[] = []
+    const report = await replayOf(story, { onRemovalFailed: (error) => left.push(error) }).run()
+    expect([report.stopped, await labelled()]).toEqual([null, []])
+    expect(left).toMatchObject([{ _tag: "RemovalUnchecked", unchecked: [expect.stringContaining("StorageClass")] }])
+  })
+
+  test("reports what is late as late, also if the rest of the schedule is delayed for it", async () => {
+    const items = (async function* () {
+      yield* chunks([header, configMap(10, "a", "1")])
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      yield* chunks([configMap(20, "a", "2"), configMap(30, "a", "3")])
+    })()
+    const { latest, run } = await replayOf([], { items, speed: 1, maximumLagMs: 50 }).run()
+    expect(run.delayedMs).toBeGreaterThan(50)
+    expect(latest[0]?.dispatchErrorMs).toBeGreaterThan(50)
+  })
+
+  test("does not apply the limit of lateness at speed max", async () => {
+    const report = await replayOf(story, { maximumLagMs: 0.001, onLag: "fail" }).run()
+    expect(report).toMatchObject({ stopped: null, events: { accepted: 5 } })
+  })
+
+  test("gives objects of the start their owners, also if the owners' kind comes later", async () => {
+    const reference = { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "production" }
+    const owned = { metadata: { namespace: "shop", name: "owned", ownerReferences: [reference] }, data: { value: "1" } }
+    const items = [header, event(start, "v1.ConfigMap", "owned", owned), ...story.slice(1)]
+    await replayOf(items, { keep: true }).run()
+    const { metadata } = await client.get(kinds.configMaps, { namespace: "virtual-shop", name: "owned" })
+    const web = await client.get(kinds.deployments, { namespace: "virtual-shop", name: "web" })
+    expect(metadata.ownerReferences?.map(({ kind, uid }) => [kind, uid])).toContainEqual([
+      "Deployment",
+      web.metadata.uid,
+    ])
+  })
+
   test("under a name that is in use creates nothing and removes nothing", async () => {
     await replayOf(story, { keep: true }).run()
     await expect(replayOf(story).run()).rejects.toBeInstanceOf(ReplayExists)
     expect(await labelled()).toEqual(["kubereel-replay-test", "virtual-shop"])
   })
 
-  test("writes nothing into a namespace of someone else", async () => {
+  test.each([
+    ["that the trace does not describe", []],
+    ["that the trace describes", [event(at(-5), "v1.Namespace", "shop", {}, "")]],
+  ])("writes nothing into a namespace of someone else %s", async (_, more) => {
     await client.create(kinds.namespaces, {
       apiVersion: "v1",
       kind: "Namespace",
       metadata: { name: "virtual-shop" },
     })
-    const report = await replayOf(story).run()
-    expect(report).toMatchObject({ seed: { accepted: 0, refused: 3 }, events: { accepted: 0, refused: 5 } })
-    expect(report.refused.map(({ reason }) => reason)).toEqual(Array(4).fill("NotOurs"))
+    const report = await replayOf([...more, ...story]).run()
+    expect(report).toMatchObject({ seed: { accepted: 0, refused: 3 + more.length }, events: { accepted: 0, sent: 0 } })
+    expect(new Set(report.refused.map(({ reason }) => reason))).toEqual(new Set(["NotOurs"]))
     expect(await values()).toEqual({})
     expect((await client.get(kinds.namespaces, { name: "virtual-shop" })).metadata.deletionTimestamp).toBeUndefined()
   })

@@ -1,5 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { OutsideTrace } from "../../../src/simulation/replay/errors.ts"
 import {
   type ReplayWindow,
   type TraceChange,
@@ -108,7 +109,15 @@ describe("a trace is replayed", () => {
       item({ time: 400, name: "c", text: "1" }),
     ]
     expect(brief(await read(items, { from: 400 }))).toEqual(["from 400: a=2", "400 c=1", "to 900"])
-    expect(brief(await read(items, { from: 5000 }))).toEqual(["from 5000: a=2 c=1", "to 5000"])
+    expect(brief(await read(items, { from: 50 }))).toEqual([
+      "from 100: a=1 b=1",
+      "300 a=2",
+      "350 b=",
+      "400 c=1",
+      "to 900",
+    ])
+    await expect(read(items, { from: 5000 })).rejects.toBeInstanceOf(OutsideTrace)
+    await expect(read(items, { to: 100 })).rejects.toBeInstanceOf(OutsideTrace)
   })
 
   test("up to a moment, or for a duration, exclusively", async () => {

@@ -7,6 +7,10 @@ interface Controlled {
   readonly settle: () => void
 }
 
+const noDefect = (error: unknown): void => {
+  throw error
+}
+
 /** Writes that end when the test says so. */
 class Writes {
   readonly started: Controlled[] = []
@@ -33,7 +37,7 @@ test("writes of one key and what they wait for end before a write starts, at mos
       fc.integer({ min: 1, max: 4 }),
       fc.infiniteStream(fc.nat()),
       async (given, limit, picks) => {
-        const order = new WriteOrder(limit)
+        const order = new WriteOrder(limit, noDefect)
         const writes = new Writes()
         for (const [index, { key, after }] of given.entries())
           order.submit(
@@ -65,14 +69,14 @@ test("writes of one key and what they wait for end before a write starts, at mos
 })
 
 test("writes that do not depend on each other start in the order of submission", () => {
-  const order = new WriteOrder(3)
+  const order = new WriteOrder(3, noDefect)
   const writes = new Writes()
   for (let index = 0; index < 5; index++) order.submit(`key ${index}`, [], writes.run(index))
   expect(writes.started.map(({ index }) => index)).toEqual([0, 1, 2])
 })
 
 test("there is room as soon as fewer are pending", async () => {
-  const order = new WriteOrder(10)
+  const order = new WriteOrder(10, noDefect)
   const writes = new Writes()
   for (let index = 0; index < 4; index++) order.submit(`key ${index}`, [], writes.run(index))
   let hasRoom = false
@@ -87,4 +91,16 @@ test("there is room as soon as fewer are pending", async () => {
   await room
   expect(order.pending).toBe(2)
   await order.room(3)
+})
+
+test("a write that rejects is reported, and the writes that wait for it still start", async () => {
+  const defects: unknown[] = []
+  const order = new WriteOrder(1, (error) => defects.push(error))
+  order.submit("a", [], () => Promise.reject(new Error("a bug")))
+  let hasRun = false
+  order.submit("a", [], async () => {
+    hasRun = true
+  })
+  await order.idle()
+  expect([defects, hasRun]).toEqual([[new Error("a bug")], true])
 })

@@ -1,0 +1,56 @@
+/**
+ * What an object of the trace would do to the whole target, beyond the replay: such parts are removed.
+ *
+ * A default class would be taken by every new claim and Ingress of the cluster, a label would add rules to the roles of its administrators,
+ * and a binding would give the recorded cluster's users and groups rights in another one.
+ */
+import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
+import { withMember } from "./pod-templates.ts"
+
+/** By GVK: paths of members to remove. */
+const effects: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string>>> = new Map<
+  string,
+  ReadonlyArray<ReadonlyArray<string>>
+>([
+  [
+    "storage.k8s.io/v1.StorageClass",
+    [
+      ["metadata", "annotations", "storageclass.kubernetes.io/is-default-class"],
+      ["metadata", "annotations", "storageclass.beta.kubernetes.io/is-default-class"],
+    ],
+  ],
+  ["networking.k8s.io/v1.IngressClass", [["metadata", "annotations", "ingressclass.kubernetes.io/is-default-class"]]],
+  [
+    "snapshot.storage.k8s.io/v1.VolumeSnapshotClass",
+    [["metadata", "annotations", "snapshot.storage.kubernetes.io/is-default-class"]],
+  ],
+  ["scheduling.k8s.io/v1.PriorityClass", [["globalDefault"]]],
+  [
+    "rbac.authorization.k8s.io/v1.ClusterRole",
+    ["admin", "edit", "view"].map((role) => ["metadata", "labels", `rbac.authorization.k8s.io/aggregate-to-${role}`]),
+  ],
+])
+
+/** The object without effects outside of the replay. The input is not changed. */
+export const contained = (gvk: string, object: JsonObject): JsonObject => {
+  let left = object
+  for (const path of effects.get(gvk) ?? []) left = without(left, path)
+  if (gvk !== "rbac.authorization.k8s.io/v1.ClusterRoleBinding" || !Array.isArray(left.subjects)) return left
+  const subjects = left.subjects as ReadonlyArray<JsonValue>
+  return withMember(
+    left,
+    "subjects",
+    subjects.filter((subject) => isJsonObject(subject) && subject.kind === "ServiceAccount"),
+  )
+}
+
+const without = (object: JsonObject, [key = "", ...rest]: ReadonlyArray<string>): JsonObject => {
+  if (!Object.hasOwn(object, key)) return object
+  if (rest.length > 0) {
+    const part = object[key]
+    return isJsonObject(part) ? withMember(object, key, without(part, rest)) : object
+  }
+  let kept: Record<string, JsonValue> = {}
+  for (const name of Object.keys(object)) if (name !== key) kept = withProperty(kept, name, object[name] as JsonValue)
+  return kept
+}
