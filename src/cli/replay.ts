@@ -5,7 +5,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { replayOptions } from "./replay/replay-options.ts"
-import { type ReplayOrder, runCleanUp, runReplay } from "./replay/replay-run.ts"
+import { type ReplayOrder, runCleanUp, runForecast, runReplay } from "./replay/replay-run.ts"
 
 const syntax: CommandSyntax<typeof replayOptions> = {
   name: "reel replay",
@@ -37,7 +37,8 @@ export const replayCommand = (): Command =>
     const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${line}\n`)
     const target = { kubeconfig: given.kubeconfig, context: given.context }
     if (given.clean !== undefined) return runCleanUp(given.clean, target, terminal, say)
-    return runReplay(orderOf(given, trace ?? "", target), terminal, say)
+    const order = orderOf(given, trace ?? "", target)
+    return given.dryRun ? runForecast(order, terminal, say) : runReplay(order, terminal, say)
   })
 
 /** Checks that involve more than one option. */

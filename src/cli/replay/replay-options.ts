@@ -131,7 +131,12 @@ export const replayOptions = {
     help: "if the cluster cannot keep up: slow delays the rest of the trace, fail stops",
     parse: oneOf("slow", "fail"),
   }),
-  report: optional({ placeholder: "FILE", help: "write a report as JSON", parse: text }),
+  dryRun: flag({ help: "only print what would be created, what the cluster lacks, and how long it takes" }),
+  report: optional({
+    placeholder: "FILE",
+    help: "write a report as JSON; with --dry-run, what would happen",
+    parse: text,
+  }),
   force: flag({ short: "f", help: "overwrite the report if it exists" }),
   keep: flag({ help: "leave what was created in the cluster" }),
   clean: optional({

@@ -5,6 +5,7 @@ import { isCredentialsError } from "../../kube/credentials/errors.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
 import { ReplayExists, TargetUnusable } from "../../simulation/replay/errors.ts"
+import { forecastReplay } from "../../simulation/replay/forecast.ts"
 import { Replay, type ReplayOptions } from "../../simulation/replay/replay.ts"
 import type { ReplayReport } from "../../simulation/replay/replay-report.ts"
 import { CleanUpIncomplete, cleanUp } from "../../simulation/target/clean-up.ts"
@@ -18,7 +19,7 @@ import type { TraceFormatName } from "../../trace/formats/names.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { createLiveLine } from "../terminal/live-line.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
-import { describeReplay, describeReplayProgress } from "./replay-summary.ts"
+import { describeForecast, describeReplay, describeReplayProgress } from "./replay-summary.ts"
 import { type OpenTarget, openTarget, type TargetRequest } from "./replay-target.ts"
 
 /** The request of the command line. */
@@ -87,6 +88,34 @@ export const runReplay = (order: ReplayOrder, terminal: Terminal, say: Say): Pro
       return exitCodeOf(report)
     } finally {
       line.close()
+      interrupts.stop()
+      await sink?.discard()
+    }
+  })
+
+/** Prints what a replay would do. Rejects only for defects. */
+export const runForecast = (order: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
+  reported(say, async () => {
+    const inputName = order.trace === "-" ? "standard input" : visible(order.trace)
+    const interrupts = listen(terminal, () => undefined)
+    let sink: OutputSink | undefined
+    try {
+      const { signal } = interrupts.first
+      const { items } = await openTraceItems(await openTraceFile(order.trace), {
+        inputName,
+        from: order.format,
+        signal,
+      })
+      sink = await openReport(order)
+      await using target = await openTarget({ ...order.target, concurrency: order.concurrency })
+      const window = { ...order.window, now: systemClock.wallMicros() }
+      const forecast = await forecastReplay({ ...order, items, window, client: target.client, signal })
+      for (const text of describeForecast(forecast)) terminal.standardOutput.write(`${visible(text)}\n`)
+      await sink?.write(Buffer.from(`${JSON.stringify(forecast, undefined, 2)}\n`))
+      await sink?.commit()
+      sink = undefined
+      return forecast.lacking.length + forecast.gaps > 0 ? exitCodes.incomplete : exitCodes.ok
+    } finally {
       interrupts.stop()
       await sink?.discard()
     }

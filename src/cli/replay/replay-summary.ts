@@ -1,4 +1,5 @@
 /** A replay for people: one line while it runs, a summary at the end. */
+import type { ReplayForecast } from "../../simulation/replay/forecast.ts"
 import type { ReplayProgress } from "../../simulation/replay/replay.ts"
 import type { Cause, ReplayReport, Spread } from "../../simulation/replay/replay-report.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
@@ -32,6 +33,31 @@ export const describeReplay = (report: ReplayReport): ReadonlyArray<string> => {
   lines.push(...more(report.skipped, "skipped"))
   if (stopped !== null) lines.push(`stopped    ${stopped}`)
   return lines
+}
+
+/** What a replay would do. */
+export const describeForecast = (forecast: ReplayForecast): ReadonlyArray<string> => {
+  const { trace, expectedMs, kinds, namespaces, gaps, skipped, lacking } = forecast
+  const [from, to] = [trace.start, trace.end].map((micros) => new Date(micros / 1000).toISOString())
+  const rows = kinds.map(
+    ({ gvk, objects, applies, deletions }) =>
+      [gvk, ...[objects, applies, deletions].map((count) => formatInteger(count))] as const,
+  )
+  const table = [["kind", "at the start", "applied", "deleted"] as const, ...rows]
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => (row[column] ?? "").length)))
+  const lines = [
+    `from ${from} to ${to}: ${expectedMs === null ? "as fast as the cluster can" : formatDuration(expectedMs)}`,
+    `namespaces: ${namespaces.length === 0 ? "none" : namespaces.join(", ")}`,
+    ...table.map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    ),
+    ...skipped.slice(0, mostShown).map((cause) => `skipped  ${describeCause(cause)}`),
+  ]
+  if (gaps > 0) lines.push(`gaps     ${formatCount(gaps, "gap")} in the trace: what happened in them is not replayed`)
+  return [...lines, ...lacking.map((each) => `lacking  the cluster: ${each}`)]
 }
 
 const mostShown = 10

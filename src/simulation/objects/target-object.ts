@@ -40,8 +40,8 @@ export interface Rewriting extends Ownership {
   readonly placement: Placement
   /** Where the pod templates of a kind are, for kinds that are not built in. */
   readonly templatePaths: (gvk: string) => ReadonlyArray<string> | undefined
-  /** Whether the replay writes objects of a cluster-scoped kind, so that references to their names are rewritten too. */
-  readonly isReplayedKind: (gvk: string) => boolean
+  /** Whether the replay writes the cluster-scoped object that has this name in the trace, so that references to it are rewritten too. */
+  readonly isReplayed: (gvk: string, name: string) => boolean
 }
 
 /** The identity of an object in the target. */
@@ -180,7 +180,7 @@ export const withOwners = (
 /** What is not replayed, such as system priority classes, keeps its name. */
 const newNames = (rewriting: Rewriting): NewNames => ({
   ofObject: (gvk, name) => {
-    if (!rewriting.isReplayedKind(gvk) || isSystemNamed(gvk, name)) return name
+    if (!rewriting.isReplayed(gvk, name) || isSystemNamed(gvk, name)) return name
     return targetPlace(gvk, "", name, rewriting)?.name ?? name
   },
   ofNamespace: (namespace) => targetNamespace(namespace, rewriting) ?? namespace,

@@ -33,6 +33,7 @@ export type PlannedWrite =
 export const keyOf = ({ gvk, namespace, name }: TargetPlace): string => `${gvk} ${namespace}/${name}`
 
 const namespaceKind = "v1.Namespace"
+const clusterRole = "rbac.authorization.k8s.io/v1.ClusterRole"
 
 export class ChangesToWrites {
   readonly #rewriting: Rewriting
@@ -47,12 +48,12 @@ export class ChangesToWrites {
   readonly #definitions = new Map<string, string>()
 
   /** `included`: kinds without version that are replayed although they usually are not. */
-  constructor(rewriting: Omit<Rewriting, "templatePaths" | "isReplayedKind">, included: ReadonlySet<string>) {
+  constructor(rewriting: Omit<Rewriting, "templatePaths" | "isReplayed">, included: ReadonlySet<string>) {
     this.#included = included
     this.#rewriting = {
       ...rewriting,
       templatePaths: (gvk) => this.#templatePaths.get(gvk),
-      isReplayedKind: (gvk) => this.#kinds.has(gvk),
+      isReplayed: (gvk, name) => this.#isReplayed(gvk, name),
     }
   }
 
@@ -159,6 +160,13 @@ export class ChangesToWrites {
     if (gvk.endsWith(".CustomResourceDefinition") && isJsonObject(spec) && isJsonObject(spec.names))
       this.#definitions.set(`${String(spec.group)}/${String(spec.names.kind)}`, keyOf(place))
     return after
+  }
+
+  /** A binding may come before its role; what names a class is accepted only after it. */
+  #isReplayed(gvk: string, name: string): boolean {
+    if (gvk === clusterRole) return this.#kinds.has(gvk)
+    const place = targetPlace(gvk, "", name, this.#rewriting)
+    return place !== undefined && this.#present.has(keyOf(place))
   }
 
   get #recordedKinds(): RecordedKinds {

@@ -87,13 +87,6 @@ export class ReplayClock {
     this.#delayedMs += ms
   }
 
-  /** While paused, everything up to this moment becomes due. */
-  stepTo(momentMicros: number, nowMs: number): void {
-    if (!this.#isPaused || momentMicros <= this.#anchorMicros) return
-    this.#anchorMicros = momentMicros
-    this.#anchorMs = nowMs
-  }
-
   #moveAnchor(nowMs: number): void {
     this.#anchorMicros = this.positionMicros(nowMs)
     this.#anchorMs = nowMs

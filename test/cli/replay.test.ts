@@ -1,0 +1,192 @@
+/** `reel replay`: what it prints and writes, its exit codes, and what it does with bad input. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
+import { replayCommand } from "../../src/cli/replay.ts"
+import { kubeconfigOf, LocalCluster } from "../../src/sandbox/local-cluster.ts"
+import type { ReplayReport } from "../../src/simulation/replay/replay-report.ts"
+import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-format.ts"
+import { patient } from "../harness/patience.ts"
+import { capturedTerminal } from "./captured-terminal.ts"
+
+let folder = ""
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "reel-replay-"))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const path = (name: string): string => join(folder, name)
+
+/** One object at the start, two changes within 300 ms. */
+const trace = (): string => {
+  const start = 1_763_700_000_000_000
+  const encoder = ndjsonEncoder()
+  encoder.add({
+    type: "header",
+    window: { start, end: start + 300_000 },
+    cut: 3,
+    kinds: ["v1.ConfigMap"],
+    incomplete: [],
+  })
+  const add = (sequence: number, ms: number, name: string, value: string): void => {
+    const facts = { gvk: "v1.ConfigMap", action: "applied", uid: name, namespace: "shop", name } as const
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "shop", name }, data: { value } }
+    encoder.add({
+      type: "event",
+      isSnapshot: ms < 0,
+      event: {
+        type: "object",
+        sequence,
+        time: start + ms * 1000,
+        resourceVersion: String(sequence),
+        object: Buffer.from(JSON.stringify(object)),
+        ...facts,
+      },
+    })
+  }
+  add(1, -10, "a", "1")
+  add(2, 50, "a", "2")
+  add(3, 100, "b", "1")
+  return Buffer.concat([...encoder.finish()]).toString()
+}
+
+const replay = async (...argv: ReadonlyArray<string>) => {
+  const terminal = capturedTerminal()
+  const code = await replayCommand().run(argv, terminal)
+  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
+}
+
+describe("a replay into a sandbox", { timeout: patient(30_000) }, () => {
+  test("prints what happened and writes the report that scripts read", async () => {
+    writeFileSync(path("trace.ndjson"), trace())
+    const { code, output, error } = await replay(path("trace.ndjson"), "--speed", "10", "--report", path("report.json"))
+    expect(error).toMatch(
+      /^reel replay: replaying .*trace\.ndjson as [0-9a-f]{6} into a sandbox with 10 virtual nodes\n$/,
+    )
+    expect(code).toBe(exitCodes.ok)
+    expect(output).toMatch(/^seed +1 object: 1 accepted, 0 refused, 0 skipped; /)
+    expect(output).toMatch(/^events +2 events: 2 accepted, 0 refused, 0 skipped$/m)
+    const report = JSON.parse(readFileSync(path("report.json"), "utf8")) as ReplayReport
+    expect(report).toMatchObject({
+      version: 1,
+      speed: 10,
+      stopped: null,
+      events: { total: 2, sent: 2, accepted: 2, refused: 0, skipped: 0 },
+      run: { expectedMs: 30 },
+    })
+    expect(Object.keys(report.dispatchErrorMs)).toEqual(["p50", "p95", "p99", "max"])
+  })
+
+  test("does not replace a report unless forced, and does nothing before it knows", async () => {
+    writeFileSync(path("trace.ndjson"), trace())
+    writeFileSync(path("report.json"), "mine")
+    const argv = [path("trace.ndjson"), "--speed", "max", "--report", path("report.json")]
+    expect(await replay(...argv)).toMatchObject({ code: exitCodes.usage, output: "" })
+    expect(readFileSync(path("report.json"), "utf8")).toBe("mine")
+    expect((await replay(...argv, "--force")).code).toBe(exitCodes.ok)
+    expect(JSON.parse(readFileSync(path("report.json"), "utf8"))).toMatchObject({ version: 1 })
+    expect(readdirSync(folder).toSorted()).toEqual(["report.json", "trace.ndjson"])
+  })
+})
+
+describe("a replay into a cluster", { timeout: patient(30_000) }, () => {
+  let cluster: LocalCluster
+  beforeEach(async () => {
+    cluster = await LocalCluster.start({ nodes: 1 })
+    writeFileSync(path("kubeconfig"), kubeconfigOf(cluster.sandbox.url))
+    writeFileSync(path("trace.ndjson"), trace())
+  })
+  afterEach(() => cluster.close())
+
+  const namespaces = (): ReadonlyArray<string> =>
+    ["kubereel-replay-mine", "virtual-shop"].filter((name) => cluster.sandbox.get("v1.Namespace", "", name))
+
+  test("that is kept is removed by --clean, once", async () => {
+    const target = ["--kubeconfig", path("kubeconfig")]
+    const kept = await replay(path("trace.ndjson"), ...target, "--speed", "max", "--keep", "--name", "mine")
+    expect(kept.error).toContain("everything was left in the cluster; remove it with reel replay --clean mine")
+    expect(namespaces()).toEqual(["kubereel-replay-mine", "virtual-shop"])
+    const again = await replay(path("trace.ndjson"), ...target, "--name", "mine")
+    expect(again).toMatchObject({ code: exitCodes.failed, output: "" })
+    expect(again.error).toContain("the target has a replay named mine")
+    const cleaned = await replay("--clean", "mine", ...target)
+    expect(cleaned).toEqual({
+      code: exitCodes.ok,
+      error: "",
+      output: "removed 2 labelled objects of replay mine, and what was in its namespaces\n",
+    })
+    expect(namespaces()).toEqual([])
+    expect((await replay("--clean", "mine", ...target)).output).toMatch(/^nothing of replay mine is in http/)
+  })
+
+  test("that is a dry run prints what it would do, creates nothing, and exits with 3 if the cluster lacks something", async () => {
+    const argv = [path("trace.ndjson"), "--kubeconfig", path("kubeconfig"), "--dry-run", "--speed", "10"]
+    expect(await replay(...argv, "--report", path("forecast.json"))).toEqual({
+      code: exitCodes.ok,
+      error: "",
+      output: [
+        "from 2025-11-21T04:40:00.000Z to 2025-11-21T04:40:00.300Z: 30 ms",
+        "namespaces: virtual-shop",
+        "kind          at the start  applied  deleted",
+        "v1.ConfigMap  1             2        0",
+        "",
+      ].join("\n"),
+    })
+    expect(JSON.parse(readFileSync(path("forecast.json"), "utf8"))).toMatchObject({
+      expectedMs: 30,
+      kinds: [{ gvk: "v1.ConfigMap", objects: 1, applies: 2, deletions: 0 }],
+      lacking: [],
+    })
+    expect(namespaces()).toEqual([])
+    cluster.sandbox.put("v1.Namespace", { metadata: { name: "virtual-shop" } })
+    const second = await replay(...argv)
+    expect(second.code).toBe(exitCodes.incomplete)
+    expect(second.output).toMatch(/^lacking {2}the cluster: it has a namespace virtual-shop that does not belong/m)
+  })
+
+  test("exits with 3 if the cluster refused something, and names it", async () => {
+    cluster.sandbox.faults.respond("configmaps", 403, { verb: "patch", times: 1 })
+    const { code, output } = await replay(path("trace.ndjson"), "--kubeconfig", path("kubeconfig"), "--speed", "max")
+    expect(code).toBe(exitCodes.incomplete)
+    expect(output).toMatch(/^refused +1 v1\.ConfigMap: 403 /m)
+    expect(namespaces()).toEqual([])
+  })
+})
+
+describe("bad input is one message, and nothing is created:", () => {
+  test.each([
+    ["an empty trace", "", /the trace is empty/, exitCodes.failed],
+    ["a foreign file", "root:x:0:0\n", /not in a known trace format/, exitCodes.failed],
+    ["a truncated trace", trace().slice(0, -40), /not a readable ndjson trace: byte \d+/, exitCodes.failed],
+  ])("%s", async (_, content, message, code) => {
+    writeFileSync(path("trace"), content)
+    const answer = await replay(path("trace"), "--report", path("report.json"))
+    expect(answer).toMatchObject({ code, output: "" })
+    expect(answer.error).toMatch(message)
+    expect(answer.error.split("\n")).toHaveLength(2)
+    expect(readdirSync(folder)).toEqual(["trace"])
+  })
+
+  test.each([
+    [["--speed", "0"], /--speed "0": must be a number from 0\.01 to 1000, or max/],
+    [["--speed=-1"], /--speed "-1": must be a number/],
+    [["--from", "10m"], /must be a time of the trace/],
+    [["--from", "200", "--to", "100"], /--from must be before --to/],
+    [["--namespace-prefix", "n".repeat(31)], /at most 30 lower-case letters/],
+    [["--sandbox", "--kubeconfig", "x"], /--sandbox excludes --kubeconfig/],
+    [["--clean", "x"], /--clean takes no TRACE/],
+  ])("%j", async (argv, message) => {
+    const answer = await replay(path("trace"), ...argv)
+    expect([answer.code, answer.output]).toEqual([exitCodes.usage, ""])
+    expect(answer.error).toMatch(message)
+  })
+
+  test("a directory, a missing file, no file, and --clean without a cluster", async () => {
+    expect((await replay(folder)).error).toMatch(/it is a directory/)
+    expect((await replay(path("none"))).error).toMatch(/file not found/)
+    expect((await replay()).error).toMatch(/missing argument: expected TRACE/)
+    expect((await replay("--clean", "x")).error).toMatch(/--clean needs --kubeconfig or --context/)
+  })
+})

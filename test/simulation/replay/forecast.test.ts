@@ -1,0 +1,68 @@
+/** What a replay would do, asked of a cluster in this process. */
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
+import { type ForecastOptions, forecastReplay } from "../../../src/simulation/replay/forecast.ts"
+import type { TraceItem } from "../../../src/trace/trace-item.ts"
+
+let cluster: LocalCluster
+beforeEach(async () => {
+  cluster = await LocalCluster.start({ nodes: 1 })
+})
+afterEach(() => cluster.close())
+
+const start = 1_763_700_000_000_000
+
+const applied = (gvk: string, name: string, object: object, namespace = "shop"): TraceItem => ({
+  type: "event",
+  isSnapshot: false,
+  event: {
+    type: "object",
+    sequence: 1,
+    time: start,
+    gvk,
+    action: "applied",
+    uid: "",
+    namespace,
+    name,
+    resourceVersion: "",
+    object: Buffer.from(JSON.stringify({ metadata: { namespace, name }, ...object })),
+  },
+})
+
+const options = (items: ReadonlyArray<TraceItem>): ForecastOptions => ({
+  name: "test",
+  items: (async function* () {
+    yield items
+  })(),
+  window: { from: undefined, to: undefined, duration: undefined, now: start + 1e9 },
+  client: cluster.client,
+  speed: "max",
+  namespacePrefix: "virtual",
+  placement: { nodeSelector: {}, taintKey: undefined },
+  included: new Set(),
+  signal: new AbortController().signal,
+})
+
+const pod = (priorityClassName: string): object => ({ spec: { priorityClassName, containers: [] } })
+
+test("the cluster lacks kinds that it does not serve, and classes that neither it nor the trace has", async () => {
+  const forecast = await forecastReplay(
+    options([
+      applied("scheduling.k8s.io/v1.PriorityClass", "fast", { value: 1 }, ""),
+      applied("v1.Pod", "a", pod("fast")),
+      applied("v1.Pod", "b", pod("slow")),
+      applied("v1.Pod", "c", pod("system-node-critical")),
+      applied("example.com/v1.App", "x", {}),
+    ]),
+  )
+  expect(forecast.lacking).toEqual([
+    "it has no kind example.com/v1.App",
+    "it has no PriorityClass slow, which objects of the trace name",
+  ])
+  expect(forecast.kinds.map(({ gvk, applies }) => [gvk, applies])).toEqual([
+    ["example.com/v1.App", 1],
+    ["scheduling.k8s.io/v1.PriorityClass", 1],
+    ["v1.Pod", 3],
+  ])
+  expect(forecast).toMatchObject({ expectedMs: null, namespaces: ["virtual-shop"] })
+})

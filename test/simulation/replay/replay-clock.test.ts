@@ -1,0 +1,84 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { ReplayClock } from "../../../src/simulation/replay/replay-clock.ts"
+
+/** µs since the Unix epoch. */
+const start = 1_763_700_000_000_000
+const seconds = (count: number): number => start + count * 1_000_000
+
+describe("a moment of the trace is due", () => {
+  test("at start + (moment - first moment) / speed, whatever was asked before", () => {
+    const moments = fc.array(fc.nat(1_000_000_000), { minLength: 1, maxLength: 20 })
+    const speed = fc.double({ min: 0.01, max: 1000, noNaN: true })
+    fc.assert(
+      fc.property(moments, speed, fc.nat(100_000), (offsets, at, nowMs) => {
+        const clock = new ReplayClock(start, at, nowMs)
+        for (const offset of offsets) expect(clock.dueMs(start + offset)).toBeCloseTo(nowMs + offset / 1000 / at, 6)
+      }),
+    )
+  })
+
+  test("at once at speed max, and if it is before the first", () => {
+    expect(new ReplayClock(start, "max", 500).dueMs(seconds(3600))).toBe(500)
+    expect(new ReplayClock(start, 1, 500).dueMs(seconds(-5))).toBe(500)
+  })
+
+  test("never while the clock is paused before it, and later by the pause afterwards", () => {
+    const clock = new ReplayClock(start, 2, 0)
+    clock.pause(1000)
+    expect([clock.dueMs(seconds(1)), clock.dueMs(seconds(4)), clock.isPaused]).toEqual([1000, Infinity, true])
+    clock.pause(5000)
+    clock.resume(13_000)
+    clock.resume(20_000)
+    expect([clock.dueMs(seconds(4)), clock.isPaused]).toEqual([14_000, false])
+  })
+
+  test("by the new speed from its change on", () => {
+    const clock = new ReplayClock(start, 1, 0)
+    clock.setSpeed(10, 5000)
+    expect(clock.dueMs(seconds(15))).toBe(6000)
+    clock.setSpeed("max", 5500)
+    expect(clock.dueMs(seconds(1000))).toBe(5500)
+    clock.reached(seconds(100))
+    clock.setSpeed(1, 6000)
+    expect(clock.dueMs(seconds(101))).toBe(7000)
+  })
+
+  test("later by what the clock is delayed, which adds up", () => {
+    const clock = new ReplayClock(start, 1, 0)
+    clock.delay(300)
+    clock.delay(200)
+    expect([clock.dueMs(seconds(1)), clock.delayedMs]).toEqual([1500, 500])
+  })
+})
+
+type Command = readonly ["pause" | "resume" | "delay" | "wait" | "speed", number]
+
+test("whatever is done to it, it never goes back, and what lies ahead is due in the order of the trace", () => {
+  const command: fc.Arbitrary<Command> = fc.tuple(
+    fc.constantFrom("pause", "resume", "delay", "wait", "speed"),
+    fc.integer({ min: 1, max: 1000 }),
+  )
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 30 }), (commands) => {
+      const clock = new ReplayClock(start, 1, 0)
+      let nowMs = 0
+      let position = start
+      for (const [what, amount] of commands) {
+        if (what === "pause") clock.pause(nowMs)
+        if (what === "resume") clock.resume(nowMs)
+        if (what === "delay") clock.delay(amount)
+        if (what === "speed") clock.setSpeed(amount / 100, nowMs)
+        if (what === "wait") nowMs += amount
+        // A delay holds the trace where it is.
+        if (what !== "delay") {
+          expect(clock.positionMicros(nowMs)).toBeGreaterThanOrEqual(start)
+          if (!commands.some(([each]) => each === "delay"))
+            expect(clock.positionMicros(nowMs)).toBeGreaterThanOrEqual(position - 0.01)
+        }
+        position = clock.positionMicros(nowMs)
+        expect(clock.dueMs(position + 1_000_000)).toBeLessThanOrEqual(clock.dueMs(position + 2_000_000))
+      }
+    }),
+  )
+})

@@ -1,0 +1,243 @@
+/** Whole replays into a cluster in this process, over real HTTP. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { systemClock } from "../../../src/clock.ts"
+import { ApiClient } from "../../../src/kube/client/api-client.ts"
+import { kinds } from "../../../src/kube/client/kinds.ts"
+import { backOff } from "../../../src/kube/client/retry-policy.ts"
+import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
+import { ReplayExists } from "../../../src/simulation/replay/errors.ts"
+import { Replay, type ReplayOptions } from "../../../src/simulation/replay/replay.ts"
+import { cleanUp } from "../../../src/simulation/target/clean-up.ts"
+import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import { patient } from "../../harness/patience.ts"
+
+let cluster: LocalCluster
+let client: ApiClient
+beforeEach(async () => {
+  cluster = await LocalCluster.start({ nodes: 2 })
+  const retries = backOff({ random: () => 0, attempts: 20, baseMs: 5, maximumMs: 50 })
+  client = new ApiClient({ server: cluster.sandbox.endpoint, userAgent: "kubereel-test", retries })
+})
+afterEach(async () => {
+  client.close()
+  await cluster.close()
+})
+
+const start = 1_763_700_000_000_000
+/** ms after the start of the trace. */
+const at = (ms: number): number => start + ms * 1000
+
+const header: TraceItem = {
+  type: "header",
+  window: { start, end: at(200) },
+  cut: 1,
+  kinds: ["v1.ConfigMap", "apps/v1.Deployment"],
+  incomplete: [],
+}
+
+const event = (time: number, gvk: string, name: string, object: object | undefined, namespace = "shop"): TraceItem => ({
+  type: "event",
+  isSnapshot: time <= start,
+  event: {
+    type: "object",
+    sequence: 1,
+    time,
+    gvk,
+    action: object === undefined ? "deleted" : "applied",
+    uid: "",
+    namespace,
+    name,
+    resourceVersion: "",
+    object: Buffer.from(object === undefined ? "" : JSON.stringify({ metadata: { namespace, name }, ...object })),
+  },
+})
+
+const configMap = (ms: number, name: string, value: string | undefined): TraceItem =>
+  event(at(ms), "v1.ConfigMap", name, value === undefined ? undefined : { data: { value } })
+
+const deployment = (ms: number, replicas: number): TraceItem => {
+  const labels = { app: "web" }
+  const template = { metadata: { labels }, spec: { containers: [{ name: "web", image: "web:1" }] } }
+  return event(at(ms), "apps/v1.Deployment", "web", { spec: { replicas, selector: { matchLabels: labels }, template } })
+}
+
+async function* chunks(items: ReadonlyArray<TraceItem>): AsyncGenerator<ReadonlyArray<TraceItem>, void> {
+  for (const item of items) yield [item]
+}
+
+const replayOf = (items: ReadonlyArray<TraceItem>, more: Partial<ReplayOptions> = {}): Replay =>
+  new Replay({
+    name: "test",
+    items: chunks(items),
+    window: { from: undefined, to: undefined, duration: undefined, now: at(1000) },
+    client,
+    clock: systemClock,
+    speed: "max",
+    concurrency: 8,
+    maximumLagMs: 60_000,
+    onLag: "slow",
+    onConflict: "force",
+    isStrict: false,
+    keep: false,
+    namespacePrefix: "virtual",
+    placement: { nodeSelector: { type: "virtual" }, taintKey: "kwok-provider" },
+    included: new Set(),
+    signal: new AbortController().signal,
+    cleanUpSignal: new AbortController().signal,
+    onProgress: () => undefined,
+    ...more,
+  })
+
+const values = async (): Promise<Record<string, unknown>> => {
+  const { items } = await client.list(kinds.configMaps, { namespace: "virtual-shop" })
+  const own = items.filter(({ metadata }) => metadata.name !== "kube-root-ca.crt")
+  return Object.fromEntries(own.map(({ metadata, data }) => [metadata.name, (data as { value: string }).value]))
+}
+
+const labelled = async (): Promise<ReadonlyArray<string>> => {
+  const { items } = await client.list(kinds.namespaces, { labelSelector: "kubereel.dev/replay" })
+  return items.map(({ metadata }) => metadata.name).toSorted()
+}
+
+const story = [
+  header,
+  configMap(-5, "a", "1"),
+  configMap(-5, "b", "1"),
+  deployment(-5, 1),
+  configMap(20, "a", "2"),
+  configMap(40, "b", undefined),
+  deployment(50, 3),
+  configMap(60, "c", "1"),
+  configMap(80, "c", "2"),
+]
+
+describe("a replay", { timeout: patient(30_000) }, () => {
+  test("creates the state at the start, makes each change, and leaves the state at the end if that is wanted", async () => {
+    const report = await replayOf(story, { keep: true }).run()
+    expect(report).toMatchObject({
+      replay: "test",
+      stopped: null,
+      seed: { total: 3, accepted: 3 },
+      events: { total: 5, sent: 5, accepted: 5, refused: 0, skipped: 0 },
+      trace: { start, end: at(200) },
+      refused: [],
+      gaps: 0,
+    })
+    expect(await values()).toEqual({ a: "2", c: "2" })
+    const web = await client.get(kinds.deployments, { namespace: "virtual-shop", name: "web" })
+    expect(web).toMatchObject({ spec: { replicas: 3, template: { spec: { nodeSelector: { type: "virtual" } } } } })
+    const { removed } = await cleanUp({
+      client,
+      clock: systemClock,
+      replay: "test",
+      signal: new AbortController().signal,
+    })
+    expect([removed, await labelled()]).toEqual([2, []])
+  })
+
+  test("removes everything it created, and nothing else", async () => {
+    await client.create(kinds.namespaces, {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: "virtual-other", labels: { "kubereel.dev/replay": "another" } },
+    })
+    await replayOf(story).run()
+    expect(await labelled()).toEqual(["virtual-other"])
+  })
+
+  test("sends no event before it is due, takes as long as the trace at its speed, and reports how late it was", async () => {
+    const { run, dispatchErrorMs, lagMs, latest } = await replayOf(story, { speed: 2 }).run()
+    expect(run.expectedMs).toBe(100)
+    expect(run.durationMs).toBeGreaterThanOrEqual(100)
+    expect(latest).toHaveLength(5)
+    for (const each of latest) expect(each.dispatchErrorMs).toBeGreaterThanOrEqual(0)
+    expect(lagMs.max).toBeGreaterThanOrEqual(dispatchErrorMs.max)
+    expect(lagMs.p99).toBeGreaterThanOrEqual(lagMs.p50)
+  })
+
+  test("that starts in the middle begins with the state there", async () => {
+    const window = { from: at(45), to: at(70), duration: undefined, now: at(1000) }
+    const report = await replayOf(story, { window, keep: true }).run()
+    expect(report).toMatchObject({ seed: { total: 2 }, events: { total: 2 }, trace: { start: at(45), end: at(70) } })
+    expect(await values()).toEqual({ a: "2", c: "1" })
+  })
+
+  test("reports a refused object with its reason, and goes on", async () => {
+    const invalid = event(at(30), "apps/v1.Deployment", "broken", { spec: { replicas: -1 } })
+    const unknown = event(at(35), "example.com/v1.App", "x", {})
+    const report = await replayOf([...story, invalid, unknown].toSorted(byTime), { keep: true }).run()
+    expect(report).toMatchObject({ stopped: null, events: { total: 7, accepted: 5, refused: 2 } })
+    expect(report.refused).toMatchObject([
+      { gvk: "apps/v1.Deployment", reason: "422 Invalid", count: 1 },
+      { gvk: "example.com/v1.App", reason: "404 UnknownKind", example: "the target has no kind example.com/v1.App" },
+    ])
+    expect(await values()).toEqual({ a: "2", c: "2" })
+  })
+
+  test("that is strict stops at the first refusal, and cleans up", async () => {
+    const invalid = event(at(30), "apps/v1.Deployment", "broken", { spec: { replicas: -1 } })
+    const report = await replayOf([...story, invalid].toSorted(byTime), { isStrict: true, speed: 1 }).run()
+    expect(report.stopped).toMatch(/^apps\/v1\.Deployment was refused: /)
+    expect(report.events.accepted).toBeLessThan(5)
+    expect(await labelled()).toEqual([])
+  })
+
+  test("that is interrupted cleans up and says so", async () => {
+    const abort = new AbortController()
+    const replay = replayOf(story, {
+      speed: 0.01,
+      signal: abort.signal,
+      onProgress: ({ phase }) => phase === "replaying" && abort.abort(),
+    })
+    expect((await replay.run()).stopped).toBe("interrupted")
+    expect(await labelled()).toEqual([])
+  })
+
+  test("whose trace breaks off rejects with its error, and cleans up", async () => {
+    const items = (async function* () {
+      yield* chunks(story)
+      throw new Error("the disk is gone")
+    })()
+    await expect(replayOf([], { items }).run()).rejects.toThrow("the disk is gone")
+    expect(await labelled()).toEqual([])
+  })
+
+  test("under a name that is in use creates nothing and removes nothing", async () => {
+    await replayOf(story, { keep: true }).run()
+    await expect(replayOf(story).run()).rejects.toBeInstanceOf(ReplayExists)
+    expect(await labelled()).toEqual(["kubereel-replay-test", "virtual-shop"])
+  })
+
+  test("writes nothing into a namespace of someone else", async () => {
+    await client.create(kinds.namespaces, {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: "virtual-shop" },
+    })
+    const report = await replayOf(story).run()
+    expect(report).toMatchObject({ seed: { accepted: 0, refused: 3 }, events: { accepted: 0, refused: 5 } })
+    expect(report.refused.map(({ reason }) => reason)).toEqual(Array(4).fill("NotOurs"))
+    expect(await values()).toEqual({})
+    expect((await client.get(kinds.namespaces, { name: "virtual-shop" })).metadata.deletionTimestamp).toBeUndefined()
+  })
+
+  test("ends in the trace's state although the server refuses writes and drops connections", async () => {
+    cluster.sandbox.faults.respond("configmaps", 503, { verb: "patch", times: 3 })
+    cluster.sandbox.faults.respond("configmaps", 429, { verb: "patch", times: 2 })
+    const report = await replayOf(story, { keep: true }).run()
+    expect(report.events).toMatchObject({ accepted: 5, refused: 0 })
+    expect(await values()).toEqual({ a: "2", c: "2" })
+  })
+
+  test("creates a namespace again after the trace has deleted it, with what is in it then", async () => {
+    const namespace = (ms: number, object: object | undefined): TraceItem =>
+      event(at(ms), "v1.Namespace", "shop", object, "")
+    const items = [header, namespace(-5, {}), configMap(-5, "a", "1"), namespace(20, undefined)]
+    const report = await replayOf([...items, configMap(30, "b", "2")], { keep: true }).run()
+    expect(report).toMatchObject({ seed: { refused: 0 }, events: { accepted: 2, refused: 0 } })
+    expect(await values()).toEqual({ b: "2" })
+  })
+})
+
+const byTime = (left: TraceItem, right: TraceItem): number => timeOf(left) - timeOf(right)
+const timeOf = (item: TraceItem): number => (item.type === "event" ? item.event.time : 0)

@@ -1,0 +1,170 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import {
+  type ReplayWindow,
+  type TraceChange,
+  type TracePart,
+  traceChanges,
+} from "../../../src/simulation/replay/trace-changes.ts"
+import type { TraceItem } from "../../../src/trace/trace-item.ts"
+
+const all: ReplayWindow = { from: undefined, to: undefined, duration: undefined, now: 1e15 }
+
+const header = (start: number, end: number): TraceItem => ({
+  type: "header",
+  window: { start, end },
+  cut: 1,
+  kinds: [],
+  incomplete: [],
+})
+
+interface Change {
+  readonly time: number
+  readonly name: string
+  readonly text: string | undefined
+  readonly gvk?: string
+  readonly isSnapshot?: boolean
+}
+
+const item = ({ time, name, text, gvk = "v1.ConfigMap", isSnapshot = false }: Change): TraceItem => ({
+  type: "event",
+  isSnapshot,
+  event: {
+    type: "object",
+    sequence: 1,
+    time,
+    gvk,
+    action: text === undefined ? "deleted" : "applied",
+    uid: "",
+    namespace: "shop",
+    name,
+    resourceVersion: "",
+    object: Buffer.from(text ?? ""),
+  },
+})
+
+const read = async (items: ReadonlyArray<TraceItem>, window: Partial<ReplayWindow> = {}): Promise<TracePart[]> => {
+  const chunks = (async function* () {
+    for (const each of items) yield [each]
+  })()
+  const parts: TracePart[] = []
+  for await (const chunk of traceChanges(chunks, { ...all, ...window })) parts.push(...chunk)
+  return parts
+}
+
+const textOf = ({ object }: TraceChange): string | undefined => object && Buffer.from(object).toString()
+
+/** `[time, objects at the start, changes, end]`, objects and changes as `name=text`. */
+const brief = (parts: ReadonlyArray<TracePart>) =>
+  parts.map((part) => {
+    if (part.type === "beginning")
+      return `from ${part.time}: ${part.objects.map((each) => `${each.name}=${textOf(each)}`).join(" ")}`.trimEnd()
+    if (part.type === "change") return `${part.change.time} ${part.change.name}=${textOf(part.change) ?? ""}`
+    return part.type === "end" ? `to ${part.time}` : part.type
+  })
+
+describe("a trace is replayed", () => {
+  test("from the start of its window, with the objects of its snapshot, to the end of its window", async () => {
+    const items = [
+      header(100, 900),
+      item({ time: 20, name: "a", text: "1", isSnapshot: true }),
+      item({ time: 300, name: "a", text: "2" }),
+      item({ time: 500, name: "a", text: undefined }),
+    ]
+    expect(brief(await read(items))).toEqual(["from 100: a=1", "300 a=2", "500 a=", "to 900"])
+  })
+
+  test("to its last event if its window ends in the future, which no recording contains", async () => {
+    const items = [header(100, 2e15), item({ time: 300, name: "a", text: "1" })]
+    expect(brief(await read(items))).toEqual(["from 100:", "300 a=1", "to 300"])
+  })
+
+  test("from its first event if its window begins with the recording", async () => {
+    expect(brief(await read([header(0, 900), item({ time: 300, name: "a", text: "1" })]))).toEqual([
+      "from 300:",
+      "300 a=1",
+      "to 900",
+    ])
+  })
+
+  test("from the first batch of SimKube's format, whose objects are the state there, to its last batch", async () => {
+    const items: TraceItem[] = [
+      { type: "batch", time: 100 },
+      item({ time: 100, name: "a", text: "1", isSnapshot: true }),
+      { type: "batch", time: 200 },
+      item({ time: 200, name: "a", text: "2" }),
+      { type: "batch", time: 700 },
+    ]
+    expect(brief(await read(items))).toEqual(["from 100: a=1", "200 a=2", "to 700"])
+  })
+
+  test("from a moment in its middle, with the state there", async () => {
+    const items = [
+      header(100, 900),
+      item({ time: 20, name: "a", text: "1", isSnapshot: true }),
+      item({ time: 20, name: "b", text: "1", isSnapshot: true }),
+      item({ time: 300, name: "a", text: "2" }),
+      item({ time: 350, name: "b", text: undefined }),
+      item({ time: 400, name: "c", text: "1" }),
+    ]
+    expect(brief(await read(items, { from: 400 }))).toEqual(["from 400: a=2", "400 c=1", "to 900"])
+    expect(brief(await read(items, { from: 5000 }))).toEqual(["from 5000: a=2 c=1", "to 5000"])
+  })
+
+  test("up to a moment, or for a duration, exclusively", async () => {
+    const items = [
+      header(100, 900),
+      item({ time: 300, name: "a", text: "1" }),
+      item({ time: 400, name: "a", text: "2" }),
+    ]
+    expect(brief(await read(items, { to: 400 }))).toEqual(["from 100:", "300 a=1", "to 400"])
+    expect(brief(await read(items, { duration: 250 }))).toEqual(["from 100:", "300 a=1", "to 350"])
+  })
+
+  test("with owners and namespaces before what needs them", async () => {
+    const gvks = ["v1.Pod", "apps/v1.Deployment", "v1.Namespace", "v1.ConfigMap"]
+    const items = gvks.map((gvk) => item({ time: 1, name: gvk, text: "1", gvk, isSnapshot: true }))
+    const [beginning] = await read([header(100, 900), ...items])
+    expect(beginning?.type === "beginning" && beginning.objects.map(({ gvk }) => gvk)).toEqual([
+      "v1.Namespace",
+      "v1.ConfigMap",
+      "apps/v1.Deployment",
+      "v1.Pod",
+    ])
+  })
+})
+
+test("whatever the history and wherever it starts, state and changes together give the history's final state", async () => {
+  const change = fc.record({
+    passed: fc.nat(3),
+    name: fc.constantFrom("a", "b", "c"),
+    text: fc.option(fc.constantFrom("1", "2"), { nil: undefined }),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { maxLength: 20 }), fc.nat(70), async (history, from) => {
+      let time = 10
+      const items = history.map(({ passed, name, text }) => {
+        time += passed
+        return item({ time, name, text })
+      })
+      const [beginning, ...rest] = await read([header(10, 1000), ...items], { from })
+      const state = new Map<string, string>()
+      const apply = (each: TraceChange): void => {
+        const text = textOf(each)
+        if (text === undefined) state.delete(each.name)
+        else state.set(each.name, text)
+      }
+      if (beginning?.type === "beginning") for (const each of beginning.objects) apply(each)
+      for (const part of rest)
+        if (part.type === "change") {
+          expect(part.change.time).toBeGreaterThanOrEqual(from)
+          apply(part.change)
+        }
+      const wanted = new Map<string, string>()
+      for (const { name, text } of history)
+        if (text === undefined) wanted.delete(name)
+        else wanted.set(name, text)
+      expect(state).toEqual(wanted)
+    }),
+  )
+})
