@@ -19,7 +19,7 @@ const rewriting: Rewriting = {
   namespacePrefix: "virtual",
   placement: { nodeSelector: { type: "virtual" }, taintKey: undefined },
   templatePaths: () => undefined,
-  isReplayedKind: () => true,
+  isReplayed: () => true,
 }
 const labels = { "kubereel.dev/replay": "test", "simkube.io/virtual": "true" }
 const nothing: IsInTrace = () => false
@@ -155,8 +155,8 @@ describe("A reference to a cluster-scoped object", () => {
     })
   })
 
-  test("keeps the name if the trace has no such kind: it means the target's own", () => {
-    const without = { ...rewriting, isReplayedKind: () => false }
+  test("keeps the name if the trace has no such object: it means the target's own", () => {
+    const without = { ...rewriting, isReplayed: () => false }
     expect(bodyOf("v1.Pod", { spec: classes }, without).spec).toMatchObject(classes)
     expect(bodyOf("v1.PersistentVolumeClaim", { spec: claim }, without).spec).toEqual(claim)
   })
