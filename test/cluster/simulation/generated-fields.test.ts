@@ -18,13 +18,11 @@ import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject } from "../../../src/kube/client/objects.ts"
 import { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
 import { loadCredentials } from "../../../src/kube/credentials/credentials.ts"
-import { parseGvk } from "../../../src/kube/gvk.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
 import type { JsonObject } from "../../../src/trace/index.ts"
 import { withoutGenerated } from "../../../src/trace/sanitising/generated-fields.ts"
 import { replayObject } from "../../../src/trace/sanitising/replay-object.ts"
 import { openTestCluster } from "../guard.ts"
-import { gvkOf } from "./recorded-trace.ts"
+import { gvkOf, kindOf } from "./recorded-trace.ts"
 
 const id = String(process.pid)
 const recorded = `recorded-${id}`
@@ -48,12 +46,6 @@ afterAll(async () => {
   client?.close()
 })
 
-const kindOf = (object: ApiObject): Promise<Kind> => {
-  const gvk = parseGvk(gvkOf(object))
-  if (gvk === undefined) throw new Error(`${gvkOf(object)} is no GVK`)
-  return finder.find(gvk)
-}
-
 /** What a replay would write, once with the generated fields and once without. */
 const copiesOf = (stored: ApiObject): { readonly raw: JsonObject; readonly clean: JsonObject } => {
   const gvk = gvkOf(stored)
@@ -67,7 +59,7 @@ const copiesOf = (stored: ApiObject): { readonly raw: JsonObject; readonly clean
 const applied = async (body: JsonObject): Promise<ApiObject> => {
   const object = body as unknown as ApiObject
   const place = { namespace: copies, name: object.metadata.name }
-  return client.apply<ApiObject>(await kindOf(object), place, body, { fieldManager, force: true })
+  return client.apply<ApiObject>(await kindOf(finder, object), place, body, { fieldManager, force: true })
 }
 
 const without = (object: JsonObject, ...path: ReadonlyArray<string>): JsonObject => {
@@ -166,7 +158,7 @@ const rows: ReadonlyArray<Row> = [
 test.each(rows)("the server rejects a copy with $title, and accepts it without", async (row) => {
   const name = `row-${rows.indexOf(row)}`
   const source = { ...row.source, metadata: { name, namespace: recorded } } as unknown as ApiObject
-  const created = await client.create(await kindOf(source), source)
+  const created = await client.create(await kindOf(finder, source), source)
   const stored = created as unknown as JsonObject
   const { raw, clean } = copiesOf((row.change?.(stored) ?? stored) as unknown as ApiObject)
   const error: ApiError = await applied(raw).then(

@@ -2,6 +2,9 @@
 import { systemClock } from "../../../src/clock.ts"
 import type { ApiClient } from "../../../src/kube/client/api-client.ts"
 import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import type { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
+import { parseGvk } from "../../../src/kube/gvk.ts"
+import type { Kind } from "../../../src/kube/kind.ts"
 import { Replay, type ReplayOptions } from "../../../src/simulation/replay/replay.ts"
 import type { ReplayReport } from "../../../src/simulation/replay/replay-report.ts"
 import type { ObjectEvent } from "../../../src/trace/event.ts"
@@ -10,7 +13,7 @@ import { writeNdjson } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
 
 /** µs: the moment at which every trace here starts. */
-export const start = 1_790_000_000_000_000
+const start = 1_790_000_000_000_000
 
 let sequence = 0
 
@@ -30,6 +33,13 @@ export const state = (object: ApiObject, second = 0, action: ObjectEvent["action
 
 export const gvkOf = ({ apiVersion, kind }: ApiObject): string => `${apiVersion}.${kind}`
 
+/** The kind of an object, found by discovery. */
+export const kindOf = (finder: ResourceFinder, object: ApiObject): Promise<Kind> => {
+  const gvk = parseGvk(gvkOf(object))
+  if (gvk === undefined) throw new Error(`${gvkOf(object)} is no GVK`)
+  return finder.find(gvk)
+}
+
 /** The NDJSON file with these objects at its start and these events. */
 export const ndjson = (snapshot: ReadonlyArray<ApiObject>, events: ReadonlyArray<ObjectEvent> = []): Uint8Array => {
   const states = snapshot.map((object) => state(object))
@@ -47,7 +57,7 @@ export async function* itemsOf(
   yield decoder.end()
 }
 
-export const placement = { nodeSelector: { type: "virtual" }, taintKey: "kwok-provider" }
+const placement = { nodeSelector: { type: "virtual" }, taintKey: "kwok-provider" }
 
 /** Replays a trace at full speed and leaves everything in the cluster, unless told otherwise. */
 export const replay = (

@@ -9,13 +9,12 @@ import { NotFoundError } from "../../../src/kube/client/api-errors.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject } from "../../../src/kube/client/objects.ts"
 import { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
-import { parseGvk } from "../../../src/kube/gvk.ts"
 import type { Kind } from "../../../src/kube/kind.ts"
 import { cleanUp } from "../../../src/simulation/target/clean-up.ts"
 import type { OnConflict } from "../../../src/simulation/target/target-cluster.ts"
 import { type Connection, get } from "../connection.ts"
 import { openTestCluster } from "../guard.ts"
-import { gvkOf, itemsOf, ndjson, replay, state } from "./recorded-trace.ts"
+import { gvkOf, itemsOf, kindOf, ndjson, replay, state } from "./recorded-trace.ts"
 import { clusterObjects, namespacedObjects } from "./workload.ts"
 
 const { configMaps, deployments, namespaces } = kinds
@@ -29,14 +28,8 @@ let finder: ResourceFinder
 const made: Array<readonly [Kind, string]> = []
 const replays: string[] = []
 
-const kindOf = (object: ApiObject): Promise<Kind> => {
-  const gvk = parseGvk(gvkOf(object))
-  if (gvk === undefined) throw new Error(`${gvkOf(object)} is no GVK`)
-  return finder.find(gvk)
-}
-
 const create = async (object: ApiObject): Promise<ApiObject> => {
-  const kind = await kindOf(object)
+  const kind = await kindOf(finder, object)
   const created = await client.create(kind, object)
   if (!kind.namespaced) made.push([kind, object.metadata.name])
   return created
@@ -68,7 +61,7 @@ beforeAll(async () => {
   finder = new ResourceFinder(client.connection)
 })
 afterAll(async () => {
-  for (const name of replays) await remove(name)
+  await Promise.all(replays.map(remove))
   for (const [kind, name] of made.reverse()) await client.delete(kind, { name })
   await target?.[Symbol.asyncDispose]()
 })
@@ -108,7 +101,9 @@ describe("Objects as a server stores them", () => {
     await create(namespace(source))
     for (const object of clusterObjects(id)) await create(object)
     await until("the namespace has a service account", async () => {
-      const { items } = await client.list(await kindOf(namespacedObjects(id)[2] as ApiObject), { namespace: source })
+      const { items } = await client.list(await kindOf(finder, namespacedObjects(id)[2] as ApiObject), {
+        namespace: source,
+      })
       return items.length > 0
     })
     for (const object of namespacedObjects(id))
@@ -125,14 +120,14 @@ describe("Objects as a server stores them", () => {
       )
     })
     const read = async (object: ApiObject): Promise<ReadonlyArray<ApiObject>> => {
-      const { items } = await client.list<ApiObject>(await kindOf(object), { namespace: source })
+      const { items } = await client.list<ApiObject>(await kindOf(finder, object), { namespace: source })
       return items
     }
     const one = new Map(namespacedObjects(id).map((object) => [gvkOf(object), object]))
     const namespaced = (await Promise.all([...one.values()].map(read))).flat()
     const scoped = await Promise.all(
       [namespace(source), ...clusterObjects(id)].map(async (object) =>
-        client.get<ApiObject>(await kindOf(object), object.metadata),
+        client.get<ApiObject>(await kindOf(finder, object), object.metadata),
       ),
     )
     stored = [...scoped, ...namespaced]
@@ -173,7 +168,7 @@ describe("Objects as a server stores them", () => {
     const at = `virtual-${source}`
     for (const object of namespacedObjects(id)) {
       const place = { namespace: at, name: object.metadata.name }
-      const copy = await client.get<ApiObject>(await kindOf(object), place)
+      const copy = await client.get<ApiObject>(await kindOf(finder, object), place)
       expect(copy.metadata.labels, `${object.kind} ${place.name}`).toMatchObject({ "kubereel.dev/replay": name })
     }
     const copyOf = async (kind: Kind, of: string) => client.get<ApiObject>(kind, { namespace: at, name: of })

@@ -1,0 +1,250 @@
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import {
+  type Rewriting,
+  type TargetPlace,
+  targetNamespace,
+  targetObject,
+  targetPlace,
+  withOwners,
+} from "../../../src/simulation/objects/target-object.ts"
+import { formatExactJson, type JsonObject, parseExactJson } from "../../../src/trace/index.ts"
+import type { IsInTrace } from "../../../src/trace/sanitising/replay-object.ts"
+import { jsonObject, jsonValue } from "../../trace/json-values.ts"
+
+const root = { apiVersion: "v1", kind: "Namespace", name: "kubereel-replay-test", uid: "root-uid" }
+const rewriting: Rewriting = {
+  replay: "test",
+  root,
+  namespacePrefix: "virtual",
+  placement: { nodeSelector: { type: "virtual" }, taintKey: undefined },
+  templatePaths: () => undefined,
+  isReplayed: () => true,
+}
+const labels = { "kubereel.dev/replay": "test", "simkube.io/virtual": "true" }
+const nothing: IsInTrace = () => false
+
+const placeOf = (gvk: string, namespace: string, name: string, given = rewriting): TargetPlace => {
+  const place = targetPlace(gvk, namespace, name, given)
+  if (place === undefined) throw new Error("too long")
+  return place
+}
+const objectOf = (gvk: string, object: JsonObject, given = rewriting, isInTrace = nothing, namespace = "shop") =>
+  targetObject(object, placeOf(gvk, namespace, "web", given), namespace, given, isInTrace)
+const bodyOf = (gvk: string, object: JsonObject, given = rewriting): JsonObject => objectOf(gvk, object, given).body
+
+describe("The place of an object", () => {
+  test("of a namespace is a namespace with the prefix, under the same name", () => {
+    expect(targetPlace("v1.Pod", "shop", "web", rewriting)).toEqual({
+      gvk: "v1.Pod",
+      namespace: "virtual-shop",
+      name: "web",
+    })
+  })
+
+  test("without namespace is a name with the prefix, for namespaces too", () => {
+    const nameOf = (gvk: string): unknown => targetPlace(gvk, "", "fast", rewriting)
+    expect(nameOf("v1.Namespace")).toEqual({ gvk: "v1.Namespace", namespace: "", name: "virtual-fast" })
+    expect(nameOf("storage.k8s.io/v1.StorageClass")).toMatchObject({ namespace: "", name: "virtual-fast" })
+  })
+
+  test("of a CustomResourceDefinition keeps its name, which must be that of its kind", () => {
+    const gvk = "apiextensions.k8s.io/v1.CustomResourceDefinition"
+    expect(targetPlace(gvk, "", "webs.example.com", rewriting)?.name).toBe("webs.example.com")
+  })
+
+  test("is the same without a prefix", () => {
+    const same = { ...rewriting, namespacePrefix: "" }
+    expect(targetPlace("v1.Pod", "shop", "web", same)).toEqual({ gvk: "v1.Pod", namespace: "shop", name: "web" })
+    expect(targetPlace("v1.Namespace", "", "shop", same)?.name).toBe("shop")
+  })
+
+  test("does not exist if its namespace would have more than 63 characters", () => {
+    const longest = "n".repeat(63 - "virtual-".length)
+    expect(targetNamespace(longest, rewriting)).toHaveLength(63)
+    expect(targetNamespace(`${longest}n`, rewriting)).toBeUndefined()
+    expect(targetPlace("v1.Pod", `${longest}n`, "web", rewriting)).toBeUndefined()
+    expect(targetPlace("v1.Namespace", "", `${longest}n`, rewriting)).toBeUndefined()
+    // Other names may have 253 characters.
+    expect(targetPlace("storage.k8s.io/v1.StorageClass", "", `${longest}n`, rewriting)?.name).toHaveLength(64)
+  })
+})
+
+describe("An object", () => {
+  test("belongs to the replay by its labels and its owner, besides its own labels", () => {
+    const metadata = { name: "web", namespace: "shop", generateName: "web-", uid: "u", labels: { app: "web" } }
+    expect(bodyOf("v1.ConfigMap", { metadata, data: { a: "1" } })).toEqual({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "web", namespace: "virtual-shop", labels: { app: "web", ...labels }, ownerReferences: [root] },
+      data: { a: "1" },
+    })
+  })
+
+  test("cannot keep the label of another replay", () => {
+    const metadata = { name: "web", labels: { "kubereel.dev/replay": "another" } }
+    expect(bodyOf("v1.ConfigMap", { metadata }).metadata).toMatchObject({ labels })
+  })
+
+  test("loses what only the recorded cluster could decide", () => {
+    const body = bodyOf("v1.Service", { metadata: {}, spec: { clusterIP: "10.0.0.7", ports: [] }, status: {} })
+    expect(body.spec).toEqual({ ports: [] })
+    expect(body).not.toHaveProperty("status")
+  })
+
+  test("whose states differ in their status only has one body", () => {
+    const state = (resourceVersion: string, readyReplicas: number): JsonObject => ({
+      metadata: { name: "web", resourceVersion },
+      spec: { replicas: 2 },
+      status: { readyReplicas },
+    })
+    const gvk = "apps/v1.Deployment"
+    expect(formatExactJson(bodyOf(gvk, state("1", 0)))).toBe(formatExactJson(bodyOf(gvk, state("2", 2))))
+  })
+
+  test.each([
+    ["v1.Pod", (template: JsonObject): JsonObject => template],
+    ["apps/v1.Deployment", (template: JsonObject): JsonObject => ({ spec: { template } })],
+    ["apps/v1.ReplicaSet", (template: JsonObject): JsonObject => ({ spec: { template } })],
+    ["apps/v1.StatefulSet", (template: JsonObject): JsonObject => ({ spec: { template } })],
+    ["apps/v1.DaemonSet", (template: JsonObject): JsonObject => ({ spec: { template } })],
+    ["batch/v1.Job", (template: JsonObject): JsonObject => ({ spec: { template } })],
+    ["batch/v1.CronJob", (template: JsonObject): JsonObject => ({ spec: { jobTemplate: { spec: { template } } } })],
+    ["v1.ReplicationController", (template: JsonObject): JsonObject => ({ spec: { template } })],
+    ["v1.PodTemplate", (template: JsonObject): JsonObject => ({ template })],
+  ])("%s has its pods placed", (gvk, around) => {
+    const annotations = { "static.simkube.io/original-namespace": "shop" }
+    const placed = { metadata: { annotations }, spec: { hostname: "a", nodeSelector: { type: "virtual" } } }
+    expect(bodyOf(gvk, around({ spec: { hostname: "a" } }))).toMatchObject(around(placed))
+  })
+
+  test("of a custom kind has its pods placed where the trace says they are", () => {
+    const custom = { ...rewriting, templatePaths: () => ["/spec/tasks/*/template"] }
+    const spec = { tasks: [{ template: { spec: {} } }] }
+    expect(bodyOf("example.com/v1.Web", { spec }, custom).spec).toMatchObject({
+      tasks: [{ template: { spec: { nodeSelector: { type: "virtual" } } } }],
+    })
+    expect(bodyOf("example.com/v1.Web", { spec }).spec).toEqual(spec)
+  })
+})
+
+describe("A reference to a cluster-scoped object", () => {
+  const classes = { priorityClassName: "fast", runtimeClassName: "gvisor" }
+  const claim = { storageClassName: "ssd", volumeAttributesClassName: "gold" }
+  const newClaim = { storageClassName: "virtual-ssd", volumeAttributesClassName: "virtual-gold" }
+
+  test("gets the new name in pods and their templates, and in claims and their templates", () => {
+    const volumes = (spec: JsonObject) => [{ name: "a" }, { name: "b", ephemeral: { volumeClaimTemplate: { spec } } }]
+    const placed = {
+      priorityClassName: "virtual-fast",
+      runtimeClassName: "virtual-gvisor",
+      volumes: volumes(newClaim),
+    }
+    const spec = { ...classes, volumes: volumes(claim) }
+    expect(bodyOf("v1.Pod", { spec }).spec).toMatchObject(placed)
+    expect(bodyOf("apps/v1.Deployment", { spec: { template: { spec } } }).spec).toMatchObject({
+      template: { spec: placed },
+    })
+    expect(bodyOf("v1.PersistentVolumeClaim", { spec: claim }).spec).toEqual(newClaim)
+    const set = { volumeClaimTemplates: [{ metadata: { name: "data" }, spec: claim }] }
+    expect(bodyOf("apps/v1.StatefulSet", { spec: set }).spec).toEqual({
+      volumeClaimTemplates: [{ metadata: { name: "data" }, spec: newClaim }],
+    })
+    expect(bodyOf("networking.k8s.io/v1.Ingress", { spec: { ingressClassName: "public" } }).spec).toEqual({
+      ingressClassName: "virtual-public",
+    })
+  })
+
+  test("keeps the name if the trace has no such object: it means the target's own", () => {
+    const without = { ...rewriting, isReplayed: () => false }
+    expect(bodyOf("v1.Pod", { spec: classes }, without).spec).toMatchObject(classes)
+    expect(bodyOf("v1.PersistentVolumeClaim", { spec: claim }, without).spec).toEqual(claim)
+  })
+
+  test("keeps the name of what every cluster has, and an empty one, which is none", () => {
+    const spec = { priorityClassName: "system-cluster-critical" }
+    expect(bodyOf("v1.Pod", { spec }).spec).toMatchObject(spec)
+    const unbound = { storageClassName: "" }
+    expect(bodyOf("v1.PersistentVolumeClaim", { spec: unbound }).spec).toEqual(unbound)
+  })
+})
+
+describe("A binding", () => {
+  const gvk = "rbac.authorization.k8s.io/v1.RoleBinding"
+  const bound = (kind: string, name: string): unknown => bodyOf(gvk, { roleRef: { kind, name } }).roleRef
+
+  test("refers to the new name of a cluster role, but not to one of a role or of a role that every cluster has", () => {
+    expect(bound("ClusterRole", "reader")).toEqual({ kind: "ClusterRole", name: "virtual-reader" })
+    expect(bound("Role", "reader")).toEqual({ kind: "Role", name: "reader" })
+    for (const name of ["system:node", "admin", "cluster-admin", "edit", "view"])
+      expect(bound("ClusterRole", name)).toEqual({ kind: "ClusterRole", name })
+  })
+
+  test("has subjects in namespaces of the replay, and users as they were", () => {
+    const subjects = [
+      { kind: "ServiceAccount", name: "web", namespace: "shop" },
+      { kind: "User", name: "carol" },
+    ]
+    expect(bodyOf(gvk, { subjects }).subjects).toEqual([{ ...subjects[0], namespace: "virtual-shop" }, subjects[1]])
+  })
+})
+
+describe("An owner", () => {
+  const reference = { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "recorded", controller: true }
+  const owned = { metadata: { name: "web-1", namespace: "shop", ownerReferences: [reference] } }
+  const replicaSet = "apps/v1.ReplicaSet"
+  const isDeployment: IsInTrace = (gvk, namespace) => gvk === "apps/v1.Deployment" && namespace === "shop"
+
+  test("in the trace is kept with the UID that the target gave it, before the root", () => {
+    const object = objectOf(replicaSet, owned, rewriting, isDeployment)
+    expect(object.owners.map(({ place }) => place)).toEqual([
+      { gvk: "apps/v1.Deployment", namespace: "virtual-shop", name: "web" },
+    ])
+    expect(withOwners(object, () => "given").metadata).toMatchObject({
+      ownerReferences: [{ ...reference, uid: "given" }, root],
+    })
+  })
+
+  test("that the target does not have is left out: the server would delete the object", () => {
+    const object = objectOf(replicaSet, owned, rewriting, isDeployment)
+    expect(withOwners(object, () => undefined).metadata).toMatchObject({ ownerReferences: [root] })
+  })
+
+  test("without namespace is named as the target names it", () => {
+    const isScoped: IsInTrace = (_gvk, namespace) => namespace === ""
+    const owner = { apiVersion: "example.com/v1", kind: "Zone", name: "a", uid: "recorded" }
+    const object = objectOf("v1.ConfigMap", { metadata: { ownerReferences: [owner] } }, rewriting, isScoped)
+    expect(withOwners(object, () => "given").metadata).toMatchObject({
+      ownerReferences: [{ ...owner, name: "virtual-a", uid: "given" }, root],
+    })
+  })
+
+  test("outside the trace is dropped", () => {
+    const object = objectOf(replicaSet, owned)
+    expect(object.owners).toEqual([])
+    expect(withOwners(object, () => "given")).toBe(object.body)
+    expect(object.body.metadata).toMatchObject({ ownerReferences: [root] })
+  })
+})
+
+test("whatever an object contains, it is never changed, and equal objects have equal bodies", () => {
+  const gvks = [
+    "v1.Pod",
+    "apps/v1.StatefulSet",
+    "rbac.authorization.k8s.io/v1.RoleBinding",
+    "v1.Service",
+    "batch/v1.Job",
+  ]
+  const object = fc
+    .record({ metadata: fc.oneof(jsonObject, jsonValue), spec: jsonValue, roleRef: jsonValue, subjects: jsonValue })
+    .chain((members) => jsonObject.map((others): JsonObject => ({ ...others, ...members })))
+  fc.assert(
+    fc.property(object, fc.constantFrom(...gvks), (given, gvk) => {
+      const before = formatExactJson(given)
+      const body = bodyOf(gvk, given)
+      expect(formatExactJson(given)).toBe(before)
+      expect(formatExactJson(bodyOf(gvk, parseExactJson(before) as JsonObject))).toBe(formatExactJson(body))
+      expect(body.metadata).toMatchObject({ name: "web", namespace: "virtual-shop", labels, ownerReferences: [root] })
+    }),
+  )
+})
