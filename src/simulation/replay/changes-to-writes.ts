@@ -4,7 +4,13 @@
  */
 import { hash } from "node:crypto"
 import { readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
-import { formatExactJson, isJsonObject, MalformedJsonError, parseExactJson } from "../../trace/json/exact-json.ts"
+import {
+  formatExactJson,
+  isJsonObject,
+  type JsonValue,
+  MalformedJsonError,
+  parseExactJson,
+} from "../../trace/json/exact-json.ts"
 import { kindWithoutVersion, type RecordedKinds, reasonNotToReplay } from "../objects/not-replayed.ts"
 import {
   type Rewriting,
@@ -70,8 +76,7 @@ export class ChangesToWrites {
 
   /** SimKube's configuration: kinds, and where custom ones have pod templates. Ignored if it cannot be read. */
   configure(config: Uint8Array): void {
-    if (config.length === 0) return
-    const value = parseExactJson(config)
+    const value = jsonOf(config)
     const tracked = readTrackedObjects(isJsonObject(value) ? value.trackedObjects : undefined) ?? new Map()
     for (const [gvk, { podSpecTemplatePaths }] of tracked) {
       this.#kinds.add(gvk)
@@ -137,14 +142,8 @@ export class ChangesToWrites {
 
   #planApply({ gvk, namespace, name }: TraceChange, place: TargetPlace, bytes: Uint8Array): PlannedWrite {
     const key = keyOf(place)
-    let object: ReturnType<typeof parseExactJson>
-    try {
-      object = parseExactJson(bytes)
-    } catch (error) {
-      if (error instanceof MalformedJsonError) return { tag: "skip", reason: "its JSON cannot be read" }
-      throw error
-    }
-    if (!isJsonObject(object)) return { tag: "skip", reason: "its JSON is not an object" }
+    const object = jsonOf(bytes)
+    if (!isJsonObject(object)) return { tag: "refuse", reason: "Unreadable", message: "its JSON cannot be read" }
     const reason = reasonNotToReplay(gvk, object, name, this.#recordedKinds)
     if (reason !== undefined) {
       // One that was replayed before, such as a bare pod that is adopted, is deleted when the trace deletes it.
@@ -205,5 +204,15 @@ export class ChangesToWrites {
 
   get #recordedKinds(): RecordedKinds {
     return { has: (gvk) => this.#kinds.has(gvk), included: this.#included }
+  }
+}
+
+/** `undefined` if it cannot be read. */
+const jsonOf = (bytes: Uint8Array): JsonValue | undefined => {
+  try {
+    return parseExactJson(bytes)
+  } catch (error) {
+    if (error instanceof MalformedJsonError) return undefined
+    throw error
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What the API server and controllers of one cluster write into objects, and another cluster rejects or misunderstands; and what would change
- * the defaults of that other cluster. The one table for everything that is replayed.
+ * What the API server and controllers of one cluster write into objects, and another cluster rejects or misunderstands: the one table for
+ * everything that is replayed.
  *
  * Not here: what belongs to the metadata of every object (replay-object.ts).
  */
@@ -153,13 +153,6 @@ export const generatedFields: ReadonlyMap<string, ReadonlyArray<GeneratedField>>
       reason: "a status in another version of the API",
     })),
   ],
-  ...(
-    [
-      ["storage.k8s.io/v1.StorageClass", ["metadata", "annotations", "storageclass.kubernetes.io/is-default-class"]],
-      ["networking.k8s.io/v1.IngressClass", ["metadata", "annotations", "ingressclass.kubernetes.io/is-default-class"]],
-      ["scheduling.k8s.io/v1.PriorityClass", ["globalDefault"]],
-    ] as const
-  ).map(([gvk, path]) => [gvk, [{ path, reason: "a second default would apply to objects of others" }]] as const),
   [
     "v1.Namespace",
     [

@@ -112,7 +112,6 @@ test.each([
   ],
   ["v1.ServiceAccount", { secrets: [{ name: "web-token" }], metadata: {} }, { metadata: {} }],
   ["v1.Namespace", { spec: { finalizers: ["kubernetes"] } }, { spec: {} }],
-  ["scheduling.k8s.io/v1.PriorityClass", { value: 1, globalDefault: true }, { value: 1 }],
 ] as ReadonlyArray<readonly [string, JsonObject, JsonObject]>)(
   "of a %s with %j only %j is left: its metadata and its spec stay, even empty",
   (gvk, stored, left) => expect(withoutGenerated(gvk, stored)).toEqual(left),
