@@ -12,6 +12,7 @@ import {
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { freePort, type ServerProcess, startServer } from "../blob/server-process.ts"
 import { everything, type RecorderProcess, Workplace } from "../recorder/recorder/recorder-command.ts"
+import { StallingProxy } from "./stalling-proxy.ts"
 import { buildMs, buildServers } from "./targets/programs.ts"
 
 const secret = "right-secret"
@@ -19,6 +20,7 @@ const secret = "right-secret"
 let directory: string
 let server: ServerProcess
 let url: string
+let proxy: StallingProxy
 let client: S3Client
 let place: Workplace
 let sandbox: string
@@ -26,7 +28,7 @@ let recorder: RecorderProcess
 
 const environmentOf = (overrides: Record<string, string> = {}) => ({
   ...process.env,
-  AWS_ENDPOINT_URL: url,
+  AWS_ENDPOINT_URL: proxy.url,
   AWS_ACCESS_KEY_ID: "kubereel",
   AWS_SECRET_ACCESS_KEY: secret,
   AWS_REGION: "us-east-1",
@@ -51,6 +53,7 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${await freePort()}`
   const words = ["--port", url.slice(7), "--access", "kubereel", "--secret", secret, "posix", directory]
   server = await startServer(versitygw, words, /listening on:/)
+  proxy = await StallingProxy.start(Number(new URL(url).port))
   const credentials = { accessKeyId: "kubereel", secretAccessKey: secret }
   client = new S3Client({ endpoint: url, region: "us-east-1", forcePathStyle: true, credentials })
   await client.send(new CreateBucketCommand({ Bucket: "traces" }))
@@ -71,6 +74,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await place?.close()
   client?.destroy()
+  await proxy?.[Symbol.asyncDispose]()
   await server?.stop()
   await rm(directory, { recursive: true, force: true })
 })
@@ -124,19 +128,24 @@ test("an export that is aborted, by the client or a limit, leaves neither object
   expect([limited.status, await limited.text()]).toEqual([413, expect.stringContaining("larger than 20000000 bytes")])
   expect(await left()).toEqual([])
   const abort = new AbortController()
+  // The upload begins, and none of its parts arrives.
+  proxy.stallAfter(1_000_000)
   const answer = recorder.post({ ...everything("ndjson"), export_path }, abort.signal)
   await recorder.until(async () => (await left()).length > 0, "the upload to begin")
   abort.abort()
   await expect(answer).rejects.toThrow()
   await recorder.until(async () => (await left()).length === 0, "nothing to be left")
   await recorder.until(() => recorder.log.includes('"outcome":"the client disconnected"'), "the line")
+  proxy.release()
 })
 
 test("a recorder that is stopped in the middle of an upload removes the parts", async () => {
   const ending = await recordWith("ending", environmentOf())
+  proxy.stallAfter(1_000_000)
   const answer = ending.post({ ...everything("ndjson"), export_path: "s3://traces/shop/gone" })
   answer.catch(() => undefined)
   await ending.until(async () => (await left()).length > 0, "the upload to begin")
   expect(await ending.stop()).toMatchObject({ code: 0 })
+  proxy.release()
   expect(await left()).toEqual([])
 })
