@@ -1,10 +1,15 @@
 /** A reader that is killed repeatedly returns results, or errors with a reason; recording is not affected. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
+import { rounds } from "../../harness/effort.ts"
 import { RecordedSandbox, tracked, until } from "../../recorder/recorded/recorded-sandbox.ts"
 import { seededRandom } from "../../runtime/random.ts"
 
-const kills = 20
+/**
+ * Not more than the test needs: Node 26.10 aborts the whole process if a thread is ended just while it creates a zstd context ("close before
+ * init" in node_zlib.cc), which happened once in some 400 kills.
+ */
+const kills = rounds(8)
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 
 test(`a reader killed ${kills} times returns correct results or 503 (KUBEREEL_TEST_SEED=${seed})`, async () => {
