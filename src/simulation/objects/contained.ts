@@ -4,8 +4,9 @@
  * A default class would be taken by every new claim and Ingress of the cluster, a label would add rules to the roles of its administrators,
  * and a binding would give the recorded cluster's users and groups rights in another one.
  */
-import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
-import { withMember } from "./pod-templates.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { withMember, withoutMember } from "../../trace/json/members.ts"
+import { changedAt } from "./pod-templates.ts"
 
 /** By GVK: paths of members to remove. */
 const effects: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string>>> = new Map<
@@ -34,7 +35,7 @@ const effects: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string>>> = new M
 /** The object without effects outside of the replay. The input is not changed. */
 export const contained = (gvk: string, object: JsonObject): JsonObject => {
   let left = object
-  for (const path of effects.get(gvk) ?? []) left = without(left, path)
+  for (const path of effects.get(gvk) ?? []) left = withoutAt(left, path)
   if (gvk !== "rbac.authorization.k8s.io/v1.ClusterRoleBinding" || !Array.isArray(left.subjects)) return left
   const subjects = left.subjects as ReadonlyArray<JsonValue>
   return withMember(
@@ -44,13 +45,7 @@ export const contained = (gvk: string, object: JsonObject): JsonObject => {
   )
 }
 
-const without = (object: JsonObject, [key = "", ...rest]: ReadonlyArray<string>): JsonObject => {
-  if (!Object.hasOwn(object, key)) return object
-  if (rest.length > 0) {
-    const part = object[key]
-    return isJsonObject(part) ? withMember(object, key, without(part, rest)) : object
-  }
-  let kept: Record<string, JsonValue> = {}
-  for (const name of Object.keys(object)) if (name !== key) kept = withProperty(kept, name, object[name] as JsonValue)
-  return kept
+const withoutAt = (object: JsonObject, path: ReadonlyArray<string>): JsonObject => {
+  const changed = changedAt(object, path.slice(0, -1), (holder) => withoutMember(holder, path.at(-1) ?? ""))
+  return isJsonObject(changed) ? changed : object
 }

@@ -4,7 +4,8 @@
  *
  * Existing node selectors and tolerations are kept, also below `*` (W-45). A template that is not there is not created.
  */
-import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { withMember, withoutMember } from "../../trace/json/members.ts"
 
 /** What pods of a replay need in order to be scheduled onto virtual nodes. */
 export interface Placement {
@@ -94,18 +95,5 @@ const placeSpec = (spec: JsonObject, { nodeSelector, taintKey }: Placement): Jso
   return placed
 }
 
-const withoutPorts = (container: JsonValue): JsonValue => {
-  if (!isJsonObject(container) || !Object.hasOwn(container, "ports")) return container
-  let kept: Record<string, JsonValue> = {}
-  for (const key of Object.keys(container))
-    if (key !== "ports") kept = withProperty(kept, key, container[key] as JsonValue)
-  return kept
-}
-
-/** A copy with that member, at its place if there was one. */
-export const withMember = (object: JsonObject, name: string, value: JsonValue): JsonObject => {
-  let copy: Record<string, JsonValue> = {}
-  for (const key of Object.keys(object))
-    copy = withProperty(copy, key, key === name ? value : (object[key] as JsonValue))
-  return Object.hasOwn(object, name) ? copy : withProperty(copy, name, value)
-}
+const withoutPorts = (container: JsonValue): JsonValue =>
+  isJsonObject(container) ? withoutMember(container, "ports") : container

@@ -4,7 +4,8 @@
  * The input is never changed. A reference to something that is not replayed keeps its name, so that it means the target's own.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { changedAt, withMember } from "./pod-templates.ts"
+import { withMember } from "../../trace/json/members.ts"
+import { changedAt } from "./pod-templates.ts"
 
 /** Names in the target. */
 export interface NewNames {

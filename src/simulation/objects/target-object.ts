@@ -7,11 +7,12 @@
 
 import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
+import { withMember } from "../../trace/json/members.ts"
 import { withoutGenerated } from "../../trace/sanitising/generated-fields.ts"
 import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
 import { contained } from "./contained.ts"
 import { isSystemNamed } from "./not-replayed.ts"
-import { type Placement, placePods, withMember } from "./pod-templates.ts"
+import { type Placement, placePods } from "./pod-templates.ts"
 import { type NewNames, withNewNames, withNewNamesInPod } from "./renamed-references.ts"
 
 /** Label on everything that a replay creates itself; its value is the replay's name. */

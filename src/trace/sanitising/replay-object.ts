@@ -7,6 +7,7 @@
 
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
+import { withoutMember } from "../json/members.ts"
 import { withoutNulls } from "../json/without-nulls.ts"
 
 /**
@@ -48,7 +49,7 @@ export const replayObject = (gvk: string, object: JsonObject, isInTrace: IsInTra
     const part =
       key === "metadata" && isJsonObject(kept)
         ? kept
-        : withoutNulls(isBarePod && key === "spec" && isJsonObject(value) ? without(value, "nodeName") : value)
+        : withoutNulls(isBarePod && key === "spec" && isJsonObject(value) ? withoutMember(value, "nodeName") : value)
     replayed = withProperty(replayed, key, part)
   }
   return replayed
@@ -61,13 +62,13 @@ const replayMetadata = (metadata: JsonObject, isInTrace: IsInTrace): JsonObject 
     const value = metadata[key] as JsonValue
     if (DROPPED_METADATA.has(key) || value === null) continue
     if (key === "annotations" && isJsonObject(value)) {
-      const annotations = without(value, LAST_APPLIED)
+      const annotations = withoutMember(value, LAST_APPLIED)
       if (Object.keys(annotations).length > 0) kept.annotations = withoutNulls(annotations)
     } else if (key === "ownerReferences" && isList(value)) {
       const references = value.filter((reference) => isKnownOwner(reference, namespace, isInTrace))
       if (references.length > 0)
         kept.ownerReferences = references.map((reference) =>
-          isJsonObject(reference) ? withoutNulls(without(reference, "uid")) : reference,
+          isJsonObject(reference) ? withoutNulls(withoutMember(reference, "uid")) : reference,
         )
     } else kept = withProperty(kept, key, withoutNulls(value))
   }
@@ -84,13 +85,6 @@ const isKnownOwner = (reference: JsonValue, namespace: string, isInTrace: IsInTr
 const isOwned = (metadata: JsonValue | undefined): boolean => {
   const references = isJsonObject(metadata) ? own(metadata, "ownerReferences") : undefined
   return isList(references) && references.length > 0
-}
-
-const without = (object: JsonObject, dropped: string): JsonObject => {
-  if (!Object.hasOwn(object, dropped)) return object
-  let kept: Record<string, JsonValue> = {}
-  for (const key of Object.keys(object)) if (key !== dropped) kept = withProperty(kept, key, object[key] as JsonValue)
-  return kept
 }
 
 const own = (object: JsonObject, key: string): JsonValue | undefined =>

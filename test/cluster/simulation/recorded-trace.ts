@@ -11,6 +11,7 @@ import type { ObjectEvent } from "../../../src/trace/event.ts"
 import { openDecoder } from "../../../src/trace/formats/codecs.ts"
 import { writeNdjson } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import { plainReplay } from "../../simulation/replay/plain-replay.ts"
 
 /** µs: the moment at which every trace here starts. */
 const start = 1_790_000_000_000_000
@@ -57,8 +58,6 @@ export async function* itemsOf(
   yield decoder.end()
 }
 
-const placement = { nodeSelector: { type: "virtual" }, taintKey: "kwok-provider" }
-
 /** Replays a trace at full speed and leaves everything in the cluster, unless told otherwise. */
 export const replay = (
   client: ApiClient,
@@ -67,26 +66,8 @@ export const replay = (
   options: Partial<ReplayOptions> = {},
 ): Promise<ReplayReport> =>
   new Replay({
-    name,
-    items,
-    window: { from: undefined, to: undefined, duration: undefined, now: systemClock.wallMicros() },
-    client,
-    clock: systemClock,
-    speed: "max",
-    concurrency: 16,
-    maximumLagMs: 60_000,
+    ...plainReplay(client, name, items, systemClock.wallMicros()),
     onLag: "fail",
-    onConflict: "force",
-    isStrict: false,
     keep: true,
-    namespacePrefix: "virtual",
-    placement,
-    included: new Set(),
-    signal: new AbortController().signal,
-    cleanUpSignal: new AbortController().signal,
-    onProgress: () => undefined,
-    onRemovalFailed: (error) => {
-      throw error
-    },
     ...options,
   }).run()

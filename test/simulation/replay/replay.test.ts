@@ -10,6 +10,7 @@ import { Replay, type ReplayOptions } from "../../../src/simulation/replay/repla
 import { cleanUp } from "../../../src/simulation/target/clean-up.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { patient } from "../../harness/patience.ts"
+import { plainReplay } from "./plain-replay.ts"
 
 let cluster: LocalCluster
 let client: ApiClient
@@ -66,30 +67,7 @@ async function* chunks(items: ReadonlyArray<TraceItem>): AsyncGenerator<Readonly
 }
 
 const replayOf = (items: ReadonlyArray<TraceItem>, more: Partial<ReplayOptions> = {}): Replay =>
-  new Replay({
-    name: "test",
-    items: chunks(items),
-    window: { from: undefined, to: undefined, duration: undefined, now: at(1000) },
-    client,
-    clock: systemClock,
-    speed: "max",
-    concurrency: 8,
-    maximumLagMs: 60_000,
-    onLag: "slow",
-    onConflict: "force",
-    isStrict: false,
-    keep: false,
-    namespacePrefix: "virtual",
-    placement: { nodeSelector: { type: "virtual" }, taintKey: "kwok-provider" },
-    included: new Set(),
-    signal: new AbortController().signal,
-    cleanUpSignal: new AbortController().signal,
-    onProgress: () => undefined,
-    onRemovalFailed: (error) => {
-      throw error
-    },
-    ...more,
-  })
+  new Replay({ ...plainReplay(client, "test", chunks(items), at(1000)), ...more })
 
 const values = async (): Promise<Record<string, unknown>> => {
   const { items } = await client.list(kinds.configMaps, { namespace: "virtual-shop" })
