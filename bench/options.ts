@@ -19,7 +19,7 @@ export interface BenchOptions {
   readonly isList: boolean
   readonly isHelp: boolean
   readonly isCalibration: boolean
-  /** Command of another recorder. */
+  /** Command of another recorder, or of another program that replays. */
   readonly peer: string | undefined
   readonly workload: Workload
 }
@@ -30,6 +30,7 @@ export const usage = `npm run bench -- [SCENARIO…] [options]      all scenario
   --rounds N         interleaved rounds (each scenario has its default)
   --quick            a small run that shows that everything works; writes no results
   --peer COMMAND     another recorder in the same rounds; it gets $KUBECONFIG, $BENCH_CONFIG and $BENCH_DIRECTORY
+                     (replay: another program that replays, see docs/reference/benchmarks.md)
   --profile          takes CPU profiles of the recorder alone and says where the time goes; writes no results
   --json             the results as JSON on standard output
   --calibrate        guard only: measures the spread that the floor is derived from

@@ -21,6 +21,7 @@ import { lookups } from "./lookups.ts"
 import { mailbox } from "./mailbox.ts"
 import { memory } from "./memory.ts"
 import { type BenchOptions, optionsNotTaken, optionsTaken, parseOptions, usage, workloadFlags } from "./options.ts"
+import { replay } from "./replay.ts"
 import { currentCommit } from "./report/commit.ts"
 import { describeMachine, thisMachine } from "./report/machine.ts"
 import { summariseProfiles } from "./report/profile.ts"
@@ -41,6 +42,7 @@ const scenarios: ReadonlyArray<Scenario> = [
   exporting,
   mailbox,
   sandbox,
+  replay,
   ceiling,
   guard,
 ]

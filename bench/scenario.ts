@@ -15,7 +15,7 @@ export interface ScenarioSettings {
   readonly profileDirectory: string | undefined
   /** Options of the generator; only those that the scenario supports. */
   readonly workload: Workload
-  /** Command of another recorder for the same rounds; only for scenarios that take one. */
+  /** Command of another recorder, or replayer, for the same rounds; only for scenarios that take one. */
   readonly peer: string | undefined
   /** True: measure the basis of the guard's floor. */
   readonly isCalibration: boolean

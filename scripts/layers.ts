@@ -36,10 +36,17 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "host", imports: ["kube", "runtime"] },
   { folder: "apiserver", imports: ["kube", "runtime"], reason: "Its Backend may be a sandbox or an archive." },
   { folder: "sandbox", imports: ["apiserver", "host", "trace", "kube", "runtime"] },
-  { folder: "simulation", imports: ["trace", "kube"], reason: "A replay works with any client, and knows no sandbox." },
   { folder: "recorder", imports: ["actors", "archive", "wire", "trace", "kube", "blob", "runtime"] },
+  {
+    folder: "simulation",
+    imports: ["recorder", "archive", "trace", "kube"],
+    reason: "A replay works with any client, and knows no sandbox.",
+  },
   { folder: "k8s", imports: ["recorder", "kube"], reason: "Manifests are computed from what is recorded." },
-  { folder: "cli", imports: ["k8s", "recorder", "simulation", "sandbox", "trace", "kube", "blob", "runtime"] },
+  {
+    folder: "cli",
+    imports: ["k8s", "recorder", "simulation", "sandbox", "archive", "trace", "kube", "blob", "runtime"],
+  },
 ]
 
 /** Modules of `src` itself that every folder may import, because they import nothing. */

@@ -17,6 +17,7 @@ import { KubeConfig } from "@kubernetes/client-node"
 /** The groups whose kinds the sandbox serves, and the reviews that clients request. */
 const paths = [
   "api/v1",
+  "apis/admissionregistration.k8s.io/v1",
   "apis/apiextensions.k8s.io/v1",
   "apis/apps/v1",
   "apis/authentication.k8s.io/v1",

@@ -14,6 +14,7 @@ const edges = [
   "src/cli/snapshot.ts",
   "src/runtime/actor-host.ts",
   "src/runtime/control.ts",
+  "src/simulation/fidelity/target-recording.ts",
 ]
 
 const modules = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })

@@ -1,5 +1,5 @@
 /** Observes a process from outside, through /proc: it is not queried, so observing adds nothing to its cost. */
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import {
   type CpuTime,
   parseSchedstat,
@@ -51,6 +51,17 @@ export const threadTimes = (
     }
   })
 
+/** Whether it has memory of its own: a process that is ending has none from before its end until its exit code is collected. */
+const hasMemory = (pid: number): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/status`, "utf8").includes("VmRSS:")
+  } catch (cause) {
+    // It has ended; ENOENT or, in the middle of the read, ESRCH.
+    if (!["ENOENT", "ESRCH"].includes((cause as NodeJS.ErrnoException).code ?? "")) throw cause
+    return false
+  }
+}
+
 /** Resident memory at a moment, ms as `performance.now`. */
 export interface MemorySample extends ResidentMemory {
   readonly atMs: number
@@ -66,7 +77,11 @@ export class MemoryWatch implements Disposable {
     this.#pid = pid
     this.sample()
     this.#timer = setInterval(() => {
-      if (existsSync(`/proc/${pid}/task`)) this.sample()
+      try {
+        this.sample()
+      } catch (cause) {
+        if (hasMemory(pid)) throw cause
+      }
     }, sampleIntervalMs)
   }
 

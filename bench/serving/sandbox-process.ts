@@ -3,7 +3,7 @@
  * Node's own part of a request.
  *
  * Argument: {@link ServerProcessOptions} as JSON. Prints `{"port"}`; then reads one {@link ServerCommand} per line and prints `{"done":
- * true}` after each.
+ * true}` after each, unless the command says otherwise.
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -11,6 +11,7 @@ import { createInterface } from "node:readline"
 import { setImmediate as turn } from "node:timers/promises"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
+import { systemClock } from "../../src/clock.ts"
 import type { LedgerMode, Sandbox } from "../../src/sandbox/index.ts"
 import { pods } from "../load/bench-kinds.ts"
 import { objectText } from "../load/bench-objects.ts"
@@ -32,7 +33,14 @@ export interface ServerProcessOptions {
   readonly historyLimit?: number
   /** Bytes of every answer's body; only of the empty server. */
   readonly answerBytes?: number
+  /** With the controllers of an API server's own kinds, which delete what is in a deleted namespace. Default false. */
+  readonly lifecycle?: boolean
+  /** Newest requests that are kept for {@link ServerCommand} `writes`. Default 10,000. */
+  readonly requestLogLimit?: number
 }
+
+/** A write as the server saw it: the object's name, and when its head was received, µs since the Unix epoch. */
+export type ReceivedWrite = readonly [name: string, receivedAt: number]
 
 export type ServerCommand =
   /** Creates the objects to be patched. */
@@ -43,6 +51,8 @@ export type ServerCommand =
   | { readonly pods: number; readonly from: number }
   /** Collects garbage. */
   | { readonly collect: true }
+  /** Prints `{"writes"}` instead, with a {@link ReceivedWrite} for each apply of a kind in a namespace, in order. */
+  | { readonly writes: { readonly resource: string; readonly namespace: string } }
 
 const options = JSON.parse(process.argv[2] ?? "{}") as ServerProcessOptions
 
@@ -66,18 +76,30 @@ const startSandbox = async (): Promise<Sandbox> => {
   // The bundle that users import; its types are those of the source.
   const bundle = new URL("../../dist/lib/sandbox.js", import.meta.url).href
   const { Sandbox: Bundled } = (await import(bundle)) as typeof import("../../src/sandbox/index.ts")
-  const { ledger = "none", historyLimit = 10_000 } = options
-  return Bundled.start({ ledger, historyLimit, requestLogLimit: 10_000 })
+  const { ledger = "none", historyLimit = 10_000, lifecycle = false, requestLogLimit = 10_000 } = options
+  // For the moments of requests: the usual clock has microseconds only within a millisecond in which it was read before.
+  const clock = { ...systemClock, wallMicros: () => Math.round((performance.timeOrigin + performance.now()) * 1000) }
+  return Bundled.start({ ledger, historyLimit, lifecycle, requestLogLimit, clock })
 }
 
 /** Patches made since the start: each writes another number. */
 let patched = 0
 
-const perform = async (sandbox: Sandbox, command: ServerCommand): Promise<void> => {
+/** Returns what is printed. */
+const perform = async (sandbox: Sandbox, command: ServerCommand): Promise<object> => {
+  if ("writes" in command) {
+    const entries = sandbox.requests.entries({ ...command.writes, method: "PATCH" })
+    return { writes: entries.map(({ name, receivedAt }): ReceivedWrite => [name ?? "", receivedAt]) }
+  }
+  await act(sandbox, command)
+  return { done: true }
+}
+
+const act = async (sandbox: Sandbox, command: Exclude<ServerCommand, { readonly writes: object }>): Promise<void> => {
   if ("create" in command) {
     for (let index = 0; index < objectCount; index++) {
       const body = createdObject(command.create, index)
-      const { status, text } = sandbox.request({ method: "POST", path: collectionPath(command.create), body })
+      const { status, text } = await sandbox.request({ method: "POST", path: collectionPath(command.create), body })
       if (status !== 201) throw new Error(text)
     }
     return
@@ -86,7 +108,7 @@ const perform = async (sandbox: Sandbox, command: ServerCommand): Promise<void> 
     for (let done = 0; done < command.count; done++) {
       patched++
       const path = objectPath(command.patch, patched)
-      const { status, text } = sandbox.request({ method: "PATCH", path, body: patchBody(command.patch, patched) })
+      const { status, text } = await sandbox.request({ method: "PATCH", path, body: patchBody(command.patch, patched) })
       if (status !== 200) throw new Error(text)
       if (done % command.perTurn === command.perTurn - 1) await turn()
     }
@@ -125,13 +147,10 @@ else {
   const sandbox = await startSandbox()
   say({ port: sandbox.port })
   createInterface(process.stdin).on("line", (line) => {
-    perform(sandbox, JSON.parse(line) as ServerCommand).then(
-      () => say({ done: true }),
-      (cause: unknown) => {
-        process.stderr.write(`${String(cause)}\n`)
-        process.exit(1)
-      },
-    )
+    perform(sandbox, JSON.parse(line) as ServerCommand).then(say, (cause: unknown) => {
+      process.stderr.write(`${String(cause)}\n`)
+      process.exit(1)
+    })
   })
 }
 process.stdin.on("close", () => process.exit(0)).resume()

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url"
 import { fieldOf, LineProcess } from "../processes/line-process.ts"
 import { readCpuSeconds } from "../processes/process-watch.ts"
-import type { ServerCommand, ServerProcessOptions } from "./sandbox-process.ts"
+import type { ReceivedWrite, ServerCommand, ServerProcessOptions } from "./sandbox-process.ts"
 import type { WrittenKind } from "./sandbox-writes.ts"
 
 /** ms for a process to start on a busy machine. */
@@ -44,10 +44,17 @@ export class BenchServer implements AsyncDisposable {
     return readCpuSeconds(this.pid)
   }
 
-  async perform(command: ServerCommand): Promise<void> {
+  async perform(command: Exclude<ServerCommand, { readonly writes: object }>): Promise<void> {
     const done = said(this.#process, "done")
     this.#process.tell(command)
     await done
+  }
+
+  /** The applies of a kind in a namespace that it still knows, in the order in which they were received. */
+  async writes(resource: string, namespace: string): Promise<ReadonlyArray<ReceivedWrite>> {
+    const writes = said<ReadonlyArray<ReceivedWrite>>(this.#process, "writes")
+    this.#process.tell({ writes: { resource, namespace } } satisfies ServerCommand)
+    return await writes
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -22,6 +22,18 @@ export const openGcs = async (
   environment: NodeJS.ProcessEnv,
   importing: ImportPackage,
 ): Promise<PartSink> => {
+  const { storage } = await connectGcs(address, environment, importing)
+  const file = storage.bucket(address.bucket).file(address.key)
+  const [session] = await file.createResumableUpload({ metadata: { contentType } })
+  return new GcsSink(file, session)
+}
+
+/** The client for an address. Rejects with TargetError `package-missing` or `credentials`. */
+export const connectGcs = async (
+  address: StoreAddress,
+  environment: NodeJS.ProcessEnv,
+  importing: ImportPackage,
+): Promise<{ readonly storage: Gcs.Storage }> => {
   const sdk = await loadSdk<typeof Gcs>(importing, "@google-cloud/storage", address)
   const storage = new sdk.Storage({
     retryOptions: {
@@ -33,14 +45,14 @@ export const openGcs = async (
       idempotencyStrategy: sdk.IdempotencyStrategy.RetryAlways,
     },
   })
+  // The SDK takes the variable for the whole address of the API, also without a path; uploads have an address of their own.
+  if (environment.STORAGE_EMULATOR_HOST) storage.baseUrl = `${storage.apiEndpoint}/storage/v1`
   const keyFile = environment.GOOGLE_SERVICE_ACCOUNT
   if (keyFile && !environment.GOOGLE_APPLICATION_CREDENTIALS && !environment.STORAGE_EMULATOR_HOST) {
     // Read here, because the SDK's error for a file that is not JSON quotes the file.
     storage.authClient.jsonContent = await readKeyFile(keyFile, address)
   }
-  const file = storage.bucket(address.bucket).file(address.key)
-  const [session] = await file.createResumableUpload({ metadata: { contentType } })
-  return new GcsSink(file, session)
+  return { storage }
 }
 
 /** Bytes passed to the SDK at once: it computes CRC32C in JavaScript, and a whole part would block this thread for 100 ms. */

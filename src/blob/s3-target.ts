@@ -19,7 +19,7 @@ export const openS3 = async (
   importing: ImportPackage,
 ): Promise<PartSink> => {
   const sdk = await loadSdk<typeof S3>(importing, "@aws-sdk/client-s3", address)
-  const client = await connect(sdk, address, environment)
+  const client = await connectS3(sdk, address, environment)
   const place = { Bucket: address.bucket, Key: address.key }
   try {
     // Parts carry checksums unless AWS_REQUEST_CHECKSUM_CALCULATION disables them; the upload must be announced accordingly.
@@ -39,7 +39,12 @@ export const openS3 = async (
   }
 }
 
-const connect = async (sdk: typeof S3, address: StoreAddress, environment: NodeJS.ProcessEnv): Promise<S3.S3Client> => {
+/** The client for an address. */
+export const connectS3 = async (
+  sdk: typeof S3,
+  address: StoreAddress,
+  environment: NodeJS.ProcessEnv,
+): Promise<S3.S3Client> => {
   const { host } = address
   const region = address.region ?? (await configuredRegion(sdk))
   const options: S3.S3ClientConfig = {

@@ -32,7 +32,13 @@ type PathReading =
   /** A file path, `file:`, `memory:`, or a web address that is not a store: the export is the response, as in SimKube's tracer. */
   | { readonly tag: "answer" }
   | { readonly tag: "store"; readonly address: StoreAddress }
-  | { readonly tag: "refused"; readonly message: string }
+  | {
+      readonly tag: "refused"
+      readonly message: string
+      /** The path without secrets, and the reason: what the message consists of. */
+      readonly path: string
+      readonly reason: string
+    }
 
 /** Reads the path of an export. Never throws. */
 export const readTargetPath = (path: string): PathReading => {
@@ -148,10 +154,10 @@ const keyFault = (key: string): string | undefined => {
   return undefined
 }
 
-const refused = (path: string, reason: string): PathReading => ({
-  tag: "refused",
+const refused = (given: string, reason: string): PathReading => {
   // A URL with credentials in it must not appear in a response or a log.
-  message: `cannot write to ${JSON.stringify(shortened(path.replace(/\/\/[^/@]*@/, "//…@").replace(/\?.*$/su, "?…")))}: ${reason}`,
-})
+  const path = JSON.stringify(shortened(given.replace(/\/\/[^/@]*@/, "//…@").replace(/\?.*$/su, "?…")))
+  return { tag: "refused", message: `cannot write to ${path}: ${reason}`, path, reason }
+}
 
 const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)

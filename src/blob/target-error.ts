@@ -1,4 +1,4 @@
-/** Why an object could not be written: one error for all stores, with the store's own reason. */
+/** Why an object could not be written or read: one error for all stores, with the store's own reason. */
 import * as Schema from "effect/Schema"
 import { addressUrl, providers, type StoreAddress } from "./target-address.ts"
 
@@ -8,6 +8,7 @@ import { addressUrl, providers, type StoreAddress } from "./target-address.ts"
  * - `credentials`: none were found, or they could not be read
  * - `denied`: the store identified the caller and refused (401, 403)
  * - `no-bucket`: there is no such bucket, container or account
+ * - `no-object`: there is no such object
  * - `unreachable`: no connection, no name, no TLS
  * - `deadline`: connected, but no response in time
  * - `too-large`: more bytes than an object written in parts can have
@@ -19,6 +20,7 @@ const targetFaults = [
   "credentials",
   "denied",
   "no-bucket",
+  "no-object",
   "unreachable",
   "deadline",
   "too-large",
@@ -28,7 +30,7 @@ const targetFaults = [
 
 type TargetFault = (typeof targetFaults)[number]
 
-/** An export could not be written to its object store. */
+/** An object could not be written to its store, or read from it. */
 export class TargetError extends Schema.TaggedError<TargetError>()("TargetError", {
   provider: Schema.Literals(providers),
   bucket: Schema.String,
@@ -36,29 +38,41 @@ export class TargetError extends Schema.TaggedError<TargetError>()("TargetError"
   /** The address in its canonical form. */
   location: Schema.String,
   code: Schema.Literals(targetFaults),
+  access: Schema.Literals(["write", "read"]),
   /** The store's own message if it sent one; one line, without secrets. */
   reason: Schema.String,
 }) {
   override get message(): string {
-    return `cannot write ${this.location}: ${this.reason}`
+    return `cannot ${this.access} ${this.location}: ${this.reason}`
   }
 }
 
 /** The error for an address. */
-export const targetError = (address: StoreAddress, code: TargetFault, reason: string): TargetError => {
+export const targetError = (
+  address: StoreAddress,
+  code: TargetFault,
+  reason: string,
+  access: TargetError["access"] = "write",
+): TargetError => {
   const { provider, bucket, key } = address
-  return new TargetError({ provider, bucket, key, location: addressUrl(address), code, reason: presentable(reason) })
+  const location = addressUrl(address)
+  return new TargetError({ provider, bucket, key, location, code, access, reason: presentable(reason) })
 }
 
 /** The error for a value that an SDK threw; a TargetError is returned as it is. */
-export const targetErrorOf = (address: StoreAddress, cause: unknown): TargetError => {
-  if (cause instanceof TargetError) return cause
+export const targetErrorOf = (
+  address: StoreAddress,
+  cause: unknown,
+  access: TargetError["access"] = "write",
+): TargetError => {
+  if (cause instanceof TargetError)
+    return cause.access === access ? cause : targetError(address, cause.code, cause.reason, access)
   const facts = factsOf(cause)
   // Class names such as RestError explain nothing.
   const named = facts.codes.find((code) => !/(Error|^\d+)$/.test(code) && !facts.message.includes(code))
   const detail = [named, facts.message].filter((text) => text !== undefined && text !== "").join(": ")
   const fallback = facts.status > 0 ? `HTTP ${facts.status}` : (facts.codes[0] ?? "the store gave no reason")
-  return targetError(address, faultOf(facts), detail === "" ? fallback : detail)
+  return targetError(address, faultOf(facts), detail === "" ? fallback : detail, access)
 }
 
 /** The facts that the errors of the three SDKs share, under various names. */
@@ -125,8 +139,9 @@ const faultOf = ({ codes, status, message }: ErrorFacts): TargetFault => {
     return "credentials"
   if (says(/^(NoSuchBucket|ContainerNotFound|PermanentRedirect)$/)) return "no-bucket"
   if (status === 401 || status === 403) return "denied"
+  if (status === 404 && says(/^(NoSuchKey|BlobNotFound)$/)) return "no-object"
   // An upload that someone else has ended is also reported as missing, although the bucket exists.
-  if (status === 404 && !says(/^(NoSuchUpload|NoSuchKey|BlobNotFound)$/)) return "no-bucket"
+  if (status === 404 && !says(/^NoSuchUpload$/)) return "no-bucket"
   if (status === 0 && says(connectionCodes)) return "unreachable"
   if (status === 0 && (says(/^(TimeoutError|AbortError|RequestTimeout)$/) || /timed? ?out/i.test(message)))
     return "deadline"

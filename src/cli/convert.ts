@@ -1,7 +1,7 @@
 /** `reel convert`: arguments and printing. The work is in src/trace/files. */
 import { randomBytes } from "node:crypto"
 import { backgroundClock } from "../clock.ts"
-import { quoted } from "../recorder/configuration/quoted.ts"
+import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import {
   type ConvertError,
   type ConvertProgress,
@@ -20,6 +20,7 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration } from "./terminal/quantities.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
+import { describeUnchanged } from "./trace-shortcomings.ts"
 
 const options = {
   from: optional({
@@ -183,7 +184,10 @@ const report = (order: Order, summary: ConvertSummary, terminal: Terminal): Exit
 }
 
 /** One line for each category of content that the output format cannot represent. */
-const describeLeftOut = ({ gaps, incomplete, objects }: LeftOut, to: TraceFormatName): string[] => {
+const describeLeftOut = (
+  { gaps, incomplete, objects, unchanged, warnings }: LeftOut,
+  to: TraceFormatName,
+): string[] => {
   const lines: string[] = []
   if (gaps > 0)
     lines.push(`the trace is incomplete: it has ${formatCount(gaps, "gap")}, which the ${to} format cannot represent`)
@@ -195,6 +199,8 @@ const describeLeftOut = ({ gaps, incomplete, objects }: LeftOut, to: TraceFormat
     const kinds = [...objects].map(([gvk, count]) => `${gvk} (${formatCount(count, "event")})`)
     lines.push(`the ${to} format cannot represent ${kinds.join(", ")}`)
   }
+  if (unchanged > 0) lines.push(describeUnchanged(unchanged))
+  lines.push(...warnings.map(visible))
   return lines
 }
 

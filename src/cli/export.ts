@@ -12,7 +12,7 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { type Recorder, recorderAt } from "./export/connection/recorder-connection.ts"
 import { recorderToken } from "./export/connection/recorder-token.ts"
 import { type ExportQuery, localPath, requestForecast, requestUpload } from "./export/export-client.ts"
-import { type ExportError, isExportError } from "./export/export-errors.ts"
+import { exitCodeOfExport, isExportError } from "./export/export-errors.ts"
 import { readForecast } from "./export/export-forecast.ts"
 import { type Destination, defaultServer, defaultStart, exportOptions } from "./export/export-options.ts"
 import { type ExportProgress, expectedEvents, showProgress } from "./export/export-progress.ts"
@@ -178,7 +178,7 @@ const runExport = async (order: Order, terminal: Terminal, surroundings: ExportS
     if (!isExportError(cause)) throw cause
     progress?.close()
     terminal.standardError.write(`${syntax.name}: ${cause.message}\n`)
-    return exitCodeOf(cause)
+    return exitCodeOfExport(cause)
   } finally {
     answered.abort()
     progress?.close()
@@ -212,26 +212,4 @@ const expectEvents = (query: ExportQuery, signal: AbortSignal, progress: ExportP
       if (!isExportError(cause)) throw cause
     },
   )
-}
-
-const exitCodeOf = (error: ExportError): ExitCode => {
-  switch (error._tag) {
-    case "ExportInterrupted":
-      return exitCodes.interrupted
-    case "OutputExists":
-    case "TokenUnreadable":
-      return exitCodes.usage
-    case "ExportRefused":
-      return error.status === 401 || error.status === 403 ? exitCodes.notPermitted : exitCodes.failed
-    case "NotProxied":
-      return error.obstacle === "unauthenticated" || error.obstacle === "forbidden"
-        ? exitCodes.notPermitted
-        : exitCodes.failed
-    case "ServerUnreachable":
-    case "ApiServerUnreachable":
-    case "CredentialsUnusable":
-    case "ExportCut":
-    case "OutputFailed":
-      return exitCodes.failed
-  }
 }

@@ -43,6 +43,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./replay.ts")).replayCommand(),
   },
   {
+    name: "compare",
+    summary: "Shows reports of several replays of one trace side by side.",
+    load: async () => (await import("./compare.ts")).compareCommand(),
+  },
+  {
     name: "sandbox",
     summary: "Runs an in-memory Kubernetes API server with controllers and virtual nodes until Ctrl-C.",
     load: async () => (await import("./sandbox.ts")).sandboxCommand(),

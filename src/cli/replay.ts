@@ -1,11 +1,16 @@
-/** `reel replay`: its arguments. The work is in src/simulation, what is printed in replay/replay-run.ts. */
+/** `reel replay`: its arguments. The work is in src/simulation, what is printed in replay/. */
 import { randomBytes } from "node:crypto"
-import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
+import { readTargetPath } from "../blob/target-address.ts"
+import { type CommandSyntax, type OptionValues, optionName } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { keysHelp } from "./replay/control/control-keys.ts"
+import { runCleanUp } from "./replay/replay-clean.ts"
+import { runForecast } from "./replay/replay-forecast.ts"
 import { replayOptions } from "./replay/replay-options.ts"
-import { type ReplayOrder, runCleanUp, runForecast, runReplay } from "./replay/replay-run.ts"
+import type { ReplayOrder } from "./replay/replay-order.ts"
+import { runReplay } from "./replay/replay-run.ts"
 
 const syntax: CommandSyntax<typeof replayOptions> = {
   name: "reel replay",
@@ -13,14 +18,19 @@ const syntax: CommandSyntax<typeof replayOptions> = {
   description: [
     "Creates the state at the start, then sends each change when it is due. Objects get namespaces of their own (virtual-shop for shop) " +
       "and the label kubereel.dev/replay; everything is removed at the end, also after a failure or Ctrl-C.",
+    `On a terminal, ${keysHelp}. SIGUSR1 pauses and resumes, SIGUSR2 steps; --control does so over HTTP.`,
     "docs/guides/replay.md says what is replayed and what is not.",
   ],
   options: replayOptions,
-  operand: { placeholder: "TRACE", help: "a trace of any format; - means standard input" },
+  operand: {
+    placeholder: "TRACE",
+    help: "a trace of any format: a file, s3://BUCKET/KEY (also gs:// and azure://), or - for standard input; or the data directory of a recorder",
+  },
   examples: [
     "reel replay day.ndjson.zst --speed 10",
     "reel replay day.sktrace --kubeconfig staging.kubeconfig --report replay.json",
     "reel replay day.ndjson --from 2026-11-20T03:10:00Z --duration 5m",
+    "reel replay /var/lib/kubereel --from 2026-11-20T03:10:00Z --repetitions 3",
     "reel replay --clean NAME --kubeconfig staging.kubeconfig",
   ],
 }
@@ -49,14 +59,50 @@ const wrongCombination = (given: Options, trace: string | undefined): string | u
     if (trace !== undefined) return "--clean takes no TRACE"
     return namesCluster ? undefined : "--clean needs --kubeconfig or --context; a sandbox keeps nothing"
   }
-  if (trace === undefined || trace === "") return "missing argument: expected TRACE"
-  const { from, to } = given
+  if (given.webhookAddress !== undefined && (!namesCluster || given.pods === "cluster"))
+    return "--webhook-address is for --pods recorded in a cluster that --kubeconfig or --context names"
+  if (given.noFidelity && given.recording !== undefined) return "--no-fidelity excludes --recording"
+  if (given.dryRun && given.html !== undefined) return "--dry-run excludes --html"
+  if (given.report !== undefined && given.report === given.html) return "--report and --html name the same file"
+  if (given.repetitions !== 1 && (given.html ?? given.recording) !== undefined)
+    return "--html and --recording are for a single repetition"
+  const { from, to, recorder } = given
+  if (given.keep && given.repetitions === Number.POSITIVE_INFINITY) return "--repetitions forever excludes --keep"
+  const faultOfSource = recorder === undefined ? wrongTrace(given, trace) : wrongRecorder(given, trace)
+  if (faultOfSource !== undefined) return faultOfSource
   return from !== undefined && to !== undefined && from >= to ? "--from must be before --to" : undefined
 }
+
+const wrongTrace = (given: Options, trace: string | undefined): string | undefined => {
+  const idle = recorderOptions.find((name) => given[name] !== undefined)
+  if (idle !== undefined) return `--${optionName(idle)} requires --recorder`
+  if (trace === undefined || trace === "") return "missing argument: expected TRACE"
+  const place = readTargetPath(trace)
+  return place.tag === "refused" ? `TRACE ${place.path}: ${place.reason}` : undefined
+}
+
+const wrongRecorder = (given: Options, trace: string | undefined): string | undefined => {
+  if (trace !== undefined) return "--recorder takes no TRACE"
+  if (given.from === undefined) return "--recorder needs --from: the start of the window to replay"
+  if (given.format !== undefined) return "--recorder excludes --format"
+  const isUrl = given.recorder?.tag === "url"
+  return isUrl && (given.recorderKubeconfig ?? given.recorderContext) !== undefined
+    ? "--recorder-kubeconfig and --recorder-context are for --recorder NAMESPACE/SERVICE"
+    : undefined
+}
+
+const recorderOptions = ["recorderKubeconfig", "recorderContext", "tokenFile"] as const
 
 const orderOf = (given: Options, trace: string, target: ReplayOrder["target"]): ReplayOrder => ({
   trace,
   target,
+  recorder: given.recorder && {
+    place: given.recorder,
+    kubeconfig: given.recorderKubeconfig,
+    context: given.recorderContext,
+    tokenFile: given.tokenFile,
+  },
+  repetitions: given.repetitions,
   name: given.name ?? randomBytes(3).toString("hex"),
   format: given.format,
   window: { from: given.from, to: given.to, duration: given.duration },
@@ -66,6 +112,7 @@ const orderOf = (given: Options, trace: string, target: ReplayOrder["target"]): 
   onLag: given.onLag,
   onConflict: given.onConflict,
   isStrict: given.strict,
+  isPartial: given.partial,
   keep: given.keep,
   namespacePrefix: given.namespacePrefix,
   placement: {
@@ -73,6 +120,16 @@ const orderOf = (given: Options, trace: string, target: ReplayOrder["target"]): 
     taintKey: "kwok-provider",
   },
   included: new Set(given.include),
+  intoRecordedCluster: given.intoRecordedCluster,
+  pods: given.pods,
+  webhookAddress: given.webhookAddress,
+  control: given.control,
+  seededStatus: new Set(given.seedStatus),
   report: given.report,
+  html: given.html,
   force: given.force,
+  settleMs: given.settle / 1000,
+  recording: given.recording,
+  isJudged:
+    !given.noFidelity && (given.report !== undefined || given.html !== undefined || given.recording !== undefined),
 })

@@ -48,6 +48,8 @@ export interface RecorderActorsOptions {
   readonly endpoints: EndpointSource
   readonly userAgent: string
   readonly notify: (notice: RecorderNotice) => void
+  /** Look up owners that are not recorded. Default true. */
+  readonly looksUpOwners?: boolean
   /** Report each recorded event, for the debug log. Default off. */
   readonly reportEvents?: boolean
   readonly policy?: WatchPolicy
@@ -126,7 +128,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       config: () => ({
         directory: options.directory,
         fsync: options.fsync,
-        asksOwners: true,
+        asksOwners: options.looksUpOwners ?? true,
         ...plan.expected,
       }),
       incarnation: counter(),

@@ -13,6 +13,9 @@ import type { ServedKinds } from "./store/served-kinds.ts"
 import { StoreBackend } from "./store/store-backend.ts"
 import { Admission } from "./writes/admission/admission.ts"
 import type { WriteSurroundings } from "./writes/surroundings.ts"
+import { Webhooks } from "./writes/webhooks/webhook.ts"
+import { WebhookAdmission } from "./writes/webhooks/webhook-admission.ts"
+import { WebhookCaller } from "./writes/webhooks/webhook-caller.ts"
 import { WritableKinds } from "./writes/writable-kinds.ts"
 import { Writer } from "./writes/writer.ts"
 
@@ -27,6 +30,8 @@ interface AssemblyOptions {
 interface Assembly {
   readonly backend: StoreBackend
   readonly around: WriteSurroundings
+  /** Close it with the server. */
+  readonly webhooks: WebhookCaller
   /** Call it after the store's history has been replaced. */
   readonly rebuild: () => void
 }
@@ -36,7 +41,8 @@ export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options:
   const { registry } = kinds
   const writable = new WritableKinds(store, new SchemaCatalogue(), rulesOf)
   const documents = new OpenApiDocuments()
-  const admission = new Admission(store, registry, random, lifecycle)
+  const admission = new Admission(store, registry, lifecycle)
+  const webhooks = new WebhookCaller(clock, random)
   const around: WriteSurroundings = {
     store,
     registry,
@@ -44,6 +50,7 @@ export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options:
     random,
     format,
     admission,
+    webhooks: new WebhookAdmission(new Webhooks(store), { registry, store }, webhooks),
     onTrouble,
     kindOf: (resource) => writable.of(resource),
   }
@@ -52,5 +59,5 @@ export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options:
   })
   const customKinds = new CustomKinds({ around, kinds, writable, documents })
   const backend = new StoreBackend(registry, store, new Writer(around), documents)
-  return { backend, around, rebuild: () => customKinds.rebuild() }
+  return { backend, around, webhooks, rebuild: () => customKinds.rebuild() }
 }

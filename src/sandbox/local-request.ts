@@ -1,5 +1,5 @@
 /**
- * Requests from inside the process: the same responses as over HTTP, without a socket and at once. No credentials, no
+ * Requests from inside the process: the same responses as over HTTP, without a socket. No credentials, no
  * faults, no entry in the request log; only reads of one object and writes.
  */
 
@@ -12,6 +12,7 @@ import {
   unknownResource,
 } from "../apiserver/answers/failure.ts"
 import { missingIn } from "../apiserver/discovery/discovery.ts"
+import type { Eventually } from "../apiserver/eventually.ts"
 import { isServedBelow } from "../apiserver/http/path-check.ts"
 import { parseRoute, type ResourceRoute } from "../apiserver/http/router.ts"
 import type { Resource } from "../apiserver/kinds/resources.ts"
@@ -39,8 +40,8 @@ export interface LocalAnswer {
   readonly warnings: ReadonlyArray<string>
 }
 
-/** Never throws for a client's mistakes. */
-export const answerLocally = (backend: StoreBackend, request: LocalRequest): LocalAnswer => {
+/** At once, unless an admission webhook is asked. Never throws for a client's mistakes. */
+export const answerLocally = (backend: StoreBackend, request: LocalRequest): Eventually<LocalAnswer> => {
   const mark = request.path.indexOf("?")
   const path = mark < 0 ? request.path : request.path.slice(0, mark)
   const query = new URLSearchParams(mark < 0 ? "" : request.path.slice(mark + 1))
@@ -50,9 +51,9 @@ export const answerLocally = (backend: StoreBackend, request: LocalRequest): Loc
   if (resource === undefined) return shown(missingIn(backend.registry, route.group))
   if (route.subresource !== undefined && !isServedBelow(resource, route.subresource, backend.unlistedSubresources))
     return shown(unknownResource)
-  return shown(
-    request.method === "GET" ? read(backend, resource, route) : write(backend, resource, route, query, request),
-  )
+  if (request.method === "GET") return shown(read(backend, resource, route))
+  const outcome = write(backend, resource, route, query, request)
+  return outcome instanceof Promise ? outcome.then(shown) : shown(outcome)
 }
 
 const read = (backend: StoreBackend, resource: Resource, route: ResourceRoute): WriteOutcome => {
@@ -72,7 +73,7 @@ const write = (
   route: ResourceRoute,
   query: URLSearchParams,
   { method, body, contentType, userAgent = "sandbox" }: LocalRequest,
-): WriteOutcome => {
+): Eventually<WriteOutcome> => {
   const verb = writeVerbOf(method, route, resource)
   if (verb === undefined) return methodNotAllowed
   const usual = method === "PATCH" ? "application/merge-patch+json" : "application/json"

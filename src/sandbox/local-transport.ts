@@ -5,6 +5,7 @@
  * Requests without a socket bypass faults and credentials and are not in the request log. Each is executed in its own turn of
  * the event loop, so that a client that sends one after the other does not starve the rest.
  */
+import type { Eventually } from "../apiserver/eventually.ts"
 import { parseRoute } from "../apiserver/http/router.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { HttpClient } from "../kube/http/http-client.ts"
@@ -15,7 +16,7 @@ import type { LocalAnswer, LocalRequest } from "./local-request.ts"
 /** The part of a sandbox that this needs. */
 interface LocalServer {
   readonly endpoint: ApiEndpoint
-  request(request: LocalRequest): LocalAnswer
+  request(request: LocalRequest): Eventually<LocalAnswer>
 }
 
 export class LocalTransport implements Transport {
@@ -65,12 +66,13 @@ class LocalStream implements HttpStream {
   #isOver = false
   bytesReceived = 0
 
-  constructor(carryOut: () => LocalAnswer, handler: ResponseHandler) {
+  constructor(carryOut: () => Eventually<LocalAnswer>, handler: ResponseHandler) {
     this.#handler = handler
     setImmediate(() => {
       if (this.#isOver) return
-      this.#answer = carryOut()
-      this.#deliver()
+      const answer = carryOut()
+      if (answer instanceof Promise) void answer.then((ready) => this.#take(ready))
+      else this.#take(answer)
     })
   }
 
@@ -84,11 +86,16 @@ class LocalStream implements HttpStream {
     queueMicrotask(() => this.#deliver())
   }
 
-  /** A request that has not been executed yet never will be. */
+  /** A request that has not been executed yet never will be; one that waits for a webhook still may. */
   abort(): void {
     if (this.#isOver) return
     this.#isOver = true
     queueMicrotask(() => this.#handler.end({ tag: "aborted" }))
+  }
+
+  #take(answer: LocalAnswer): void {
+    this.#answer = answer
+    this.#deliver()
   }
 
   #deliver(): void {

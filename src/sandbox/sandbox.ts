@@ -15,6 +15,7 @@
 
 import { compact, spaced } from "../apiserver/answers/json-spacing.ts"
 import type { ApiServer } from "../apiserver/api-server.ts"
+import type { Eventually } from "../apiserver/eventually.ts"
 import { warnProcess } from "../apiserver/http/trouble.ts"
 import { builtinResources } from "../apiserver/kinds/builtin-resources.ts"
 import type { KubernetesObject, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
@@ -34,6 +35,7 @@ import { type KindedObject, lowerRevision, replaceCluster, restoreBackup, type S
 import { ServedKinds } from "./store/served-kinds.ts"
 import type { StoreBackend } from "./store/store-backend.ts"
 import { receiveWrite } from "./writes/receive-write.ts"
+import type { WebhookCaller } from "./writes/webhooks/webhook-caller.ts"
 
 export interface SandboxOptions extends FaultyServerOptions {
   /** Send JSON with a space after every `:` and `,`, including watch lines. Default false. */
@@ -82,6 +84,7 @@ interface SandboxParts {
   readonly faults: Faults
   readonly life: ClusterLife | undefined
   readonly backend: StoreBackend
+  readonly webhooks: WebhookCaller
   readonly rebuild: () => void
 }
 
@@ -95,9 +98,10 @@ export class Sandbox {
   readonly #server: ApiServer
   readonly #life: ClusterLife | undefined
   readonly #backend: StoreBackend
+  readonly #webhooks: WebhookCaller
   readonly #rebuild: () => void
 
-  private constructor({ kinds, store, server, faults, life, backend, rebuild }: SandboxParts) {
+  private constructor({ kinds, store, server, faults, life, backend, webhooks, rebuild }: SandboxParts) {
     this.ledger = store.ledger
     this.faults = Object.assign(faults, { restart: (given: RestartOptions = {}) => this.#restart(given) })
     this.#kinds = kinds
@@ -105,6 +109,7 @@ export class Sandbox {
     this.#server = server
     this.#life = life
     this.#backend = backend
+    this.#webhooks = webhooks
     this.#rebuild = rebuild
   }
 
@@ -124,7 +129,7 @@ export class Sandbox {
     for (const resource of builtinResources) store.open(resource)
     createNamespaces(store)
     const kinds = new ServedKinds(registry, store, () => server.streams)
-    const { backend, around, rebuild } = assembleBackend(store, kinds, {
+    const { backend, around, webhooks, rebuild } = assembleBackend(store, kinds, {
       clock,
       random,
       format,
@@ -138,7 +143,7 @@ export class Sandbox {
     })
     const { tls } = options
     const life = lifecycle ? new ClusterLife(around, tls?.ca ?? tls?.cert ?? "") : undefined
-    return new Sandbox({ kinds, store, server, faults, life, backend, rebuild })
+    return new Sandbox({ kinds, store, server, faults, life, backend, webhooks, rebuild })
   }
 
   /** `http://127.0.0.1:port`, without a trailing slash. */
@@ -191,10 +196,11 @@ export class Sandbox {
   }
 
   /**
-   * Handles a request as over HTTP, including admission, defaults, validation and field ownership, but at once and
-   * without a socket: reads of one object and all writes. Bypasses faults, credentials and the request log.
+   * Handles a request as over HTTP, including admission, defaults, validation and field ownership, but without a socket:
+   * reads of one object and all writes. At once, except for a write that an admission webhook is asked about: that is
+   * answered by a promise. Bypasses faults, credentials and the request log.
    */
-  request(request: LocalRequest): LocalAnswer {
+  request(request: LocalRequest): Eventually<LocalAnswer> {
     return answerLocally(this.#backend, request)
   }
 
@@ -224,6 +230,7 @@ export class Sandbox {
   async close(): Promise<void> {
     this.#life?.close()
     this.faults.close()
+    this.#webhooks.close()
     await this.#server.close()
   }
 

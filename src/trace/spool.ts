@@ -1,20 +1,23 @@
 /**
- * A spool stores bytes that are written once and read once, in order: the middle of a file whose beginning (the counts) is known only at
- * its end. A file spool does not use more memory as it grows; it uses disk, and a full disk is a {@link SpoolError}, never a short file.
+ * A spool stores bytes in order until they are read: the middle of a file whose beginning (the counts) is known only at its end, or what
+ * arrives before it is needed. A file spool does not use more memory as it grows; it uses disk, and a full disk is a {@link SpoolError}, never a short file.
  */
 
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import * as Schema from "effect/Schema"
 
-/** Append first, then read once; synchronous because it is used by an encoder in a worker of its own. */
+/** Synchronous because it is used by an encoder in a worker of its own. */
 export interface Spool extends Disposable {
   /** Bytes appended so far. */
   readonly length: number
   /** Keeps a copy of the bytes. Throws SpoolError. */
   append(bytes: Uint8Array): void
-  /** Everything appended, in pieces of at most 64 KiB; a piece is valid until the next is taken. Throws SpoolError. */
-  read(): Iterable<Uint8Array>
+  /**
+   * What has been appended, in pieces of at most 64 KiB; a piece is valid until the next is taken. `from`: bytes to leave out, by default
+   * none. Throws SpoolError.
+   */
+  read(from?: number): Iterable<Uint8Array>
 }
 
 /** The file of a spool cannot be created, written or read. */
@@ -47,9 +50,13 @@ export const memorySpool = (): Spool => {
       if (bytes.length > 0) kept.push(new Uint8Array(bytes))
       length += bytes.length
     },
-    *read() {
-      for (const bytes of kept)
-        for (let start = 0; start < bytes.length; start += PIECE_BYTES) yield bytes.subarray(start, start + PIECE_BYTES)
+    *read(from = 0) {
+      let before = 0
+      for (const bytes of kept) {
+        for (let start = Math.max(0, from - before); start < bytes.length; start += PIECE_BYTES)
+          yield bytes.subarray(start, start + PIECE_BYTES)
+        before += bytes.length
+      }
     },
     [Symbol.dispose]: () => {
       kept.length = 0
@@ -94,9 +101,9 @@ export const fileSpool = (directory: string): Spool => {
           length += written
         }
       }),
-    *read() {
+    *read(from = 0) {
       const piece = Buffer.allocUnsafeSlow(PIECE_BYTES)
-      for (let start = 0; start < length; ) {
+      for (let start = from; start < length; ) {
         const count = guarded("read", () => readSync(file, piece, 0, Math.min(PIECE_BYTES, length - start), start))
         if (count === 0)
           throw new SpoolError({ operation: "read", directory, code: "the file is shorter than written" })

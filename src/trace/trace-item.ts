@@ -18,7 +18,7 @@ import type { OwnedLifecycles } from "./formats/simkube/simkube-trace.ts"
  */
 export type Sanitised = "none" | "simkube" | "replay"
 
-/** What `replay` removes, in the words shown to people and in the header of a trace. */
+/** What `replay` removes (replay-object.ts, generated-fields.ts), in the words shown to people and in the header of a trace. */
 export const REMOVED_FOR_REPLAY: ReadonlyArray<string> = [
   "status",
   "metadata.uid",
@@ -33,14 +33,18 @@ export const REMOVED_FOR_REPLAY: ReadonlyArray<string> = [
   "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]",
   "metadata.ownerReferences to objects outside the trace",
   "metadata.ownerReferences[*].uid",
-  "spec.nodeName of pods without owner in the trace",
+  "nodes, priorities, token volumes and ephemeral containers of pods",
+  "generated selectors and labels of Jobs",
+  "cluster IPs and node ports of Services",
+  "volumes of PersistentVolumeClaims and UIDs in claimRef of PersistentVolumes",
+  "token secrets of ServiceAccounts",
+  "annotations that controllers write",
 ]
 
 /** What SimKube's format omits (sanitise.ts), in the same words. Of metadata only six fields are kept; these are the usual others. */
 export const REMOVED_FOR_SIMKUBE: ReadonlyArray<string> = [
-  ...REMOVED_FOR_REPLAY.filter((field) => !field.startsWith("spec.nodeName")),
+  ...REMOVED_FOR_REPLAY,
   "metadata.annotations[deployment.kubernetes.io/revision]",
-  "spec.nodeName of pods",
 ]
 
 /** A kind of which a trace lacks something, or one namespace of a kind. */
@@ -61,8 +65,12 @@ export interface TraceHeader {
   readonly kinds: ReadonlyArray<string>
   /** Kinds that were not being watched when the export was made, and their state (`forbidden`, `failing`, …). */
   readonly incomplete: ReadonlyArray<IncompletePart>
+  /** Lifecycles follow although the trace has no Pods; formats that cannot represent both do not say so. */
+  readonly hasLifecycles?: boolean
   /** Absent: `none`. */
   readonly sanitised?: Sanitised
+  /** UID of namespace kube-system of the recorded cluster. Absent: unknown. */
+  readonly clusterUid?: string
 }
 
 /** One item. Bytes in it are valid until the next item is taken. */

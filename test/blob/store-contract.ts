@@ -6,6 +6,7 @@ import { createCipheriv } from "node:crypto"
 import { createServer, type Server, type Socket } from "node:net"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
+import { openSource } from "../../src/blob/open-source.ts"
 import { type OpenTargetOptions, openTarget } from "../../src/blob/open-target.ts"
 import { type ExportTarget, targetDeadlines } from "../../src/blob/part-writer.ts"
 import { readTargetPath, type StoreAddress } from "../../src/blob/target-address.ts"
@@ -104,6 +105,45 @@ export const describeStore = (
         await target.finish()
       }
       expect(Buffer.from((await server.read(key)) ?? "").toString()).toBe("and the second")
+    })
+  })
+
+  describe("an object", () => {
+    const source = (address: StoreAddress) => openSource(address, { signal: new AbortController().signal })
+
+    test.each([0, 1, 9 * mebibyte + 4711])("of %d bytes is read back, byte for byte", async (length) => {
+      const bytes = bytesOf(length)
+      const target = await open()
+      await write(target, bytes, mebibyte)
+      await target.finish()
+      const object = await source(addressOf(key))
+      const pieces: Uint8Array[] = []
+      for await (const piece of object.read()) pieces.push(piece)
+      object.close()
+      expect([object.size, Buffer.compare(Buffer.concat(pieces), bytes)]).toEqual([length, 0])
+    })
+
+    test("that is replaced while it is read is an error", async () => {
+      const replace = async (seed: number): Promise<void> => {
+        const target = await open()
+        await write(target, bytesOf(13 * mebibyte, seed), mebibyte)
+        await target.finish()
+      }
+      await replace(1)
+      const object = await source(addressOf(key))
+      const bytes = object.read()
+      await bytes.next()
+      await replace(2)
+      const rest = async (): Promise<void> => {
+        for await (const _ of bytes);
+      }
+      await expect(rest()).rejects.toMatchObject({ _tag: "TargetError", access: "read" })
+      object.close()
+    })
+
+    test("that does not exist is named, and so is a bucket", async () => {
+      await expect(source(addressOf("nothing"))).rejects.toMatchObject({ access: "read", code: "no-object" })
+      await expect(source(addressOf("a", "no-such-bucket"))).rejects.toMatchObject({ access: "read" })
     })
   })
 

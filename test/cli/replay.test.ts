@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { replayCommand } from "../../src/cli/replay.ts"
+import type { Pod } from "../../src/kube/client/objects.ts"
 import { kubeconfigOf, LocalCluster } from "../../src/sandbox/local-cluster.ts"
 import type { ReplayReport } from "../../src/simulation/replay/replay-report.ts"
 import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-format.ts"
@@ -52,6 +53,42 @@ const trace = (): string => {
   return Buffer.concat([...encoder.finish()]).toString()
 }
 
+/** A pod that started 500 ms after it was scheduled. */
+const traceWithPod = (): string => {
+  const start = 1_763_700_000_000_000
+  const encoder = ndjsonEncoder()
+  const window = { start, end: start + 700_000 }
+  encoder.add({ type: "header", window, cut: 2, kinds: ["v1.Pod"], incomplete: [] })
+  const condition = { type: "PodScheduled", status: "True" }
+  const statuses = [
+    [10, {}],
+    [50, { phase: "Pending", conditions: [condition] }],
+    [550, { phase: "Running", conditions: [condition] }],
+  ] as const
+  for (const [index, [ms, status]] of statuses.entries()) {
+    const metadata = { namespace: "shop", name: "p", uid: "u" }
+    const spec = { containers: [{ name: "main", image: "main:1" }] }
+    const object = { apiVersion: "v1", kind: "Pod", metadata, spec, status }
+    encoder.add({
+      type: "event",
+      isSnapshot: false,
+      event: {
+        type: "object",
+        sequence: index + 1,
+        time: start + ms * 1000,
+        gvk: "v1.Pod",
+        action: "applied",
+        uid: "u",
+        namespace: "shop",
+        name: "p",
+        resourceVersion: String(index),
+        object: Buffer.from(JSON.stringify(object)),
+      },
+    })
+  }
+  return Buffer.concat([...encoder.finish()]).toString()
+}
+
 const replay = async (...argv: ReadonlyArray<string>) => {
   const terminal = capturedTerminal()
   const code = await replayCommand().run(argv, terminal)
@@ -77,6 +114,35 @@ describe("a replay into a sandbox", { timeout: patient(30_000) }, () => {
       run: { expectedMs: 30 },
     })
     expect(Object.keys(report.dispatchErrorMs)).toEqual(["p50", "p95", "p99", "max"])
+  })
+
+  test("says how close it came, in the summary, in the report and as a page, and leaves nothing else behind", async () => {
+    writeFileSync(path("trace.ndjson"), trace())
+    const files = ["--report", path("report.json"), "--html", path("report.html")]
+    const { code, output } = await replay(path("trace.ndjson"), "--speed", "10", ...files, "--settle", "1500ms")
+    expect(code).toBe(exitCodes.ok)
+    expect(output).toMatch(/^fidelity +objects equal 100 % \(2 of 2\), states in order 100 % \(3 of 3\)$/m)
+    expect(output).toMatch(/^observed +p50 [\d.]+ ms, /m)
+    const { fidelity } = JSON.parse(readFileSync(path("report.json"), "utf8")) as ReplayReport
+    expect(fidelity).toMatchObject({ score: { objectsEqual: 1, statesInOrder: 1, gapsWithin: 1 }, pods: null })
+    expect(readFileSync(path("report.html"), "utf8")).toMatch(/^<!doctype html>.*Objects equal.*<\/html>\n$/s)
+    expect(readdirSync(folder).toSorted()).toEqual(["report.html", "report.json", "trace.ndjson"])
+  })
+
+  test("does not record the cluster if that is not wanted, and keeps the recording if a directory is named", async () => {
+    writeFileSync(path("trace.ndjson"), trace())
+    const argv = [path("trace.ndjson"), "--speed", "max", "--settle", "0s"]
+    await replay(...argv, "--report", path("report.json"), "--no-fidelity")
+    expect(JSON.parse(readFileSync(path("report.json"), "utf8"))).not.toHaveProperty("fidelity")
+    expect((await replay(...argv, "--recording", path("recording"))).code).toBe(exitCodes.ok)
+    expect(readdirSync(path("recording"))).toContain("recording.db")
+    const again = await replay(...argv, "--recording", path("recording"))
+    expect(again).toMatchObject({ code: exitCodes.usage, output: "" })
+    expect(again.error).toMatch(/recording is not empty; name a new directory with --recording\n$/)
+    writeFileSync(join(folder, "file"), "")
+    const nowhere = await replay(...argv, "--recording", join(folder, "file", "recording"))
+    expect([nowhere.code, nowhere.output]).toEqual([exitCodes.failed, ""])
+    expect(nowhere.error).toMatch(/cannot write .*recording: its directory does not exist/)
   })
 
   test("does not replace a report unless forced, and does nothing before it knows", async () => {
@@ -108,9 +174,10 @@ describe("a replay into a cluster", { timeout: patient(30_000) }, () => {
     const kept = await replay(path("trace.ndjson"), ...target, "--speed", "max", "--keep", "--name", "mine")
     expect(kept.error).toContain("what was created was left in the cluster; remove it with reel replay --clean mine")
     expect(namespaces()).toEqual(["kubereel-replay-mine", "virtual-shop"])
-    const again = await replay(path("trace.ndjson"), ...target, "--name", "mine")
+    const again = await replay(path("trace.ndjson"), ...target, "--keep", "--name", "mine")
     expect(again).toMatchObject({ code: exitCodes.failed, output: "" })
     expect(again.error).toContain("the target has a replay named mine")
+    expect(again.error).not.toContain("was left in the cluster")
     const cleaned = await replay("--clean", "mine", ...target)
     expect(cleaned).toEqual({
       code: exitCodes.ok,
@@ -146,6 +213,19 @@ describe("a replay into a cluster", { timeout: patient(30_000) }, () => {
     expect(second.output).toMatch(/^lacking {2}the cluster: it has a namespace virtual-shop that does not belong/m)
   })
 
+  test.each([
+    [[], "0", "500ms"],
+    [["--pods", "cluster"], undefined, undefined],
+  ])("tells pods the lives of the trace, unless %j is given", async (more, number, delay) => {
+    writeFileSync(path("pods.ndjson"), traceWithPod())
+    const target = ["--kubeconfig", path("kubeconfig"), "--keep", "--name", "mine"]
+    const { code, error } = await replay(path("pods.ndjson"), ...target, ...more)
+    expect([code, error]).toEqual([exitCodes.ok, expect.not.stringContaining("live as the cluster decides")])
+    const { metadata } = cluster.sandbox.get("v1.Pod", "virtual-shop", "p") as unknown as Pod
+    expect(metadata.annotations?.["static.simkube.io/pod-sequence-number"]).toBe(number)
+    expect(metadata.annotations?.["simkube.io/kwok-stage-create-delay"]).toBe(delay)
+  })
+
   test("exits with 3 if the cluster refused something, and names it", async () => {
     cluster.sandbox.faults.respond("configmaps", 403, { verb: "patch", times: 1 })
     const { code, output } = await replay(path("trace.ndjson"), "--kubeconfig", path("kubeconfig"), "--speed", "max")
@@ -176,7 +256,14 @@ describe("bad input is one message, and nothing is created:", () => {
     [["--from", "200", "--to", "100"], /--from must be before --to/],
     [["--namespace-prefix", "n".repeat(31)], /at most 30 lower-case letters/],
     [["--sandbox", "--kubeconfig", "x"], /--sandbox excludes --kubeconfig/],
+    [["--report", "x", "--html", "x"], /--report and --html name the same file/],
     [["--clean", "x"], /--clean takes no TRACE/],
+    [["--pods", "default"], /--pods "default": must be .*recorded.*cluster/],
+    [["--webhook-address", "10.0.0.7"], /must be HOST:PORT, such as 10\.0\.0\.7:9443/],
+    [["--webhook-address", "a:0", "--kubeconfig", "x"], /must be HOST:PORT/],
+    [["--webhook-address", "[10.0.0.7]:1", "--kubeconfig", "x"], /must be HOST:PORT/],
+    [["--webhook-address", "10.0.0.7:1"], /--webhook-address is for --pods recorded in a cluster/],
+    [["--webhook-address", "10.0.0.7:1", "--kubeconfig", "x", "--pods", "cluster"], /is for --pods recorded/],
   ])("%j", async (argv, message) => {
     const answer = await replay(path("trace"), ...argv)
     expect([answer.code, answer.output]).toEqual([exitCodes.usage, ""])

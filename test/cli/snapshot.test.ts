@@ -112,6 +112,7 @@ describe("reel snapshot", () => {
       cut: 5,
       kinds,
       incomplete: [],
+      clusterUid: sandbox.clusterUid,
     })
     expect(items.filter(({ type }) => type === "batch")).toEqual([{ type: "batch", time: now }])
     expect(objectsOf(items)).toEqual([

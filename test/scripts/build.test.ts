@@ -64,6 +64,19 @@ describe("a small project", () => {
     expect(await readFile(join(root, "dist/workers/one.js"), "utf8")).toMatch(/\/\/# sourceMappingURL=one\.js\.map\n$/)
   })
 
+  test("has one byte a character, and a map that still finds what comes after an escaped one", async () => {
+    await write(
+      "src/actors/entries/one.ts",
+      `const said = ["…", "\u{1f3a5}", /[x…]/u.test("…")].join()\nconsole.log(said, new Error("here").stack)\n`,
+    )
+    await build(root)
+    const code = await readFile(join(root, "dist/workers/one.js"), "latin1")
+    expect(code).not.toMatch(/[^\0-\x7f]/)
+    const mapped = (await run(process.execPath, ["--enable-source-maps", join(root, "dist/workers/one.js")])).stdout
+    expect(mapped).toMatch(/^…,\u{1f3a5},true Error: here\n/u)
+    expect(mapped).toContain("src/actors/entries/one.ts:2:23)")
+  })
+
   test("is left alone when nothing changed, also when a file was written again with the same content", async () => {
     await build(root)
     await write("src/kube/gvk.ts", await readFile(join(root, "src/kube/gvk.ts"), "utf8"))

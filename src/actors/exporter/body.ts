@@ -68,7 +68,7 @@ class ExportRunner {
     this.#limits = limits
   }
 
-  start(job: ExportJob, stream: OutgoingStream): { readonly gaps: number; readonly leftOut: ReadonlyArray<string> } {
+  start(job: ExportJob, stream: OutgoingStream): Pick<OpenExport, "gaps" | "leftOut" | "warnings"> {
     if (this.#running.size >= maximumExports) {
       const message = `${maximumExports} exports are already running, which is the limit; try again when one has ended`
       throw new ExportRefused({ message, fault: "busy" })
@@ -81,7 +81,7 @@ class ExportRunner {
     // another.
     stream.onClosed(() => void this.#close(running))
     this.#schedule()
-    return { gaps: opened.gaps, leftOut: opened.leftOut }
+    return { gaps: opened.gaps, leftOut: opened.leftOut, warnings: opened.warnings }
   }
 
   async stop(): Promise<void> {
@@ -118,7 +118,7 @@ class ExportRunner {
   }
 
   #arrived(running: RunningExport, next: IteratorResult<Uint8Array, void>): void {
-    if (next.done === true) return this.#ended(running, "")
+    if (next.done === true) return this.#ended(running, "", String(running.opened.unchanged()))
     running.isPulling = false
     if (!this.#running.has(running)) return
     const { value } = next
@@ -129,8 +129,9 @@ class ExportRunner {
     this.#schedule()
   }
 
-  #ended(running: RunningExport, error: string): void {
-    if (this.#running.delete(running)) running.stream.end(error)
+  /** `note`: number of changes that were left out. */
+  #ended(running: RunningExport, error: string, note = ""): void {
+    if (this.#running.delete(running)) running.stream.end(error, note)
   }
 }
 

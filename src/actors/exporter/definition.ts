@@ -65,7 +65,8 @@ export const maximumExports = 8
 
 const exporterControl = {
   /**
-   * Checks the request and starts the export; the trace follows as the frames of the stream. Closing the stream cancels the export; a slow
+   * Checks the request and starts the export; the trace follows as the frames of the stream, and with its end the number of changes that were
+   * left out because they change nothing for a replay, in decimal digits. Closing the stream cancels the export; a slow
    * client delays its own stream and no other.
    */
   export: {
@@ -75,6 +76,8 @@ const exporterControl = {
       gaps: Schema.Number,
       /** Tracked kinds that the format cannot represent. */
       leftOut: Schema.Array(Schema.String),
+      /** What will go wrong in a replay of the trace, one sentence each. */
+      warnings: Schema.Array(Schema.String),
     }),
     error: ExportRefused,
     stream: { windowBytes: exportWindowBytes },

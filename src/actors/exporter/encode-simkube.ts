@@ -198,7 +198,11 @@ class BatchLine implements Disposable {
         throw new UnwritableChangeError({ gvk, namespace, name, detail: encoded.failure.detail })
       }
       const end = start + (encoded.lengths[index] as number)
-      const object = { bytes: encoded.objects.subarray(start, end), hash: encoded.hashes[index] as bigint }
+      const object = {
+        bytes: encoded.objects.subarray(start, end),
+        hash: encoded.hashes[index] as bigint,
+        state: encoded.states.subarray(4 * index, 4 * index + 4),
+      }
       if (action === "snapshot") this.#writer.addEncodedSnapshot(change, object)
       else this.#writer.addEncoded(change, time, object)
       start = end

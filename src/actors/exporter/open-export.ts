@@ -19,6 +19,7 @@ import { type CompiledFilters, compileFilters } from "../../trace/selection/filt
 import { fileSpool } from "../../trace/spool.ts"
 import { compressPieces } from "./compress-pieces.ts"
 import type { ExportJob } from "./definition.ts"
+import { driverWarnings } from "./driver-warnings.ts"
 import { encodeItems } from "./encode-items.ts"
 import { encodeNdjson } from "./encode-ndjson.ts"
 import { type BatchLimits, defaultLimits, encodeSimkube, type KeptOwners } from "./encode-simkube.ts"
@@ -33,6 +34,10 @@ export interface OpenExport {
   readonly gaps: number
   /** Tracked kinds that the format cannot represent: their objects are not in the pieces. */
   readonly leftOut: ReadonlyArray<string>
+  /** What will go wrong in a replay of the trace, one sentence each. */
+  readonly warnings: ReadonlyArray<string>
+  /** Changes left out because they change nothing for a replay; final after the last piece. */
+  readonly unchanged: () => number
   /** Encoded bytes, in pieces of about 64 KiB; empty pieces are pauses. After the last one the reader is closed. */
   readonly pieces: AsyncGenerator<Uint8Array, void>
   /** Abandons the rest, also before the first piece. May be called again. Resolves when everything is closed. */
@@ -71,13 +76,30 @@ export const openExport = (
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
     const owners = ownersInExport(reader, job, written, filters)
     const window = readWindow(reader, job, kinds, filters, owners.rules)
+    const header = headerOf(job, kinds, reader.metadata().get("clusterUid"))
+    const warnings =
+      job.format === "simkube"
+        ? driverWarnings(tracked, written, (gvk) => readWindow(reader, job, [gvk], filters, owners.rules))
+        : []
+    let unchanged = (): number => 0
     const encode = {
-      ndjson: () =>
-        job.sanitise === "replay"
-          ? encodeNdjson({ ...headerOf(job, kinds), sanitised: "replay" }, replayedWindow(window, owners.isInTrace))
-          : encodeNdjson(headerOf(job, kinds), window),
-      simkube: () => spooledSimkube(reader, window, owners, job, tracked, directory, { encoding, limits }),
-      kwok: () => encodeItems({ ...headerOf(job, kinds), sanitised: "replay" }, window, kwokEncoder(owners)),
+      ndjson: () => {
+        if (job.sanitise !== "replay") return encodeNdjson(header, window)
+        const replayed = replayedWindow(window, owners.isInTrace)
+        unchanged = () => replayed.unchanged
+        return encodeNdjson({ ...header, sanitised: "replay" }, replayed)
+      },
+      simkube: () => {
+        const counting = (writer: SimkubeTraceWriter): void => {
+          unchanged = () => writer.unchanged
+        }
+        return spooledSimkube(reader, window, owners, job, tracked, directory, { encoding, limits, counting })
+      },
+      kwok: () => {
+        const encoder = kwokEncoder(owners)
+        unchanged = () => encoder.leftOut.unchanged
+        return encodeItems({ ...header, sanitised: "replay" }, window, encoder)
+      },
     }
     const encoded = closing(encode[job.format](), closeReader)
     const { compression = "none" } = job
@@ -89,7 +111,7 @@ export const openExport = (
       // A generator that has not started ends without running its `finally`.
       closeReader()
     }
-    return { gaps, leftOut, pieces, close }
+    return { gaps, leftOut, warnings, unchanged: () => unchanged(), pieces, close }
   } catch (cause) {
     closeReader()
     throw cause
@@ -104,11 +126,12 @@ async function* closing(pieces: AsyncIterable<Uint8Array>, close: () => void): A
   }
 }
 
-const headerOf = (job: ExportJob, kinds: ReadonlyArray<string>) => ({
+const headerOf = (job: ExportJob, kinds: ReadonlyArray<string>, clusterUid: string | undefined) => ({
   window: { start: job.fromTime, end: job.untilTime },
   cut: job.cut,
   kinds,
   incomplete: job.incomplete,
+  ...(clusterUid !== undefined && { clusterUid }),
 })
 
 async function* spooledSimkube(
@@ -118,7 +141,11 @@ async function* spooledSimkube(
   job: ExportJob,
   trackedObjects: TrackedObjects,
   directory: string,
-  { encoding, limits }: { readonly encoding: Encoding; readonly limits: BatchLimits },
+  {
+    encoding,
+    limits,
+    counting,
+  }: { readonly encoding: Encoding; readonly limits: BatchLimits; readonly counting: (by: SimkubeTraceWriter) => void },
 ): AsyncGenerator<Uint8Array, void> {
   using spool = fileSpool(directory)
   const startSeconds = Math.floor(job.fromTime / 1_000_000)
@@ -128,6 +155,7 @@ async function* spooledSimkube(
     endMarkerSeconds: Math.ceil(knownUntil(reader, job) / 1_000_000),
     spool,
   })
+  counting(writer)
   const lifecycles = windowLifecycles(() => reader.podLives({ cut: job.cut }), {
     fromTime: job.fromTime,
     untilTime: job.untilTime,

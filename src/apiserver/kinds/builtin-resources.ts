@@ -8,6 +8,7 @@
 import { appsResources } from "./builtin/apps.ts"
 import { coreResources } from "./builtin/core.ts"
 import {
+  admissionResources,
   apiextensionsResources,
   autoscalingResources,
   batchResources,
@@ -31,6 +32,7 @@ export const builtinResources: ReadonlyArray<Resource> = [
   ...policyResources,
   ...rbacResources,
   ...storageResources,
+  ...admissionResources,
   ...apiextensionsResources,
   ...schedulingResources,
   ...coordinationResources,

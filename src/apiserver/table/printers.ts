@@ -6,7 +6,7 @@
 import { formatGvk } from "../../kube/gvk.ts"
 import { text } from "../json-member.ts"
 import type { Resource } from "../kinds/resources.ts"
-import { leaseCells, priorityClassCells, roleBindingCells } from "./cells/access-cells.ts"
+import { leaseCells, priorityClassCells, roleBindingCells, webhookConfigurationCells } from "./cells/access-cells.ts"
 import {
   configMapCells,
   endpointsCells,
@@ -60,6 +60,8 @@ const cellsOf: Readonly<Record<string, Cells>> = {
   "v1.Secret": secretCells,
   "v1.Service": serviceCells,
   "v1.ServiceAccount": serviceAccountCells,
+  "admissionregistration.k8s.io/v1.MutatingWebhookConfiguration": webhookConfigurationCells,
+  "admissionregistration.k8s.io/v1.ValidatingWebhookConfiguration": webhookConfigurationCells,
   "apps/v1.ControllerRevision": controllerRevisionCells,
   "apps/v1.DaemonSet": daemonSetCells,
   "apps/v1.Deployment": deploymentCells,

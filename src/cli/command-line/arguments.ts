@@ -91,7 +91,9 @@ export const list = <T>(described: DescribedValue<T> & { readonly split: boolean
 /** Any non-empty text. An empty text is nearly always a shell variable that was not set. */
 export const text = (given: string): Reading<string> => (given === "" ? refused("it is empty") : value(given))
 
-const alternatives = new Intl.ListFormat("en-GB", { type: "disjunction" })
+/** `a, b or c`. An Intl.ListFormat that only errors need costs every recorder 5 MB of locale data. */
+const alternatives = (choices: ReadonlyArray<string>): string =>
+  choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`
 
 export const oneOf =
   <const T extends string>(...choices: readonly T[]) =>
@@ -99,7 +101,7 @@ export const oneOf =
     const choice = choices.find((choice) => choice === given)
     if (choice !== undefined) return value(choice)
     const meant = nearest(given, choices)
-    return refused(`must be ${alternatives.format(choices)}${meant === undefined ? "" : `; did you mean ${meant}?`}`)
+    return refused(`must be ${alternatives(choices)}${meant === undefined ? "" : `; did you mean ${meant}?`}`)
   }
 
 /** A decimal integer within inclusive bounds. */
@@ -127,8 +129,16 @@ export interface CommandSyntax<Table extends OptionTable = OptionTable> {
   /** Paragraphs after the summary in help. */
   readonly description?: readonly string[]
   readonly options: Table
-  /** What may follow the options; absent: nothing. `count` is the number of operands required; default: none or one. */
-  readonly operand?: { readonly placeholder: string; readonly help: string; readonly count?: number }
+  /**
+   * What may follow the options; absent: nothing. `count` is the number of operands required; default: none or one. `isRepeated`: more may
+   * follow.
+   */
+  readonly operand?: {
+    readonly placeholder: string
+    readonly help: string
+    readonly count?: number
+    readonly isRepeated?: boolean
+  }
   readonly examples?: readonly string[]
 }
 
@@ -168,7 +178,8 @@ export const parseArguments = <Table extends OptionTable>(
     if (known !== undefined) given.set(known.key, [...(given.get(known.key) ?? []), token.value ?? ""])
   }
   if (firstMistake !== undefined) return wrong(firstMistake)
-  const [unexpected] = syntax.operand === undefined ? operands : operands.slice(syntax.operand.count ?? 1)
+  const { count = 1, isRepeated = false } = syntax.operand ?? { count: 0 }
+  const [unexpected] = isRepeated ? [] : operands.slice(count)
   if (unexpected !== undefined) return wrong(`unexpected argument ${quoted(unexpected)}`)
   if (operands.length < (syntax.operand?.count ?? 0))
     return wrong(`missing argument: expected ${syntax.operand?.placeholder}`)

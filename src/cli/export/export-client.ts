@@ -68,6 +68,8 @@ export interface ExportShortcomings {
   readonly gaps: number
   /** Recorded kinds that the format cannot represent, `v1.ConfigMap, v1.Service`. */
   readonly leftOut: string | undefined
+  /** What will go wrong in a replay of the trace, `…; …`. */
+  readonly warnings: string | undefined
   /** The number of unknown owners and the first of them; whether the objects they own belong in the trace is a guess. */
   readonly unknownOwners: string | undefined
 }
@@ -78,6 +80,8 @@ export interface ExportResponse extends ExportShortcomings {
   readonly isOurs: boolean
   /** Whether the trailing checksum proved that all bytes arrived unchanged. Valid after the last piece. */
   readonly isProven: () => boolean
+  /** Changes that the trace lacks because they change nothing for a replay. Valid after the last piece. */
+  readonly unchanged: () => number
   /** Can be read once. Ends only if the whole response arrived; otherwise throws a tagged error. */
   readonly pieces: AsyncIterable<Uint8Array>
 }
@@ -87,7 +91,14 @@ export const requestExport = async (query: ExportQuery, signal: AbortSignal): Pr
   const response = await postExport(query, exportBody(query), "*/*", signal)
   const isProven = (): boolean => checksumOf(response) !== undefined
   const isOurs = headerOf(response, "kubereel-request-id") !== undefined
-  return { ...shortcomingsOf(response), isOurs, isProven, pieces: piecesOf(response, query.recorder.name, signal) }
+  const unchanged = (): number => Number(response.trailers["kubereel-unchanged"] ?? 0)
+  return {
+    ...shortcomingsOf(response),
+    isOurs,
+    isProven,
+    unchanged,
+    pieces: piecesOf(response, query.recorder.name, signal),
+  }
 }
 
 /** An object that the recorder wrote to an object store. */
@@ -95,6 +106,8 @@ interface ExportedObject extends ExportShortcomings {
   readonly location: string
   /** `undefined` if the recorder does not report it. */
   readonly bytes: number | undefined
+  /** Changes that the trace lacks because they change nothing for a replay. */
+  readonly unchanged: number
 }
 
 /** Has the recorder write the trace to an object store. Rejects as {@link postExport} does. */
@@ -107,6 +120,7 @@ export const requestUpload = async (query: ExportQuery, url: string, signal: Abo
     ...shortcomingsOf(response),
     location: typeof location === "string" ? location : url,
     bytes: typeof bytes === "number" ? bytes : undefined,
+    unchanged: Number(headerOf(response, "kubereel-unchanged") ?? 0),
   }
 }
 
@@ -156,6 +170,7 @@ const shortcomingsOf = (response: IncomingMessage): ExportShortcomings => ({
   incomplete: headerOf(response, "kubereel-incomplete"),
   gaps: Number(headerOf(response, "kubereel-gaps") ?? 0),
   leftOut: headerOf(response, "kubereel-left-out"),
+  warnings: headerOf(response, "kubereel-warnings"),
   unknownOwners: headerOf(response, "kubereel-unknown-owners"),
 })
 

@@ -3,6 +3,7 @@
  */
 import * as Schema from "effect/Schema"
 import { ExportInterrupted, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
+import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { ApiServerUnreachable, CredentialsUnusable, NotProxied } from "./connection/export-proxy-errors.ts"
 
 /** No response: nothing listens, no such host, not HTTP, or a time-out. */
@@ -12,23 +13,25 @@ export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("
   /** Code of the operating system or of Node: `ECONNREFUSED`, `ENOTFOUND`, `TIMEOUT`, … */
   code: Schema.String,
   detail: Schema.String,
+  /** The option that named the server; default: `--server`. */
+  option: Schema.optionalKey(Schema.String),
 }) {
   override get message(): string {
-    return `cannot reach a recorder at ${this.server}: ${unreachableAdvice(this.code, this.detail)}`
+    return `cannot reach a recorder at ${this.server}: ${unreachableAdvice(this.code, this.detail, this.option ?? "--server")}`
   }
 }
 
-const unreachableAdvice = (code: string, detail: string): string => {
+const unreachableAdvice = (code: string, detail: string, option: string): string => {
   switch (code) {
     case "ECONNREFUSED":
-      return 'connection refused. Start a recorder with "reel record --config FILE", or name another one with --server'
+      return `connection refused. Start a recorder with "reel record --config FILE", or name another one with ${option}`
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return "host not found. Check --server"
+      return `host not found. Check ${option}`
     case "TIMEOUT":
-      return `${detail}. Try again, or allow more time with --timeout`
+      return option === "--server" ? `${detail}. Try again, or allow more time with --timeout` : `${detail}. Try again`
     case "ECONNRESET":
-      return "the connection was closed without a response. If --server names an HTTPS port, write https://"
+      return `the connection was closed without a response. If ${option} names an HTTPS port, write https://`
     case "EPROTO":
     case "ERR_SSL_WRONG_VERSION_NUMBER":
       return "the server does not speak TLS. Write http:// instead of https://"
@@ -38,7 +41,7 @@ const unreachableAdvice = (code: string, detail: string): string => {
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
       return "its certificate is not signed by a known authority. Set NODE_EXTRA_CA_CERTS to a file with the authority's certificate"
     default:
-      return code.startsWith("HPE_") ? "the server does not speak HTTP. Check --server" : withCode(detail, code)
+      return code.startsWith("HPE_") ? `the server does not speak HTTP. Check ${option}` : withCode(detail, code)
   }
 }
 
@@ -116,3 +119,26 @@ const classes = [
 ]
 
 export const isExportError = (cause: unknown): cause is ExportError => classes.some((known) => cause instanceof known)
+
+/** The exit code of a command that ends with this error. */
+export const exitCodeOfExport = (error: ExportError): ExitCode => {
+  switch (error._tag) {
+    case "ExportInterrupted":
+      return exitCodes.interrupted
+    case "OutputExists":
+    case "TokenUnreadable":
+      return exitCodes.usage
+    case "ExportRefused":
+      return error.status === 401 || error.status === 403 ? exitCodes.notPermitted : exitCodes.failed
+    case "NotProxied":
+      return error.obstacle === "unauthenticated" || error.obstacle === "forbidden"
+        ? exitCodes.notPermitted
+        : exitCodes.failed
+    case "ServerUnreachable":
+    case "ApiServerUnreachable":
+    case "CredentialsUnusable":
+    case "ExportCut":
+    case "OutputFailed":
+      return exitCodes.failed
+  }
+}

@@ -18,7 +18,8 @@ import { parseSize } from "../command-line/size.ts"
 import { parseServiceAddress } from "./connection/export-service-address.ts"
 import type { LabelSelector } from "./export-client.ts"
 
-const parseServer = (given: string): Reading<URL> => {
+/** `HOST:PORT` means `http://HOST:PORT`. */
+export const parseServer = (given: string): Reading<URL> => {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`)
   return url === null || !/^https?:$/.test(url.protocol) || url.hostname === ""
     ? refused("must be a URL such as http://127.0.0.1:7777")

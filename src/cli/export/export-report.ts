@@ -5,6 +5,7 @@ import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { formatInstant } from "../command-line/instant.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import type { Terminal } from "../terminal/terminal.ts"
+import { describeUnchanged } from "../trace-shortcomings.ts"
 import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
 import { ExportCut } from "./export-errors.ts"
 import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
@@ -16,6 +17,8 @@ interface WrittenTrace extends ExportShortcomings {
   /** `undefined` if they were not counted. */
   readonly events: number | undefined
   readonly bytes: number | undefined
+  /** Changes left out because they change nothing for a replay. */
+  readonly unchanged: number
 }
 
 const name = "reel export"
@@ -29,7 +32,8 @@ export const report = (query: ExportQuery, written: WrittenTrace, { standardErro
     `${formatInstant(query.startTime)} to ${formatInstant(query.endTime)}`,
   ]
   say(`${written.place}: ${counts.join(", ")}`)
-  const { incomplete, gaps, unknownOwners, leftOut } = written
+  if (written.unchanged > 0) say(`${name}: ${describeUnchanged(written.unchanged)}`)
+  const { incomplete, gaps, unknownOwners, leftOut, warnings } = written
   const isYoung = incomplete !== undefined && isYounger(query, incomplete)
   if (isYoung) say(`${name}: the recording is younger than the window: ${incomplete}`)
   else if (incomplete !== undefined)
@@ -45,6 +49,7 @@ export const report = (query: ExportQuery, written: WrittenTrace, { standardErro
   // Not a reason for exit code 3: every export of this recording in this format lacks them.
   if (leftOut !== undefined)
     say(`${name}: SimKube's format cannot represent ${leftOut}; --format ndjson includes everything`)
+  for (const warning of warnings?.split("; ") ?? []) say(`${name}: ${warning}`)
   const isComplete = (incomplete === undefined || isYoung) && gaps === 0 && unknownOwners === undefined
   return isComplete ? exitCodes.ok : exitCodes.incomplete
 }

@@ -14,6 +14,8 @@ interface ExportSummary extends ExportShortcomings {
   readonly bytes: number
   /** Events including the start snapshot; `undefined` for a format that does not count them. */
   readonly events: number | undefined
+  /** Changes that a trace for a replay does not have because they change nothing there. */
+  readonly unchanged: number
 }
 
 interface ExportTraceOptions {
@@ -59,6 +61,15 @@ const transfer = async (options: ExportTraceOptions, sink: OutputSink): Promise<
     throw cut("it came without a checksum, and a trace in this format does not show whether it is complete; use ndjson")
   const verdict = await check?.finish()
   if (verdict?._tag === "Cut") throw cut(verdict.reason)
-  const { incomplete, gaps, leftOut, unknownOwners } = response
-  return { bytes, events: verdict?.events, incomplete, gaps, leftOut, unknownOwners }
+  const { incomplete, gaps, leftOut, warnings, unknownOwners } = response
+  return {
+    bytes,
+    events: verdict?.events,
+    unchanged: response.unchanged(),
+    incomplete,
+    gaps,
+    leftOut,
+    warnings,
+    unknownOwners,
+  }
 }

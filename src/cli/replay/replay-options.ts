@@ -1,4 +1,5 @@
 /** The options of `reel replay` and the parsers of their values. */
+import { isIPv6 } from "node:net"
 import { type Speed, speedLimits } from "../../simulation/replay/replay-clock.ts"
 import { TRACE_FORMAT_NAMES } from "../../trace/formats/names.ts"
 import {
@@ -14,6 +15,8 @@ import {
   withDefault,
 } from "../command-line/arguments.ts"
 import { parseDuration, parseInstant } from "../command-line/instant.ts"
+import { parseControlAddress } from "./control/control-server.ts"
+import { parseRecorderPlace } from "./source/running-recorder.ts"
 
 const parseSpeed = (given: string): Reading<Speed> => {
   if (given === "max") return value("max")
@@ -35,6 +38,16 @@ const parsePositiveDuration = (given: string): Reading<number> => {
   return duration === undefined || duration === 0 ? refused("must be a duration such as 30s or 2m") : value(duration)
 }
 
+const parseRepetitions = (given: string): Reading<number> => {
+  if (given === "forever") return value(Number.POSITIVE_INFINITY)
+  return /^[1-9]\d{0,8}$/.test(given) ? value(Number(given)) : refused("must be a number from 1 on, or forever")
+}
+
+const parseSettling = (given: string): Reading<number> => {
+  const duration = parseDuration(given)
+  return duration === undefined ? refused("must be a duration such as 5s; 0s does not wait") : value(duration)
+}
+
 /** A DNS label: part of a namespace's name and the value of a label. */
 const parseName = (given: string): Reading<string> =>
   /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/.test(given)
@@ -54,6 +67,15 @@ const parseNodeSelector = (given: string): Reading<readonly [string, string] | u
     : refused("must be KEY=VALUE, or none")
 }
 
+const parseAddress = (given: string): Reading<{ readonly host: string; readonly port: number }> => {
+  const [, bracketed, plain, port = ""] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s/@[\]]+)):(\d{1,5})$/.exec(given) ?? []
+  const host = bracketed ?? plain
+  const isValid = Number(port) >= 1 && Number(port) <= 65_535 && (bracketed === undefined || isIPv6(bracketed))
+  return host !== undefined && isValid
+    ? value({ host, port: Number(port) })
+    : refused("must be HOST:PORT, such as 10.0.0.7:9443 or [fd00::7]:9443")
+}
+
 export const replayOptions = {
   sandbox: flag({
     help: "replay into a cluster in this process, which is lost afterwards; the default if no cluster is named",
@@ -66,6 +88,26 @@ export const replayOptions = {
   context: optional({
     placeholder: "NAME",
     help: "context of the kubeconfig; default: its current context",
+    parse: text,
+  }),
+  recorder: optional({
+    placeholder: "WHERE",
+    help: "replay the window from --from on out of a running recorder instead of TRACE: its URL, or NAMESPACE/SERVICE in the recorded cluster",
+    parse: parseRecorderPlace,
+  }),
+  recorderKubeconfig: optional({
+    placeholder: "FILE",
+    help: "for --recorder NAMESPACE/SERVICE: kubeconfig of the recorded cluster",
+    parse: text,
+  }),
+  recorderContext: optional({
+    placeholder: "NAME",
+    help: "for --recorder NAMESPACE/SERVICE: context of that kubeconfig; default: its current context",
+    parse: text,
+  }),
+  tokenFile: optional({
+    placeholder: "FILE",
+    help: "token to present to the recorder; default: the value of KUBEREEL_TOKEN or, for a Service, the token of the kubeconfig's user",
     parse: text,
   }),
   name: optional({
@@ -89,6 +131,11 @@ export const replayOptions = {
     help: "end after this part of the trace, in the trace's time",
     parse: parsePositiveDuration,
   }),
+  repetitions: withDefault("1", {
+    placeholder: "NUMBER",
+    help: "how often to replay the trace, each time from the start, after everything was removed; forever: until Ctrl-C",
+    parse: parseRepetitions,
+  }),
   format: optional({
     placeholder: "FORMAT",
     help: `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its first bytes`,
@@ -104,9 +151,25 @@ export const replayOptions = {
     help: "nodes that pods of the replay run on; none: any",
     parse: parseNodeSelector,
   }),
+  pods: withDefault("recorded", {
+    placeholder: "MODE",
+    help: "recorded: pods start, run and end as in the trace; cluster: as the cluster's nodes decide",
+    parse: oneOf("recorded", "cluster"),
+  }),
+  webhookAddress: optional({
+    placeholder: "HOST:PORT",
+    help: "where the cluster's API server reaches this process, for --pods recorded; default: a free port of 127.0.0.1 if the server is there too",
+    parse: parseAddress,
+  }),
   include: list({
     placeholder: "KIND",
     help: "replay this kind although it usually is not, such as PersistentVolume or coordination.k8s.io/Lease; separate several with commas",
+    parse: text,
+    split: true,
+  }),
+  seedStatus: list({
+    placeholder: "KIND",
+    help: "give objects of this kind that exist at the start their recorded status, such as Node or example.com/Database; custom: all custom kinds; separate several with commas",
     parse: text,
     split: true,
   }),
@@ -115,6 +178,8 @@ export const replayOptions = {
     help: "if another field manager of the cluster owns a field: force takes it over, skip leaves the object as it is, fail counts a refusal",
     parse: oneOf("force", "skip", "fail"),
   }),
+  intoRecordedCluster: flag({ help: "replay although the cluster is the one that was recorded" }),
+  partial: flag({ help: "replay although the cluster lacks kinds or permissions; what needs them is refused" }),
   strict: flag({ help: "stop at the first object that the cluster refuses" }),
   concurrency: withDefault("16", {
     placeholder: "NUMBER",
@@ -131,13 +196,34 @@ export const replayOptions = {
     help: "if the cluster cannot keep up: slow delays the rest of the trace, fail stops",
     parse: oneOf("slow", "fail"),
   }),
+  control: optional({
+    placeholder: "ADDRESS:PORT",
+    help: "serve state, control and metrics over HTTP, without authentication; PORT alone listens on 127.0.0.1",
+    parse: parseControlAddress,
+  }),
   dryRun: flag({ help: "only print what would be created, what the cluster lacks, and how long it takes" }),
   report: optional({
     placeholder: "FILE",
     help: "write a report as JSON; with --dry-run, what would happen",
     parse: text,
   }),
-  force: flag({ short: "f", help: "overwrite the report if it exists" }),
+  html: optional({
+    placeholder: "FILE",
+    help: "write the report as a page for browsers, which needs nothing but the file",
+    parse: text,
+  }),
+  force: flag({ short: "f", help: "overwrite the reports if they exist" }),
+  noFidelity: flag({ help: "do not record the cluster for --report and --html, which then lack the comparison" }),
+  settle: withDefault("10s", {
+    placeholder: "DURATION",
+    help: "how long the recording may go on at the end until nothing has changed for a second",
+    parse: parseSettling,
+  }),
+  recording: optional({
+    placeholder: "DIRECTORY",
+    help: "keep the recording of the cluster here; default: it is removed after the comparison",
+    parse: text,
+  }),
   keep: flag({ help: "leave what was created in the cluster" }),
   clean: optional({
     placeholder: "NAME",

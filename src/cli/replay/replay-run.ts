@@ -1,245 +1,99 @@
-/** `reel replay` on a terminal: opens trace, cluster and report, shows progress, and prints what happened. */
-import { randomBytes } from "node:crypto"
-import { stat } from "node:fs/promises"
+/** `reel replay` on a terminal: shows progress, and prints what happened. */
 import { backgroundClock, systemClock } from "../../clock.ts"
-import { isCredentialsError } from "../../kube/credentials/errors.ts"
-import { messageOf } from "../../message-of.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
-import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
-import { OutsideTrace, ReplayExists, TargetUnusable } from "../../simulation/replay/errors.ts"
-import { forecastReplay } from "../../simulation/replay/forecast.ts"
-import { Replay, type ReplayOptions } from "../../simulation/replay/replay.ts"
-import type { ReplayReport } from "../../simulation/replay/replay-report.ts"
-import { cleanUp, RemovalIncomplete, RemovalUnchecked } from "../../simulation/target/clean-up.ts"
-import { ExportInterrupted, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
-import { type OutputSink, openOutputFile } from "../../trace/files/output-file.ts"
-import { InputUnreadable, openTraceFile } from "../../trace/files/trace-input.ts"
-import { openTraceItems, type TraceItemsOptions } from "../../trace/files/trace-items.ts"
-import { DecompressionError } from "../../trace/formats/compression.ts"
-import { BadTraceError } from "../../trace/formats/format.ts"
-import type { TraceFormatName } from "../../trace/formats/names.ts"
+import { reportPage } from "../../simulation/page/report-page.ts"
+import { refuseLacking } from "../../simulation/replay/forecast.ts"
+import { Repetitions } from "../../simulation/replay/repetitions.ts"
+import type { RepetitionsReport, ReplayReport } from "../../simulation/replay/replay-report.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { createLiveLine } from "../terminal/live-line.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
-import { describeForecast, describeReplay, describeReplayProgress } from "./replay-summary.ts"
-import { type OpenTarget, openTarget, type TargetRequest } from "./replay-target.ts"
-
-/** The request of the command line. */
-export interface ReplayOrder
-  extends Pick<
-    ReplayOptions,
-    | "name"
-    | "speed"
-    | "concurrency"
-    | "maximumLagMs"
-    | "onLag"
-    | "onConflict"
-    | "isStrict"
-    | "keep"
-    | "namespacePrefix"
-    | "placement"
-    | "included"
-  > {
-  /** A path, or `-`. */
-  readonly trace: string
-  readonly format: TraceFormatName | undefined
-  readonly window: Omit<ReplayOptions["window"], "now">
-  readonly target: Omit<TargetRequest, "concurrency">
-  readonly report: string | undefined
-  readonly force: boolean
-}
-
-type Say = (line: string) => void
+import { controlled } from "./control/controlled-run.ts"
+import { describeLeft, reported } from "./replay-failures.ts"
+import { listenForInterrupts } from "./replay-interrupts.ts"
+import type { ReplayOrder, Say } from "./replay-order.ts"
+import { podsOf } from "./replay-pods.ts"
+import { judgedBy } from "./replay-reports.ts"
+import { withStage } from "./replay-stage.ts"
+import { describeRepetition, describeReplay, describeReplayProgress } from "./replay-summary.ts"
+import { surveySource } from "./source/replay-check.ts"
+import type { ReplaySource } from "./source/replay-source.ts"
 
 /** Replays a trace. Rejects only for defects. */
 export const runReplay = (order: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
   reported(say, async () => {
-    const inputName = order.trace === "-" ? "standard input" : visible(order.trace)
-    const interrupts = listen(terminal, say)
-    // Ends reading as well when the replay has ended by itself: a pipe may be silent for ever.
-    const source = new AbortController()
-    const signal = AbortSignal.any([source.signal, interrupts.first.signal])
     const line = createLiveLine({
       stream: terminal.standardError,
       isEnabled: isLive(terminal.standardError, terminal.environment),
       clock: backgroundClock,
     })
-    let sink: OutputSink | undefined
+    const tell: Say = (text) => line.around(() => say(text))
+    const interrupts = listenForInterrupts(terminal, tell)
+    const print = (text: string): void => void terminal.standardOutput.write(`${visible(text)}\n`)
     const left: unknown[] = []
+    let begun: Repetitions | undefined
+    const { signal } = interrupts.first
+    const surroundings = { environment: terminal.environment, signal }
+    const check = (source: ReplaySource): ReturnType<typeof surveySource> => surveySource(order, source, signal)
     try {
-      const opening = { inputName, from: order.format, signal }
-      await checkTrace(order.trace, opening)
-      const { items } = await openTraceItems(await openTraceFile(order.trace), opening)
-      sink = await openReport(order)
-      await using target = await openTarget({ ...order.target, concurrency: order.concurrency })
-      line.around(() => say(`replaying ${inputName} as ${order.name} into ${target.description}`))
-      const replay = new Replay({
-        ...order,
-        items,
-        window: { ...order.window, now: systemClock.wallMicros() },
-        client: target.client,
-        clock: systemClock,
-        signal: interrupts.first.signal,
-        cleanUpSignal: interrupts.second.signal,
-        onProgress: (progress) => line.show(() => describeReplayProgress(progress)),
-        onRemovalFailed: (error) => left.push(error),
+      return await withStage(order, surroundings, check, async ({ source, target, checked, reports }) => {
+        const followsLives = order.pods === "recorded"
+        if (checked !== undefined && !order.isPartial)
+          await refuseLacking(target.client, checked, { ...order, followsLives })
+        tell(`replaying ${source.name} as ${order.name} into ${target.description}`)
+        const run: Repetitions = new Repetitions({
+          ...order,
+          ...podsOf(order, { source, target }, (problem) => line.around(() => say(problem))),
+          isPipe: source.isPipe,
+          window: { ...order.window, now: systemClock.wallMicros() },
+          client: target.client,
+          clock: systemClock,
+          signal,
+          cleanUpSignal: interrupts.second.signal,
+          onProgress: (progress) =>
+            line.show(() => describeRepetition(run.number, order.repetitions) + describeReplayProgress(progress)),
+          onRemovalFailed: (error) => left.push(error),
+          ...(order.isJudged && { judged: judgedBy(order, target.endpoints, tell) }),
+          onRepetition: (report) =>
+            line.around(() => {
+              if (order.repetitions > 1) print(`repetition ${run.number}`)
+              for (const text of describeReplay(report)) print(text)
+            }),
+        })
+        begun = run
+        const done = await controlled(order, run, { terminal, interrupt: interrupts.interrupt, tell }, () => run.run())
+        line.close()
+        const [only] = done
+        if (order.repetitions === 1 && only !== undefined) await reports.write(only, () => reportPage(only))
+        else await reports.write(all(order.name, done))
+        const isLeft = left.length > 0 && done.every(({ stopped }) => stopped === null)
+        return isLeft ? exitCodes.failed : exitCodeOf(done, done.length < order.repetitions)
       })
-      const report = await replay.run()
-      line.close()
-      for (const text of describeReplay(report)) terminal.standardOutput.write(`${visible(text)}\n`)
-      await sink?.write(Buffer.from(`${JSON.stringify(report, undefined, 2)}\n`))
-      await sink?.commit()
-      sink = undefined
-      return left.length > 0 && report.stopped === null ? exitCodes.failed : exitCodeOf(report)
     } finally {
-      source.abort()
       line.close()
-      if (order.keep && isCluster(order.target))
+      const { kubeconfig, context } = order.target
+      // What failed before has created nothing, and the name may be that of another replay.
+      const hasCreated = begun?.current?.outcomes !== undefined
+      if (order.keep && hasCreated && (kubeconfig ?? context) !== undefined)
         say(`what was created was left in the cluster; remove it with reel replay --clean ${order.name}`)
       for (const error of left) say(describeLeft(error, order.name))
       interrupts.stop()
-      await sink?.discard()
     }
   })
 
-const isCluster = ({ kubeconfig, context }: ReplayOrder["target"]): boolean =>
-  kubeconfig !== undefined || context !== undefined
+const all = (replay: string, repetitions: ReadonlyArray<ReplayReport>): RepetitionsReport => ({
+  version: 1,
+  replay,
+  repetitions,
+})
 
-/** Why something may be left in the cluster, and what to do. */
-const describeLeft = (error: unknown, name: string): string => {
-  if (error instanceof RemovalIncomplete || error instanceof RemovalUnchecked) return error.message
-  return `not everything was removed: ${messageOf(error)}; try again with reel replay --clean ${name}`
+/** `isCut`: repetitions are missing, of which none before failed. */
+const exitCodeOf = (reports: ReadonlyArray<ReplayReport>, isCut: boolean): ExitCode => {
+  const stops = reports.map(({ stopped }) => stopped)
+  if (stops.includes("interrupted")) return exitCodes.interrupted
+  if (stops.some((stopped) => stopped !== null)) return exitCodes.failed
+  // Ctrl-C during the removal between two of them.
+  if (isCut) return exitCodes.interrupted
+  const isIncomplete = reports.some(({ seed, events, gaps }) => seed.refused + events.refused + gaps > 0)
+  return isIncomplete ? exitCodes.incomplete : exitCodes.ok
 }
-
-/** Prints what a replay would do. Rejects only for defects. */
-export const runForecast = (order: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
-  reported(say, async () => {
-    const inputName = order.trace === "-" ? "standard input" : visible(order.trace)
-    const interrupts = listen(terminal, () => undefined)
-    let sink: OutputSink | undefined
-    try {
-      const { signal } = interrupts.first
-      const { items } = await openTraceItems(await openTraceFile(order.trace), {
-        inputName,
-        from: order.format,
-        signal,
-      })
-      sink = await openReport(order)
-      await using target = await openTarget({ ...order.target, concurrency: order.concurrency })
-      const window = { ...order.window, now: systemClock.wallMicros() }
-      const forecast = await forecastReplay({ ...order, items, window, client: target.client, signal })
-      for (const text of describeForecast(forecast)) terminal.standardOutput.write(`${visible(text)}\n`)
-      await sink?.write(Buffer.from(`${JSON.stringify(forecast, undefined, 2)}\n`))
-      await sink?.commit()
-      sink = undefined
-      return forecast.lacking.length + forecast.gaps > 0 ? exitCodes.incomplete : exitCodes.ok
-    } finally {
-      interrupts.stop()
-      await sink?.discard()
-    }
-  })
-
-/** Removes what a replay created. Rejects only for defects. */
-export const runCleanUp = (
-  name: string,
-  target: ReplayOrder["target"],
-  terminal: Terminal,
-  say: Say,
-): Promise<ExitCode> =>
-  reported(say, async () => {
-    const interrupts = listen(terminal, () => undefined)
-    try {
-      await using open: OpenTarget = await openTarget({ ...target, concurrency: 16 })
-      const { signal } = interrupts.first
-      const { removed, unchecked } = await cleanUp({ client: open.client, clock: systemClock, replay: name, signal })
-      terminal.standardOutput.write(
-        removed === 0
-          ? `nothing of replay ${name} is in ${open.description}\n`
-          : `removed ${removed} labelled objects of replay ${name}, and what was in its namespaces\n`,
-      )
-      if (unchecked.length === 0) return exitCodes.ok
-      say(new RemovalUnchecked({ replay: name, unchecked }).message)
-      return exitCodes.incomplete
-    } finally {
-      interrupts.stop()
-    }
-  })
-
-/** ms that the check of a trace may take before the replay starts. */
-const checkMs = 1000
-
-/**
- * Reads a file once before anything is created, for as long as {@link checkMs}: damage that lies further back, or in a pipe, is found when
- * the replay gets there.
- */
-const checkTrace = async (path: string, options: TraceItemsOptions): Promise<void> => {
-  const isFile =
-    path !== "-" &&
-    (await stat(path).then(
-      (status) => status.isFile(),
-      () => true,
-    ))
-  if (!isFile) return
-  const { items } = await openTraceItems(await openTraceFile(path), options)
-  const deadline = performance.now() + checkMs
-  for await (const chunk of items) {
-    for (const _ of chunk);
-    if (performance.now() > deadline) break
-  }
-}
-
-const openReport = async ({ report, force }: ReplayOrder): Promise<OutputSink | undefined> =>
-  report === undefined ? undefined : openOutputFile(report, { force, token: randomBytes(8).toString("hex") })
-
-interface Interrupts {
-  /** Aborted by the first Ctrl-C. */
-  readonly first: AbortController
-  /** Aborted by the second. */
-  readonly second: AbortController
-  readonly stop: () => void
-}
-
-const listen = (terminal: Terminal, say: Say): Interrupts => {
-  const [first, second] = [new AbortController(), new AbortController()]
-  const stop = terminal.onInterrupt(() => {
-    if (first.signal.aborted) return second.abort()
-    say("interrupted: removing what was created; press Ctrl-C again to leave it")
-    first.abort()
-  })
-  return { first, second, stop }
-}
-
-const exitCodeOf = ({ stopped, seed, events, gaps }: ReplayReport): ExitCode => {
-  if (stopped === "interrupted") return exitCodes.interrupted
-  if (stopped !== null) return exitCodes.failed
-  return seed.refused + events.refused + gaps > 0 ? exitCodes.incomplete : exitCodes.ok
-}
-
-/** Failures that a person can do something about become a line and an exit code. */
-const reported = async (say: Say, run: () => Promise<ExitCode>): Promise<ExitCode> => {
-  try {
-    return await run()
-  } catch (error) {
-    if (error instanceof ExportInterrupted) return exitCodes.interrupted
-    const isKnown =
-      error instanceof BadTraceError ||
-      error instanceof DecompressionError ||
-      error instanceof InputUnreadable ||
-      error instanceof OutputExists ||
-      error instanceof OutputFailed ||
-      error instanceof ReplayExists ||
-      error instanceof TargetUnusable ||
-      error instanceof OutsideTrace ||
-      error instanceof RemovalIncomplete ||
-      isCredentialsError(error) ||
-      isApiError(error)
-    if (!isKnown) throw error
-    say(withConnectionAdvice(error.message))
-    if (error instanceof OutputExists) return exitCodes.usage
-    return error instanceof TargetUnusable && error.isForbidden ? exitCodes.notPermitted : exitCodes.failed
-  }
-}
-
-/** Every error of the API client has the question that it is about. */
-const isApiError = (error: unknown): error is Error =>
-  error instanceof Error && "_tag" in error && "verb" in error && "kind" in error

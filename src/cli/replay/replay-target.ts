@@ -1,8 +1,10 @@
 /** The cluster that a replay drives: one of a kubeconfig, or a sandbox in this process. */
+import { isIP } from "node:net"
 import { ApiClient } from "../../kube/client/api-client.ts"
 import type { ApiError } from "../../kube/client/api-errors.ts"
 import { backOff, isSafeToRepeat } from "../../kube/client/retry-policy.ts"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
+import type { EndpointSource } from "../../kube/endpoint.ts"
 import { LocalCluster } from "../../sandbox/local-cluster.ts"
 import { LocalTransport } from "../../sandbox/local-transport.ts"
 import { isFieldConflict } from "../../simulation/target/target-cluster.ts"
@@ -17,6 +19,15 @@ export interface TargetRequest {
 
 export interface OpenTarget extends AsyncDisposable {
   readonly client: ApiClient
+  /**
+   * For the webhook: while a write of {@link client} waits for the API server, that waits for the webhook, whose requests must not wait for a
+   * free connection of {@link client}.
+   */
+  readonly podsClient: ApiClient
+  /** Whether the API server can call addresses of this machine's loopback. */
+  readonly isHere: boolean
+  /** For a recorder, which talks HTTP to a sandbox too. */
+  readonly endpoints: EndpointSource
   /** For people. */
   readonly description: string
 }
@@ -57,20 +68,41 @@ export const openTarget = async (request: TargetRequest): Promise<OpenTarget> =>
   if (kubeconfig !== undefined || context !== undefined) {
     const credentials = await loadCredentials({ kubeconfig, context })
     const client = new ApiClient({ ...options, server: credentials })
+    const podsClient = new ApiClient({ ...options, server: credentials })
     const { server } = await credentials.endpoint()
-    return { client, description: server, [Symbol.asyncDispose]: async () => client.close() }
+    const { hostname } = new URL(server)
+    return {
+      client,
+      endpoints: credentials,
+      podsClient,
+      isHere: isLoopback(hostname.replace(/^\[|\]$/g, "")),
+      description: server,
+      [Symbol.asyncDispose]: async () => {
+        client.close()
+        podsClient.close()
+      },
+    }
   }
   // Its controllers' complaints are dropped: while a replay is removed, they are about objects that have just gone.
   const cluster = await LocalCluster.start({ nodes: sandboxNodes, ledger: "none" })
   const transport = new LocalTransport(cluster.sandbox, "kubereel")
   const client = new ApiClient({ ...options, server: transport })
+  const podsClient = new ApiClient({ ...options, server: transport })
   return {
     client,
+    podsClient,
+    isHere: true,
+    endpoints: { endpoint: async () => cluster.sandbox.endpoint, onUnauthorized: async () => undefined },
     description: `a sandbox with ${sandboxNodes} virtual nodes`,
     [Symbol.asyncDispose]: async () => {
       client.close()
+      podsClient.close()
       transport.close()
       await cluster.close()
     },
   }
 }
+
+/** Whether a host is this machine for whatever runs on it. */
+export const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))

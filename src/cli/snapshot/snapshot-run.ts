@@ -1,6 +1,7 @@
 /** `reel snapshot` on a terminal: progress, interruption, where the trace goes, and what is printed about it. */
 import { randomBytes } from "node:crypto"
 import { backgroundClock } from "../../clock.ts"
+import { visible } from "../../recorder/configuration/quoted.ts"
 import type { RecorderConfiguration } from "../../recorder/configuration/tracked-kind.ts"
 import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
 import { type SnapshotOutcome, type WrittenSnapshot, writeSnapshot } from "../../recorder/snapshot/write-snapshot.ts"
@@ -107,7 +108,7 @@ const report = (
 }
 
 const reportLacking = (
-  { missing, unknownOwners, leftOut: { objects } }: WrittenSnapshot,
+  { missing, unknownOwners, leftOut: { objects, warnings } }: WrittenSnapshot,
   format: TraceFormatName,
   say: (line: string) => void,
 ): ExitCode => {
@@ -117,5 +118,6 @@ const reportLacking = (
     say(`owners could not be looked up: ${unknownOwners.join(", ")}. Their objects were treated as unowned`)
   if (objects.size > 0)
     say(`the ${format} format cannot represent ${[...objects.keys()].join(", ")}; --format ndjson includes everything`)
+  for (const warning of warnings) say(visible(warning))
   return missing.length === 0 && unknownOwners.length === 0 ? exitCodes.ok : exitCodes.incomplete
 }

@@ -23,13 +23,19 @@ const wideBlocks: ReadonlyArray<readonly [first: number, last: number]> = [
   [0x20000, 0x3fffd],
 ]
 
-const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" })
+let segmenter: Intl.Segmenter | undefined
+
+/** Made for the first text that is not ASCII: a segmenter takes 5 MB of locale data. */
+const graphemes = (text: string): Intl.Segments => {
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" })
+  return segmenter.segment(text)
+}
 
 /** Columns of a text without line breaks. */
 export const displayWidth = (text: string): number => {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment)
+  for (const { segment } of graphemes(text)) width += graphemeWidth(segment)
   return width
 }
 
@@ -39,7 +45,7 @@ export const cutToWidth = (text: string, columns: number): string => {
   if (columns < 1) return ""
   let kept = ""
   let width = 1
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemes(text)) {
     width += graphemeWidth(segment)
     if (width > columns) break
     kept += segment

@@ -1,5 +1,6 @@
 /** The parts of its process that a command uses, so that tests can replace them. */
 import type { Writable } from "node:stream"
+import { listenToKeyboard } from "./keyboard.ts"
 
 /** An output stream; `isTTY` and `columns` are set if it is a terminal. */
 export interface Output extends Writable {
@@ -18,7 +19,14 @@ export interface Terminal {
    * the process by themselves. The returned function removes the listener.
    */
   readonly onInterrupt: (listener: () => void) => () => void
+  /** Calls `listener` with each key that is pressed, see keyboard.ts; `undefined`: there is no keyboard. */
+  readonly onKey?: (listener: (key: string) => void) => (() => void) | undefined
+  /** Calls `listener` for SIGUSR1 and SIGUSR2. The returned function removes it. */
+  readonly onUserSignal?: (listener: (signal: UserSignal) => void) => () => void
 }
+
+/** Signals without a meaning of their own. */
+type UserSignal = "SIGUSR1" | "SIGUSR2"
 
 const signals = ["SIGINT", "SIGTERM"] as const
 
@@ -32,6 +40,14 @@ export const processTerminal: Terminal = {
     return () => {
       for (const signal of signals) process.off(signal, listener)
     }
+  },
+  onKey: listenToKeyboard,
+  onUserSignal(listener) {
+    // Windows has no such signals, and Node rejects listeners for them there.
+    if (process.platform === "win32") return () => undefined
+    const [first, second] = [() => listener("SIGUSR1"), () => listener("SIGUSR2")]
+    process.on("SIGUSR1", first).on("SIGUSR2", second)
+    return () => void process.off("SIGUSR1", first).off("SIGUSR2", second)
   },
 }
 

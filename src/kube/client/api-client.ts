@@ -156,9 +156,14 @@ export class ApiClient {
   /**
    * Server-side apply: creates the object, or sets the given fields and removes those that this field manager set before and no longer
    * gives. Rejects with {@link ConflictError} if another manager owns one of the fields, unless `force` is set. `body`: the object, or its
-   * JSON text, which is sent unchanged.
+   * JSON text, which is sent unchanged. For a subresource such as `status` the object must exist, and only that part of it is set.
    */
-  apply<T extends ApiObject>(kind: Kind, place: Place, body: unknown, options: ApplyOptions): Promise<T> {
+  apply<T extends ApiObject>(
+    kind: Kind,
+    place: Place,
+    body: unknown,
+    options: ApplyOptions & { readonly subresource?: string },
+  ): Promise<T> {
     const query = writeQuery(options, options.force)
     return this.#patch<T>("apply", kind, place, "application/apply-patch+yaml", body, query, options)
   }

@@ -9,15 +9,18 @@
 import { type ApiResource, readResourceList } from "../discovery.ts"
 import { formatGvk, type GroupVersionKind } from "../gvk.ts"
 import { groupVersionPath } from "../kind.ts"
-import type { ApiConnection } from "./api-connection.ts"
+import type { ApiConnection, CallOptions } from "./api-connection.ts"
 import { ApiUnreachableError, refusalOf } from "./api-errors.ts"
 
 export class ResourceFinder {
   readonly #connection: ApiConnection
+  readonly #options: CallOptions
   readonly #found = new Map<string, Promise<ApiResource>>()
 
-  constructor(connection: ApiConnection) {
+  /** `options`: of every request. */
+  constructor(connection: ApiConnection, options: CallOptions = {}) {
     this.#connection = connection
+    this.#options = options
   }
 
   /** Rejects with {@link NotFoundError} if the server has no such kind, otherwise with the error of the request. */
@@ -41,7 +44,8 @@ export class ResourceFinder {
   async #ask(gvk: GroupVersionKind): Promise<ApiResource> {
     const question = { verb: "get", kind: formatGvk(gvk), namespace: "", name: "" }
     // For a group version that does not exist the server returns 404, so this rejects with NotFoundError as well.
-    const { body } = await this.#connection.call({ question, method: "GET", path: groupVersionPath(gvk) })
+    const call = { question, method: "GET", path: groupVersionPath(gvk) } as const
+    const { body } = await this.#connection.call(call, this.#options)
     const answer = readResourceList(body, gvk)
     if (answer.tag === "found") return answer.resource
     if (answer.tag === "absent") {

@@ -19,16 +19,16 @@ export const withoutForeignPages = (access: Access, ownNames: OwnNames): Access 
   const names = ownNames === "any" ? undefined : new Set(["localhost", ...ownNames.map(plainName)])
   return {
     decide: async (headers, action) => {
-      if (names !== undefined && !isOwn(headers.host, names)) return misdirected(headers.host ?? "")
-      if (action === "export" && isForeign(headers)) return foreign
+      if (names !== undefined && !isOwnHost(headers.host, names)) return misdirected(headers.host ?? "")
+      if (action === "export" && isForeignPage(headers)) return foreign
       return access.decide(headers, action)
     },
     close: () => access.close(),
   }
 }
 
-/** HTTP/1.0 clients may omit `Host`; browsers never do. */
-const isOwn = (host: string | undefined, names: ReadonlySet<string>): boolean => {
+/** Whether `Host` is an IP address or one of the names, and thus not rebound. HTTP/1.0 clients may omit it; browsers never do. */
+export const isOwnHost = (host: string | undefined, names: ReadonlySet<string>): boolean => {
   if (host === undefined) return true
   const name = plainName(/^(\[[^\]]*\]|[^:]*)(?::\d*)?$/.exec(host)?.[1] ?? "")
   return isIP(name) !== 0 || names.has(name)
@@ -42,7 +42,7 @@ const plainName = (name: string): string =>
     .toLowerCase()
 
 /** Whether a page of another origin makes the request. `none`: the user entered the address. */
-const isForeign = (headers: IncomingHttpHeaders): boolean => {
+export const isForeignPage = (headers: IncomingHttpHeaders): boolean => {
   const site = headers["sec-fetch-site"]
   if (site !== undefined) return site !== "same-origin" && site !== "none"
   const { origin, host } = headers

@@ -112,7 +112,7 @@ const finishResponse = async (
 ): Promise<ExportOutcome> => {
   switch (outcome.tag) {
     case "whole":
-      return (await finishClient(response, outcome.sha256, clock)) ? outcome : { tag: "gone", bytes: outcome.bytes }
+      return (await finishClient(response, outcome, clock)) ? outcome : { tag: "gone", bytes: outcome.bytes }
     case "refused":
       refuse(response, outcome.refusal)
       return outcome

@@ -11,6 +11,8 @@ import type { ExportFacts, ExportSink } from "./transfer.ts"
 const clientTimeoutMs = 300_000
 
 const digestTrailer = "Repr-Digest"
+/** Number of changes left out because they change nothing for a replay: a trailer, or a header of a response without trace. */
+export const unchangedField = "Kubereel-Unchanged"
 
 /** In the syntax of RFC 9530. */
 export const reprDigest = (sha256: Buffer): string => `sha-256=:${sha256.toString("base64")}:`
@@ -21,7 +23,7 @@ export const responseSink = (response: ServerResponse, contentType: string, cloc
     setFacts(response, facts)
     response.setHeader("Content-Type", contentType)
     // An HTTP/1.0 body ends with the connection and has no trailers.
-    if (response.req.httpVersion !== "1.0") response.setHeader("Trailer", digestTrailer)
+    if (response.req.httpVersion !== "1.0") response.setHeader("Trailer", `${digestTrailer}, ${unchangedField}`)
     response.statusCode = 200
   },
   take: (piece) => written(response, piece, clock),
@@ -42,11 +44,19 @@ const written = (response: ServerResponse, piece: Uint8Array, clock: Clock): Pro
   })
 
 /** Ends the body; resolves when the client has all of it, or is gone. */
-export const finishClient = async (response: ServerResponse, sha256: Buffer, clock: Clock): Promise<boolean> => {
+export const finishClient = async (
+  response: ServerResponse,
+  { sha256, unchanged }: { readonly sha256: Buffer; readonly unchanged: number },
+  clock: Clock,
+): Promise<boolean> => {
   if (response.destroyed) return false
   // Without a piece the headers have not been sent yet.
   if (!response.headersSent) response.flushHeaders()
-  if (response.hasHeader("Trailer")) response.addTrailers({ [digestTrailer]: reprDigest(sha256) })
+  if (response.hasHeader("Trailer"))
+    response.addTrailers({
+      [digestTrailer]: reprDigest(sha256),
+      ...(unchanged > 0 && { [unchangedField]: String(unchanged) }),
+    })
   response.end()
   if (!response.writableFinished) await waitedFor(response, "finish", clock)
   return response.writableFinished
@@ -54,13 +64,20 @@ export const finishClient = async (response: ServerResponse, sha256: Buffer, clo
 
 /** Sets the headers that name what is missing from the trace and from its objects. */
 export const setFacts = (response: ServerResponse, facts: ExportFacts): void => {
-  const { incomplete, gaps, leftOut, unknownOwners, removed } = facts
+  const { incomplete, gaps, leftOut, warnings, unknownOwners, removed } = facts
   if (incomplete !== undefined) response.setHeader("Kubereel-Incomplete", incomplete)
   if (gaps > 0) response.setHeader("Kubereel-Gaps", String(gaps))
   if (leftOut.length > 0) response.setHeader("Kubereel-Left-Out", leftOut.join(", "))
+  if (warnings.length > 0) response.setHeader("Kubereel-Warnings", headerText(warnings.join("; ")))
   if (unknownOwners !== undefined) response.setHeader("Kubereel-Unknown-Owners", unknownOwners)
   if (removed.length > 0) response.setHeader("Kubereel-Removed", removed.join(", "))
 }
+
+/** Maximum characters of a header: some clients limit all headers together to 8 KB. */
+const longestHeader = 2000
+
+/** Text as a header may contain it. Names are ASCII by Kubernetes' rules, but what came from elsewhere was never validated. */
+export const headerText = (text: string): string => text.slice(0, longestHeader).replaceAll(/[^ -~]/g, "?")
 
 /** Resolves when the client has taken what was written, or is gone; a client that takes nothing is disconnected. */
 const waitedFor = (response: ServerResponse, event: "finish", clock: Clock): Promise<void> =>

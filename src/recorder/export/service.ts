@@ -18,8 +18,8 @@ import type { Supervisor } from "../../runtime/supervisor.ts"
 export interface ExportReader {
   /** Resolves when the next piece may follow. The bytes are valid until then; copy them to keep them. */
   piece(data: Uint8Array): Promise<void>
-  /** `error` is undefined when the trace is complete. */
-  end(error: string | undefined): void
+  /** `error` is undefined when the trace is complete. `unchanged`: changes it lacks because they change nothing for a replay. */
+  end(error: string | undefined, unchanged?: number): void
 }
 
 /** ms that a request waits for an exporter that is starting. */
@@ -31,6 +31,8 @@ export interface RunningExport {
   readonly gaps: number
   /** Tracked kinds that the format cannot represent. */
   readonly leftOut: ReadonlyArray<string>
+  /** What will go wrong in a replay of the trace, one sentence each. */
+  readonly warnings: ReadonlyArray<string>
   /** Cancels it; nothing more is delivered. */
   cancel(): void
 }
@@ -57,7 +59,7 @@ export class ExportService {
       const exporter = this.exporter()
       const receiver = {
         frame: (payload: Uint8Array) => reader.piece(payload),
-        end: (error: string | undefined) => reader.end(error),
+        end: (error: string | undefined, note: string) => reader.end(error, Number(note)),
       }
       // An exporter that is just restarting is worth a moment's wait.
       const running = exporter

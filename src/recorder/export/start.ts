@@ -21,6 +21,7 @@ import {
   windowOf,
 } from "./request.ts"
 import { requestedStatus } from "./requested-status.ts"
+import { headerText } from "./response-sink.ts"
 import type { ExportReader, RunningExport } from "./service.ts"
 import {
   aheadOfNow,
@@ -206,16 +207,12 @@ const refuseIncomplete = (
   return message === undefined ? Effect.void : Effect.fail({ status: 409, message })
 }
 
-/** Maximum characters of a header: some clients limit all headers together to 8 KB. */
-const longestHeader = 2000
-
 /** For a header: `3 (apps/v1.ReplicaSet shop/web-1, …)`; `undefined` if all are known. Names are ASCII by Kubernetes' rules. */
 const describeUnknown = ({ unknown, first }: Settled): string | undefined => {
   if (unknown === 0) return undefined
   const names = first.map(({ gvk, namespace, name }) => `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`)
   const text = `${unknown} (${names.join(", ")}${unknown > first.length ? ", ..." : ""})`
-  // The content of an ownerReference was never validated, and a header allows no other characters.
-  return text.slice(0, longestHeader).replaceAll(/[^ -~]/g, "?")
+  return headerText(text)
 }
 
 const refusalStatus = (error: ExportRefused | CallError): number => {

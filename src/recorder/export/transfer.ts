@@ -17,7 +17,10 @@ import type { ExportReader } from "./service.ts"
 import type { StartedExport } from "./start.ts"
 
 /** The facts that an export announces before its first byte. */
-export type ExportFacts = Pick<StartedExport, "incomplete" | "gaps" | "leftOut" | "unknownOwners" | "removed">
+export type ExportFacts = Pick<
+  StartedExport,
+  "incomplete" | "gaps" | "leftOut" | "warnings" | "unknownOwners" | "removed"
+>
 
 /** Takes the bytes of one export. */
 export interface ExportSink {
@@ -28,8 +31,14 @@ export interface ExportSink {
 }
 
 export type ExportOutcome =
-  /** `sha256` of all bytes. */
-  | { readonly tag: "whole"; readonly bytes: number; readonly sha256: Buffer; readonly facts: ExportFacts }
+  /** `sha256` of all bytes. `unchanged`: changes left out because they change nothing for a replay. */
+  | {
+      readonly tag: "whole"
+      readonly bytes: number
+      readonly sha256: Buffer
+      readonly unchanged: number
+      readonly facts: ExportFacts
+    }
   /** Rejected before any byte was sent. */
   | { readonly tag: "refused"; readonly refusal: ExportRefusal }
   /** `cause`: the sink's rejection, if it was the reason. */
@@ -77,10 +86,10 @@ export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun):
           settle({ tag: "failed", bytes, message: messageOf(cause), cause })
         }
       },
-      end: (error) => {
+      end: (error, unchanged = 0) => {
         void begun.then((facts) => {
           if (facts === undefined) return
-          if (error === undefined) settle({ tag: "whole", bytes, sha256: digest.digest(), facts })
+          if (error === undefined) settle({ tag: "whole", bytes, sha256: digest.digest(), unchanged, facts })
           else settle({ tag: "failed", bytes, message: error })
         })
       },

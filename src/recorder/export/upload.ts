@@ -15,7 +15,7 @@ import type { Clock, Timer } from "../../clock.ts"
 import { json, refuse, text } from "../http/http-answer.ts"
 import { aborted } from "../races.ts"
 import type { ExportRefusal } from "./request.ts"
-import { reprDigest, setFacts } from "./response-sink.ts"
+import { reprDigest, setFacts, unchangedField } from "./response-sink.ts"
 import { type ExportOutcome, type ExportRun, transferExport } from "./transfer.ts"
 
 export interface UploadSources {
@@ -110,12 +110,13 @@ const settle = async (
 const answer = (
   response: ServerResponse,
   { location, bytes }: WrittenObject,
-  { sha256, facts }: Extract<ExportOutcome, { tag: "whole" }>,
+  { sha256, unchanged, facts }: Extract<ExportOutcome, { tag: "whole" }>,
   acceptsJson: boolean,
 ): void => {
   // The client may have disconnected while the last part was written; the object is complete nevertheless.
   if (response.destroyed) return
   setFacts(response, facts)
+  if (unchanged > 0) response.setHeader(unchangedField, String(unchanged))
   response.setHeader("Kubereel-Location", location)
   response.setHeader("Kubereel-Bytes", String(bytes))
   if (acceptsJson) json(response, 200, { location, bytes, sha256: sha256.toString("hex") })

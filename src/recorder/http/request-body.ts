@@ -1,4 +1,4 @@
-/** Reads the body of a request, up to the largest size of an export request. */
+/** Reads the body of a request, up to the largest size of an export request, which is more than any other needs. */
 import { isUtf8 } from "node:buffer"
 import type { IncomingMessage } from "node:http"
 
@@ -21,7 +21,7 @@ type RequestBody =
 const tooLarge: RequestBody = {
   tag: "too-large",
   status: 413,
-  message: `an export request may have at most ${exportRequestBytes} bytes`,
+  message: `the body may have at most ${exportRequestBytes} bytes`,
 }
 
 /** Decoded anyway, a name would contain other characters than were sent, and match nothing. */

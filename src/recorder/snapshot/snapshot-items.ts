@@ -46,6 +46,8 @@ interface ListedObjects {
   readonly lives: SnapshotLives | undefined
   readonly missing: ReadonlyArray<MissingKind>
   readonly time: number
+  /** UID of namespace kube-system; `undefined` if it may not be read. */
+  readonly clusterUid: string | undefined
   readonly spool: Spool
 }
 
@@ -57,13 +59,16 @@ export async function* itemsOf({
   lives,
   missing,
   time,
+  clusterUid,
   spool,
 }: ListedObjects): AsyncGenerator<TraceItem, void> {
   const written = await chosen(order, held, owners)
   const kinds = order.kinds.map(({ gvkText }) => gvkText)
   const incomplete = missing.map(({ gvk, state }) => ({ gvk, state }))
   // One second, as long as SimKube's own snapshots last.
-  yield { type: "header", window: { start: time, end: time + 1_000_000 }, cut: written.size, kinds, incomplete }
+  const window = { start: time, end: time + 1_000_000 }
+  const identity = clusterUid === undefined ? {} : { clusterUid }
+  yield { type: "header", window, cut: written.size, kinds, incomplete, ...identity }
   yield { type: "config", config: Buffer.from(JSON.stringify({ trackedObjects: trackedObjects(order.kinds) })) }
   yield { type: "batch", time }
   let sequence = 0

@@ -8,7 +8,8 @@
 import { type Discovery, discover } from "../../kube/discovery.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import type { ApiStatus } from "../../kube/status.ts"
-import { isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "../../trace/json/exact-json.ts"
+import { clusterUid } from "../../kube/watch/enquiries.ts"
+import { exactJsonIn, isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import { readOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { labelsOf } from "../../trace/selection/filters.ts"
 import type { Spool } from "../../trace/spool.ts"
@@ -95,9 +96,11 @@ export const takeSnapshot = async (order: SnapshotOrder, surroundings: SnapshotS
     })
     if (lost !== undefined) missing.push(lost)
   }
+  const uid = await clusterUid(surroundings.client)
+  surroundings.signal.throwIfAborted()
   return {
     missing,
-    items: () => itemsOf({ order, held, owners, lives, missing, time, spool: surroundings.spool }),
+    items: () => itemsOf({ order, held, owners, lives, missing, time, clusterUid: uid, spool: surroundings.spool }),
     unknownOwners: () => owners.unknown,
   }
 }
@@ -167,13 +170,8 @@ const hold = (
 }
 
 const parsedObject = (bytes: Uint8Array): JsonObject | undefined => {
-  try {
-    const value = parseExactJson(bytes)
-    return isJsonObject(value) ? value : undefined
-  } catch (error) {
-    if (error instanceof MalformedJsonError) return undefined
-    throw error
-  }
+  const value = exactJsonIn(bytes)
+  return isJsonObject(value) ? value : undefined
 }
 
 const missingKind = (gvk: string, discovery: Exclude<Discovery, { tag: "found" }>): MissingKind => {

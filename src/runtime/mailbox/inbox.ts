@@ -40,7 +40,7 @@ export interface InboxHandler {
   /** The next frame. The payload is valid until it is acknowledged. An exception crashes the actor. */
   frame(sender: string, frame: Frame): void
   /** The sender of a stream has ended it; `error` is empty if the stream is complete. */
-  ended?(error: string): void
+  ended?(error: string, note: string): void
 }
 
 interface Sender {
@@ -173,7 +173,7 @@ export class Inbox {
 
   #receive(name: string, sender: Sender, message: DataMessage): void {
     if ("end" in message) {
-      this.#handler.ended?.(message.end)
+      this.#handler.ended?.(message.end, message.note)
       return
     }
     if ("memory" in message) {

@@ -23,8 +23,8 @@ export type DataMessage =
   | { readonly slab: number; readonly memory: SharedArrayBuffer }
   | { readonly slab: number; readonly offset: number; readonly length: number }
   | { readonly slab: number; readonly gone: true }
-  /** Why the stream is incomplete; the empty string if it is complete. */
-  | { readonly end: string }
+  /** Why the stream is incomplete; the empty string if it is complete. The note is about the whole of it. */
+  | { readonly end: string; readonly note: string }
 
 export interface OutboxOptions {
   /** Bytes that may be unacknowledged at the receiver. Default 8 MiB (docs/reference/architecture.md#mailboxes). */
@@ -83,7 +83,7 @@ export class Outbox {
   #stalledMs = 0
   #writableListener: (() => void) | undefined
   #wasBlocked = false
-  #end: string | undefined
+  #end: Extract<DataMessage, { end: string }> | undefined
   readonly #flushWaiters: Array<{ readonly number: number; readonly resolve: () => void }> = []
 
   constructor(mailbox: string, incarnation: number, options: OutboxOptions) {
@@ -176,11 +176,12 @@ export class Outbox {
    * For streams, whose outbox has one receiver: an empty `error` marks the end after all frames; any other is sent at once, before frames
    * that still wait, and says why the stream is incomplete.
    */
-  end(error: string): void {
+  end(error: string, note: string): void {
+    const end = { end: error, note } satisfies DataMessage
     if (error === "") {
-      this.#end = error
+      this.#end = end
       this.#pump()
-    } else this.#port?.postMessage({ end: error } satisfies DataMessage)
+    } else this.#port?.postMessage(end)
   }
 
   /** Resolves when every frame committed so far is acknowledged. */
@@ -220,7 +221,7 @@ export class Outbox {
     }
     const stalled = this.#inFlight < this.#kept.length
     if (!stalled && port !== undefined && this.#end !== undefined) {
-      port.postMessage({ end: this.#end } satisfies DataMessage)
+      port.postMessage(this.#end)
       this.#end = undefined
     }
     if (stalled && this.#stalledSince === undefined) this.#stalledSince = this.#now()

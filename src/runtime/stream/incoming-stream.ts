@@ -16,8 +16,11 @@ export interface StreamReceiver {
    * rejection closes the stream, and its message becomes the reason of the end.
    */
   frame(payload: Uint8Array): Promise<void>
-  /** The last call. `error`: why the stream is incomplete; `undefined` if it is complete. Not called after {@link IncomingStream.close}. */
-  end(error: string | undefined): void
+  /**
+   * The last call. `error`: why the stream is incomplete; `undefined` if it is complete. `note`: what the sender said about the whole of a
+   * complete one. Not called after {@link IncomingStream.close}.
+   */
+  end(error: string | undefined, note: string): void
 }
 
 const sender = "sender"
@@ -45,10 +48,10 @@ export class IncomingStream {
             inbox.acknowledge(sender, incarnation, number)
           })
         },
-        ended: (error) => {
+        ended: (error, note) => {
           if (error !== "") return this.#end(error)
           this.#isEnding = true
-          this.#then(() => this.#end(undefined))
+          this.#then(() => this.#end(undefined, note))
         },
       },
       (error) => this.#end(error.message),
@@ -84,9 +87,9 @@ export class IncomingStream {
       .catch((cause: unknown) => this.#end(messageOf(cause)))
   }
 
-  #end(error: string | undefined): void {
+  #end(error: string | undefined, note = ""): void {
     if (this.#isOver) return
     this.close()
-    this.#receiver.end(error)
+    this.#receiver.end(error, note)
   }
 }

@@ -52,9 +52,12 @@ export class OutgoingStream {
     if (!this.#isClosed) this.#outbox.send(payload)
   }
 
-  /** Marks the end. `error`: why the stream is incomplete; the empty string if it is complete. Call it once. */
-  end(error = ""): void {
-    if (!this.#isClosed) this.#outbox.end(error)
+  /**
+   * Marks the end. `error`: why the stream is incomplete; the empty string if it is complete. `note`: what is known only now about the whole
+   * of it. Call it once.
+   */
+  end(error = "", note = ""): void {
+    if (!this.#isClosed) this.#outbox.end(error, note)
   }
 
   metrics(): OutboxMetrics {

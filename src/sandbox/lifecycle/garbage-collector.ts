@@ -18,6 +18,7 @@ import { deleteObject } from "../writes/delete/delete.ts"
 import { noDeleteOptions, type Propagation } from "../writes/delete/delete-options.ts"
 import { isFinalizedBySpec } from "../writes/delete/terminating-marks.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
+import { admitDeletion } from "../writes/webhooks/admission-points.ts"
 import { writeAsController } from "./controller-write.ts"
 import { deferredWork } from "./deferred-work.ts"
 import { Dependents, type Reference } from "./dependents.ts"
@@ -32,7 +33,7 @@ export class GarbageCollector {
 
   constructor(around: WriteSurroundings) {
     this.#around = around
-    this.#queue = deferredWork(around, (key) => this.#work(key))
+    this.#queue = deferredWork(around, (own, key) => this.#work(own, key))
     this.rebuild()
     around.store.observe((collection, record) => this.#observe(collection, record))
   }
@@ -70,19 +71,20 @@ export class GarbageCollector {
     }
   }
 
-  #work(key: string): void {
+  /** `around`: of this attempt; webhooks may be asked about what it deletes. */
+  #work(around: WriteSurroundings, key: string): void {
     const { gvk, namespace, name } = referenceOf(key)
     const { store, registry } = this.#around
     if (!registry.has(gvk)) return
     const collection = store.collection(gvk)
     const live = collection.live.get(keyOf(namespace, name))
     if (live === undefined) return
-    if (live.change.terminating === true) this.#finish(collection, live)
-    else if ((live.change.owners?.length ?? 0) > 0) this.#collect(collection, live)
+    if (live.change.terminating === true) this.#finish(around, collection, live)
+    else if ((live.change.owners?.length ?? 0) > 0) this.#collect(around, collection, live)
   }
 
   /** Continues a deletion that waits for its dependents to be deleted or orphaned. */
-  #finish(collection: Collection, live: LiveObject): void {
+  #finish(around: WriteSurroundings, collection: Collection, live: LiveObject): void {
     const before = stateOf(live.change)
     const finalizers = texts(before.metadata, "finalizers")
     if (finalizers.includes(orphan)) {
@@ -94,7 +96,7 @@ export class GarbageCollector {
         const dependent = this.#liveOf(reference)
         if (dependent === undefined) continue
         const owner = dependent.live.change.owners?.find(({ uid }) => uid === live.change.uid)
-        if (dependent.live.change.terminating !== true) this.#collect(dependent.collection, dependent.live)
+        if (dependent.live.change.terminating !== true) this.#collect(around, dependent.collection, dependent.live)
         blocked ||= owner?.blockOwnerDeletion === true && this.#liveOf(reference) !== undefined
       }
       if (!blocked) this.#removeFinalizer(collection, live, before, foreground)
@@ -102,7 +104,7 @@ export class GarbageCollector {
   }
 
   /** Deletes the object if no owner is left, and drops references to owners that are gone. */
-  #collect(collection: Collection, live: LiveObject): void {
+  #collect(around: WriteSurroundings, collection: Collection, live: LiveObject): void {
     const { change } = live
     const lost = new Set<string>()
     let solid = 0
@@ -117,15 +119,19 @@ export class GarbageCollector {
     }
     if (lost.size === 0) return
     if (solid > 0) this.#disown({ gvk: collection.name, namespace: change.namespace, name: change.name }, lost)
-    else this.#delete(collection, live, waiting && this.#dependents.of(change.uid).length > 0)
+    else this.#delete(around, collection, live, waiting && this.#dependents.of(change.uid).length > 0)
   }
 
-  #delete(collection: Collection, live: LiveObject, inForeground: boolean): void {
+  #delete(around: WriteSurroundings, collection: Collection, live: LiveObject, inForeground: boolean): void {
     const finalizers = texts(stateOf(live.change).metadata, "finalizers")
     let propagation: Propagation = inForeground ? "Foreground" : "Background"
     if (finalizers.includes(orphan)) propagation = "Orphan"
     else if (finalizers.includes(foreground)) propagation = "Foreground"
-    deleteObject(this.#around, this.#around.kindOf(collection.resource), live, { ...noDeleteOptions, propagation })
+    const kind = around.kindOf(collection.resource)
+    const options = { ...noDeleteOptions, propagation }
+    deleteObject(around, kind, live, options, (stored) =>
+      admitDeletion(around, kind, stored, live.change.name, options, []),
+    )
   }
 
   /** Removes the owners from an object's references. */

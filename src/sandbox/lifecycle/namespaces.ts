@@ -15,7 +15,9 @@ import { stateOf } from "../writes/answer.ts"
 import { deleteObject } from "../writes/delete/delete.ts"
 import { type DeleteOptions, noDeleteOptions } from "../writes/delete/delete-options.ts"
 import { trackCreation } from "../writes/field-owners.ts"
-import type { WriteSurroundings } from "../writes/surroundings.ts"
+import { Refusal } from "../writes/refusal.ts"
+import type { WritableKind, WriteSurroundings } from "../writes/surroundings.ts"
+import { admitDeletion } from "../writes/webhooks/admission-points.ts"
 import { controllerManager, writeAsController } from "./controller-write.ts"
 import { deferredWork } from "./deferred-work.ts"
 
@@ -38,7 +40,7 @@ export class NamespaceController {
   constructor(around: WriteSurroundings, certificate: string) {
     this.#around = around
     this.#certificate = certificate
-    this.#queue = deferredWork(around, (name) => this.#empty(name))
+    this.#queue = deferredWork(around, (own, name) => this.#empty(own, name))
     for (const { change } of around.store.collection(namespaceKind).live.values()) this.#furnish(change.name)
     around.store.observe((collection, record) => this.#observe(collection, record))
   }
@@ -77,12 +79,14 @@ export class NamespaceController {
     store.write(collection, object)
   }
 
-  #empty(name: string): void {
+  /** `around`: of this attempt; webhooks may be asked about what it deletes. */
+  #empty(around: WriteSurroundings, name: string): void {
     const collection = this.#around.store.collection(namespaceKind)
     const existing = collection.live.get(name)
     if (existing?.change.terminating !== true) return
-    const left = this.#deleteContents(name)
+    const { left, refusal } = this.#deleteContents(around, name)
     this.#report(collection, existing, left)
+    if (refusal !== undefined) throw refusal
     if (left.size === 0) this.#finalize(collection, name)
   }
 
@@ -107,19 +111,29 @@ export class NamespaceController {
     writeAsController(this.#around, { collection, live, before, after, subresource: "finalize" })
   }
 
-  /** Returns how many objects of each kind are left, with their finalizers. */
+  /** Returns how many objects of each kind are left, with their finalizers, and the first refusal of a webhook. */
   #deleteContents(
+    around: WriteSurroundings,
     namespace: string,
-  ): ReadonlyMap<string, { readonly count: number; readonly finalizers: Set<string> }> {
+  ): { readonly left: Left; readonly refusal: Refusal | undefined } {
     const { store, registry } = this.#around
     const left = new Map<string, { count: number; finalizers: Set<string> }>()
+    let refusal: Refusal | undefined
+    const admit = (kind: WritableKind, stored: MutableObject): void =>
+      admitDeletion(around, kind, stored, "", inBackground, [])
     for (const collection of [...store.collections()]) {
       const { resource } = collection
       if (!resource.namespaced || !registry.has(resource.gvk)) continue
       const kind = this.#around.kindOf(resource)
       for (const object of [...collection.live.values()]) {
         if (object.change.namespace !== namespace) continue
-        if (object.change.terminating !== true) deleteObject(this.#around, kind, object, inBackground)
+        try {
+          if (object.change.terminating !== true)
+            deleteObject(around, kind, object, inBackground, (stored) => admit(kind, stored))
+        } catch (error) {
+          if (!(error instanceof Refusal)) throw error
+          refusal ??= error
+        }
         const still = collection.live.get(keyOf(namespace, object.change.name))
         if (still === undefined) continue
         const entry = left.get(groupedName(resource)) ?? { count: 0, finalizers: new Set<string>() }
@@ -128,7 +142,7 @@ export class NamespaceController {
         left.set(groupedName(resource), entry)
       }
     }
-    return left
+    return { left, refusal }
   }
 }
 

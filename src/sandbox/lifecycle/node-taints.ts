@@ -39,7 +39,7 @@ export class NodeTaints {
 
   constructor(around: WriteSurroundings) {
     this.#around = around
-    this.#queue = deferredWork(around, (name) => this.#settle(name))
+    this.#queue = deferredWork(around, (_own, name) => this.#settle(name))
     this.rebuild()
     around.store.observe((collection, record) => this.#observe(collection, record))
   }

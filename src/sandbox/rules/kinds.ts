@@ -15,6 +15,7 @@ import {
   storageClassKind,
   volumeAttachmentKind,
 } from "./groups/storage-rules.ts"
+import { mutatingWebhookKind, validatingWebhookKind } from "./groups/webhook-rules.ts"
 import type { Kind } from "./kind.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
 import { podTemplate } from "./pods/pod-defaults.ts"
@@ -195,5 +196,7 @@ export const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ["storage.k8s.io/VolumeAttachment", volumeAttachmentKind],
   ["autoscaling/v2/HorizontalPodAutoscaler", autoscalerKind],
   ["autoscaling/v1/HorizontalPodAutoscaler", oldAutoscalerKind],
+  ["admissionregistration.k8s.io/MutatingWebhookConfiguration", mutatingWebhookKind],
+  ["admissionregistration.k8s.io/ValidatingWebhookConfiguration", validatingWebhookKind],
   ["apiextensions.k8s.io/CustomResourceDefinition", definitionKind],
 ])

@@ -8,6 +8,7 @@ import {
   tooLargeVersion,
 } from "../../apiserver/answers/failure.ts"
 import type { Backend, WatchFeed } from "../../apiserver/backend.ts"
+import type { Eventually } from "../../apiserver/eventually.ts"
 import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
 import { encodeContinue } from "../../apiserver/list/continue-token.ts"
 import type { ListRequest, WatchRequest } from "../../apiserver/list/list-options.ts"
@@ -36,8 +37,8 @@ export class StoreBackend implements Backend {
     this.#writer = writer
   }
 
-  /** At once; see {@link Writer}. */
-  write(request: WriteRequest): WriteOutcome {
+  /** At once, unless an admission webhook is asked; see {@link Writer}. */
+  write(request: WriteRequest): Eventually<WriteOutcome> {
     return this.#writer.handle(request)
   }
 

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from "node:http"
 import { type Failure, methodNotAllowed } from "../../apiserver/answers/failure.ts"
+import type { Eventually } from "../../apiserver/eventually.ts"
 import type { Form } from "../../apiserver/forms/form.ts"
 import type { Exchange } from "../../apiserver/http/exchange.ts"
 import type { ResourceRoute } from "../../apiserver/http/router.ts"
@@ -20,7 +21,7 @@ export const receiveWrite = (
   route: ResourceRoute,
   resource: Resource,
   form: Form | undefined,
-  write: (request: WriteRequest) => WriteOutcome,
+  write: (request: WriteRequest) => Eventually<WriteOutcome>,
 ): Failure | undefined => {
   const verb = writeVerbOf(exchange.request.method ?? "", route, resource)
   if (verb === undefined) return methodNotAllowed
@@ -38,8 +39,10 @@ export const receiveWrite = (
       userAgent: request.headers["user-agent"] ?? "",
       body,
     })
-    if (outcome.type === "failure") exchange.fail(outcome)
-    else exchange.written(formed(outcome, form))
+    exchange.whenReady(outcome, (ready) => {
+      if (ready.type === "failure") exchange.fail(ready)
+      else exchange.written(formed(ready, form))
+    })
   }
   // An exception there would not be caught.
   readBody(request, (body) => laterInTurn(() => exchange.attempt(() => answer(body))))

@@ -10,6 +10,7 @@ import type { KubernetesType } from "../schema/kubernetes-type.ts"
 import type { Collection } from "../store/collection.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import type { Admission } from "./admission/admission.ts"
+import type { WebhookAdmission } from "./webhooks/webhook-admission.ts"
 
 /** A kind as writes see it; made once per kind, not per write. */
 export interface WritableKind {
@@ -32,6 +33,7 @@ export interface WriteSurroundings {
   readonly random: Randomness
   readonly format: JsonFormat
   readonly admission: Admission
+  readonly webhooks: WebhookAdmission
   /** Called for defects of the server itself. */
   readonly onTrouble: OnTrouble
   kindOf(resource: Resource): WritableKind

@@ -23,6 +23,8 @@ export interface WriteOptions {
   readonly fieldValidation: FieldValidation
   /** Whether an apply takes fields from other managers. */
   readonly force: boolean
+  /** The query that the options are from. */
+  readonly query: URLSearchParams
   /** Warnings of the response, whether the write succeeds or not; appended to while the write is processed. */
   readonly warnings: string[]
 }
@@ -48,7 +50,7 @@ export const parseWriteOptions = (
   warnings: string[],
 ): WriteOptions => {
   if (query.size === 0 && contentType !== applyPatch) {
-    return { dryRun: false, manager: managerOf(userAgent), fieldValidation: "Warn", force: false, warnings }
+    return { dryRun: false, manager: managerOf(userAgent), fieldValidation: "Warn", force: false, query, warnings }
   }
   const manager = query.get("fieldManager") ?? ""
   const validation = query.get("fieldValidation") ?? ""
@@ -63,6 +65,7 @@ export const parseWriteOptions = (
     manager: manager === "" ? managerOf(userAgent) : manager,
     fieldValidation: validation === "" ? "Warn" : (validation as FieldValidation),
     force: flag(query, "force") ?? false,
+    query,
     warnings,
   }
 }

@@ -1,9 +1,11 @@
 /**
  * Dispatches the writes of clients. Synchronous from decoded request to stored change, so that writes happen one after
- * the other and need no locks; when this returns, events have been written to the watchers' sockets.
+ * the other and need no locks; when this returns, events have been written to the watchers' sockets. A write that admission
+ * webhooks are asked about is so in each of its attempts (webhooks/admitted.ts).
  */
 
 import { type Failure, fail, internalError, methodNotAllowed } from "../../apiserver/answers/failure.ts"
+import type { Eventually } from "../../apiserver/eventually.ts"
 import { troubleOf } from "../../apiserver/http/trouble.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { keyOf } from "../../apiserver/watch/change.ts"
@@ -21,6 +23,7 @@ import type { WriteSurroundings } from "./surroundings.ts"
 import { create } from "./verbs/create.ts"
 import { patch } from "./verbs/patch.ts"
 import { update } from "./verbs/update.ts"
+import { admitted, Suspension } from "./webhooks/admitted.ts"
 import { parseWriteOptions } from "./write-options.ts"
 import type { WriteOutcome, WriteRequest, Written } from "./write-request.ts"
 
@@ -32,11 +35,19 @@ export class Writer {
   }
 
   /** Never throws: an exception becomes a 500 and is reported. */
-  handle(request: WriteRequest): WriteOutcome {
+  handle(request: WriteRequest): Eventually<WriteOutcome> {
+    const outcome = admitted(this.#around, (around) => this.#attempt(around, request))
+    if (!(outcome instanceof Promise)) return outcome
+    return outcome.catch((error: unknown) => failureOf(error) ?? this.#defect(request, error))
+  }
+
+  /** Throws Suspension. */
+  #attempt(around: WriteSurroundings, request: WriteRequest): WriteOutcome {
     const warnings: string[] = []
     try {
-      return this.#perform(withJsonBody(request), warnings)
+      return perform(around, withJsonBody(request), warnings)
     } catch (error) {
+      if (error instanceof Suspension) throw error
       const failure = failureOf(error) ?? this.#defect(request, error)
       return warnings.length === 0 ? failure : { ...failure, warnings }
     }
@@ -59,27 +70,27 @@ export class Writer {
     this.#around.onTrouble(troubleOf(`${verb} ${resource.plural} ${keyOf(namespace, name)}`, error))
     return internalError(messageOf(error))
   }
+}
 
-  #perform(request: WriteRequest, warnings: string[]): Written {
-    const { subresource, verb } = request
-    if (subresource !== "" && subresource !== "status") return writeSubresource(this.#around, request, warnings)
-    if (subresource === "status" && verb !== "update" && verb !== "patch") return refuse(methodNotAllowed)
-    switch (verb) {
-      case "create":
-        if (formatGvk(request.resource.gvk) === "v1.Binding") {
-          return bindPod(this.#around, request, parseWriteOptions(request, warnings))
-        }
-        if (isReview(request.resource)) return review(this.#around, request, parseWriteOptions(request, warnings))
-        return create(this.#around, request, parseWriteOptions(request, warnings))
-      case "update":
-        return update(this.#around, request, parseWriteOptions(request, warnings))
-      case "patch":
-        return patch(this.#around, request, parseWriteOptions(request, warnings))
-      case "delete":
-        return deleteOne(this.#around, request, warnings)
-      case "deletecollection":
-        return deleteCollection(this.#around, request, warnings)
-    }
+const perform = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {
+  const { subresource, verb } = request
+  if (subresource !== "" && subresource !== "status") return writeSubresource(around, request, warnings)
+  if (subresource === "status" && verb !== "update" && verb !== "patch") return refuse(methodNotAllowed)
+  switch (verb) {
+    case "create":
+      if (formatGvk(request.resource.gvk) === "v1.Binding") {
+        return bindPod(around, request, parseWriteOptions(request, warnings))
+      }
+      if (isReview(request.resource)) return review(around, request, parseWriteOptions(request, warnings))
+      return create(around, request, parseWriteOptions(request, warnings))
+    case "update":
+      return update(around, request, parseWriteOptions(request, warnings))
+    case "patch":
+      return patch(around, request, parseWriteOptions(request, warnings))
+    case "delete":
+      return deleteOne(around, request, warnings)
+    case "deletecollection":
+      return deleteCollection(around, request, warnings)
   }
 }
 

@@ -2,11 +2,12 @@
  * What an object of the trace would do to the whole target, beyond the replay: such parts are removed.
  *
  * A default class would be taken by every new claim and Ingress of the cluster, a label would add rules to the roles of its administrators,
- * and a binding would give the recorded cluster's users and groups rights in another one.
+ * and a binding would give the recorded cluster's users and groups rights in another one. A volume names a disk that may exist and belong to
+ * the recorded cluster: when its copy is removed, a provisioner of the target must not delete that disk.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { changedAt } from "../../trace/json/extended-pointer.ts"
 import { withMember, withoutMember } from "../../trace/json/members.ts"
-import { changedAt } from "./pod-templates.ts"
 
 /** By GVK: paths of members to remove. */
 const effects: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string>>> = new Map<
@@ -36,6 +37,8 @@ const effects: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string>>> = new M
 export const contained = (gvk: string, object: JsonObject): JsonObject => {
   let left = object
   for (const path of effects.get(gvk) ?? []) left = withoutAt(left, path)
+  if (gvk === "v1.PersistentVolume" && isJsonObject(left.spec))
+    return withMember(left, "spec", withMember(left.spec, "persistentVolumeReclaimPolicy", "Retain"))
   if (gvk !== "rbac.authorization.k8s.io/v1.ClusterRoleBinding" || !Array.isArray(left.subjects)) return left
   const subjects = left.subjects as ReadonlyArray<JsonValue>
   return withMember(

@@ -37,6 +37,12 @@ export interface RecordedKinds {
   readonly included: ReadonlySet<string>
 }
 
+/** Why no object of a kind is replayed; `undefined`: some are. `included`: kinds without version. */
+export const reasonByKind = (gvk: string, included: ReadonlySet<string>): string | undefined => {
+  const kind = kindWithoutVersion(gvk)
+  return included.has(kind) ? undefined : notReplayedKinds.get(kind)
+}
+
 /** Why an object is not replayed, as a short statement about it; `undefined`: it is replayed. */
 export const reasonNotToReplay = (
   gvk: string,
@@ -44,8 +50,7 @@ export const reasonNotToReplay = (
   name: string,
   recorded: RecordedKinds,
 ): string | undefined => {
-  const kind = kindWithoutVersion(gvk)
-  const byKind = recorded.included.has(kind) ? undefined : notReplayedKinds.get(kind)
+  const byKind = reasonByKind(gvk, recorded.included)
   if (byKind !== undefined) return byKind
   if (gvk === "v1.ServiceAccount" && name === "default") return createdWithNamespace
   if (gvk === "v1.ConfigMap" && name === "kube-root-ca.crt") return createdWithNamespace
@@ -55,7 +60,10 @@ export const reasonNotToReplay = (
   if (gvk === "v1.Pod" && isMirrorPod(object)) return "created by the kubelet of a node"
   if (isSystemNamed(gvk, name)) return "every cluster has its own"
   const creator = creatorOf(object, recorded)
-  return creator === undefined ? undefined : `created by its ${creator}`
+  if (creator !== undefined) return `created by its ${creator}`
+  // Its node affinity names that node: elsewhere it would stay pending for ever.
+  const isOfDaemon = gvk === "v1.Pod" && controllersOf(object).some(({ kind }) => kind === "DaemonSet")
+  return isOfDaemon && !recorded.included.has("Node") ? "is tied to a node of the recorded cluster" : undefined
 }
 
 const createdWithNamespace = "created with every namespace"
@@ -83,17 +91,20 @@ const isMirrorPod = (object: JsonObject | undefined): boolean => {
  * is rare and cannot be told from its pods, so their pods count as created by the recorded kind.
  */
 const creatorOf = (object: JsonObject | undefined, { has }: RecordedKinds): string | undefined => {
-  const metadata = object?.metadata
-  const references = isJsonObject(metadata) ? metadata.ownerReferences : undefined
-  if (!Array.isArray(references)) return undefined
-  for (const reference of references as ReadonlyArray<JsonValue>) {
-    if (!isJsonObject(reference) || reference.controller !== true) continue
-    const { apiVersion, kind } = reference
+  for (const { apiVersion, kind } of controllersOf(object)) {
     const gvk = `${String(apiVersion)}.${String(kind)}`
     const above = creators.get(gvk)
     if (has(gvk) || (above !== undefined && has(above))) return String(kind)
   }
   return undefined
+}
+
+/** Owner references that control the object: at most one in a valid object. */
+const controllersOf = (object: JsonObject | undefined): ReadonlyArray<JsonObject> => {
+  const metadata = object?.metadata
+  const references = isJsonObject(metadata) ? metadata.ownerReferences : undefined
+  if (!Array.isArray(references)) return []
+  return (references as ReadonlyArray<JsonValue>).filter(isJsonObject).filter(({ controller }) => controller === true)
 }
 
 const creators: ReadonlyMap<string, string> = new Map([

@@ -5,6 +5,7 @@
  * Existing node selectors and tolerations are kept, also below `*` (W-45). A template that is not there is not created.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { changedAt, pathOf } from "../../trace/json/extended-pointer.ts"
 import { withMember, withoutMember } from "../../trace/json/members.ts"
 
 /** What pods of a replay need in order to be scheduled onto virtual nodes. */
@@ -33,34 +34,8 @@ export const originalNamespaceAnnotation = "static.simkube.io/original-namespace
  */
 export const placePods = (object: JsonObject, paths: ReadonlyArray<string>, change: TemplateChange): JsonObject => {
   let placed: JsonValue = object
-  for (const path of paths)
-    placed = changedAt(placed, path.split("/").slice(1).map(unescaped), (template) => placeTemplate(template, change))
+  for (const path of paths) placed = changedAt(placed, pathOf(path), (template) => placeTemplate(template, change))
   return isJsonObject(placed) ? placed : object
-}
-
-const unescaped = (token: string): string => token.replaceAll("~1", "/").replaceAll("~0", "~")
-
-/**
- * The value with the objects at a path changed; what is not there is not created.
- *
- * @param path property names and indexes; `*` is every element of an array
- */
-export const changedAt = (
-  value: JsonValue,
-  path: ReadonlyArray<string>,
-  change: (value: JsonObject) => JsonObject,
-  depth = 0,
-): JsonValue => {
-  if (depth === path.length) return isJsonObject(value) ? change(value) : value
-  const key = path[depth] as string
-  if (Array.isArray(value)) {
-    const list = value as ReadonlyArray<JsonValue>
-    return list.map((element, index) =>
-      key === "*" || key === String(index) ? changedAt(element, path, change, depth + 1) : element,
-    )
-  }
-  if (!isJsonObject(value) || !Object.hasOwn(value, key)) return value
-  return withMember(value, key, changedAt(value[key] as JsonValue, path, change, depth + 1))
 }
 
 const placeTemplate = (template: JsonObject, { originalNamespace, placement, renamed }: TemplateChange): JsonObject => {

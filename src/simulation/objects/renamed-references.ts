@@ -4,8 +4,8 @@
  * The input is never changed. A reference to something that is not replayed keeps its name, so that it means the target's own.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { withMember } from "../../trace/json/members.ts"
-import { changedAt } from "./pod-templates.ts"
+import { changedAt } from "../../trace/json/extended-pointer.ts"
+import { withMember, withoutMember } from "../../trace/json/members.ts"
 
 /** Names in the target. */
 export interface NewNames {
@@ -34,6 +34,7 @@ const podReferences: ReadonlyArray<Reference> = [
   ...claimReferences(["volumes", "*", "ephemeral", "volumeClaimTemplate", "spec"]),
 ]
 
+const persistentVolume = "v1.PersistentVolume"
 const clusterRole = "rbac.authorization.k8s.io/v1.ClusterRole"
 const ingressClass = "networking.k8s.io/v1.IngressClass"
 
@@ -41,13 +42,56 @@ const references: ReadonlyMap<string, ReadonlyArray<Reference>> = new Map([
   ["v1.PersistentVolumeClaim", claimReferences(["spec"])],
   ["apps/v1.StatefulSet", claimReferences(["spec", "volumeClaimTemplates", "*", "spec"])],
   ["networking.k8s.io/v1.Ingress", [{ path: ["spec"], property: "ingressClassName", kind: ingressClass }]],
+  [persistentVolume, claimReferences(["spec"])],
+  [
+    "storage.k8s.io/v1.VolumeAttachment",
+    [
+      { path: ["spec", "source"], property: "persistentVolumeName", kind: persistentVolume },
+      { path: ["spec"], property: "nodeName", kind: "v1.Node" },
+    ],
+  ],
+  ["discovery.k8s.io/v1.EndpointSlice", [{ path: ["endpoints", "*"], property: "nodeName", kind: "v1.Node" }]],
+])
+
+/**
+ * Places with a reference to an object in a namespace: `claimRef` and the like. Its UID is another one in the target and is left out: the
+ * server and controllers look for the name then.
+ */
+const objectReferences: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string>>> = new Map([
+  [persistentVolume, [["spec", "claimRef"]]],
+  ["v1.PersistentVolumeClaim", [["spec", "dataSourceRef"]]],
+  ["v1.Endpoints", ["addresses", "notReadyAddresses"].map((list) => ["subsets", "*", list, "*", "targetRef"])],
+  ["discovery.k8s.io/v1.EndpointSlice", [["endpoints", "*", "targetRef"]]],
+  ["v1.Event", [["involvedObject"], ["related"]]],
+  ["events.k8s.io/v1.Event", [["regarding"], ["related"]]],
+  [ingressClass, [["spec", "parameters"]]],
+  ["snapshot.storage.k8s.io/v1.VolumeSnapshotContent", [["spec", "volumeSnapshotRef"]]],
 ])
 
 /** The object with new names, except in its pod templates: those are changed by {@link withNewNamesInPod}. */
 export const withNewNames = (gvk: string, object: JsonObject, names: NewNames): JsonObject =>
   gvk === "rbac.authorization.k8s.io/v1.RoleBinding" || gvk === "rbac.authorization.k8s.io/v1.ClusterRoleBinding"
     ? renamedBinding(object, names)
-    : renamed(object, references.get(gvk) ?? [], names)
+    : placed(gvk, renamed(object, references.get(gvk) ?? [], names), names)
+
+const placed = (gvk: string, object: JsonObject, { ofNamespace }: NewNames): JsonObject => {
+  let left: JsonValue = object
+  for (const path of objectReferences.get(gvk) ?? [])
+    left = changedAt(left, path, (reference) =>
+      withoutMember(withoutMember(renamedProperty(reference, "namespace", ofNamespace), "uid"), "resourceVersion"),
+    )
+  return isJsonObject(left) ? left : object
+}
+
+/**
+ * A claim with the name of its volume in the target, if the volume is replayed too. Otherwise the claim has none, and takes any volume.
+ *
+ * @param volume its volume in the trace
+ */
+export const withVolume = (claim: JsonObject, volume: string, newName: string): JsonObject =>
+  newName === volume || !isJsonObject(claim.spec)
+    ? claim
+    : withMember(claim, "spec", withMember(claim.spec, "volumeName", newName))
 
 /** The spec of a pod, or of a pod template, with new names. */
 export const withNewNamesInPod = (spec: JsonObject, names: NewNames): JsonObject => renamed(spec, podReferences, names)

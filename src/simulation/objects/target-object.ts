@@ -8,12 +8,11 @@
 import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
 import { withMember } from "../../trace/json/members.ts"
-import { withoutGenerated } from "../../trace/sanitising/generated-fields.ts"
 import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
 import { contained } from "./contained.ts"
 import { isSystemNamed } from "./not-replayed.ts"
 import { type Placement, placePods } from "./pod-templates.ts"
-import { type NewNames, withNewNames, withNewNamesInPod } from "./renamed-references.ts"
+import { type NewNames, withNewNames, withNewNamesInPod, withVolume } from "./renamed-references.ts"
 
 /** Label on everything that a replay creates itself; its value is the replay's name. */
 export const replayLabel = "kubereel.dev/replay"
@@ -115,7 +114,7 @@ export const targetObject = (
   isInTrace: IsInTrace,
 ): TargetObject => {
   const { gvk } = place
-  const clean = contained(gvk, withoutGenerated(gvk, replayObject(gvk, object, isInTrace)))
+  const clean = contained(gvk, replayObject(gvk, object, isInTrace))
   const metadata = isJsonObject(clean.metadata) ? clean.metadata : {}
   const owners = keptOwners(metadata, originalNamespace, rewriting, isInTrace)
   const own = ownMetadata(rewriting)
@@ -134,7 +133,11 @@ export const targetObject = (
     placement: rewriting.placement,
     renamed: (spec) => withNewNamesInPod(spec, names),
   })
-  return { place, body: withNewNames(gvk, placed, names), owners }
+  const renamed = withNewNames(gvk, placed, names)
+  const volume = gvk === "v1.PersistentVolumeClaim" && isJsonObject(object.spec) ? object.spec.volumeName : undefined
+  const body =
+    typeof volume === "string" ? withVolume(renamed, volume, names.ofObject("v1.PersistentVolume", volume)) : renamed
+  return { place, body, owners }
 }
 
 /** SimKube's path of a ReplicaSet is wrong (W-20), and it has none of the others. */

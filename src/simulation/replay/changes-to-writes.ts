@@ -4,14 +4,9 @@
  */
 import { hash } from "node:crypto"
 import { readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
-import {
-  formatExactJson,
-  isJsonObject,
-  type JsonValue,
-  MalformedJsonError,
-  parseExactJson,
-} from "../../trace/json/exact-json.ts"
-import { kindWithoutVersion, type RecordedKinds, reasonNotToReplay } from "../objects/not-replayed.ts"
+import { exactJsonIn, formatExactJson, isJsonObject } from "../../trace/json/exact-json.ts"
+import { kindWithoutVersion, type RecordedKinds, reasonByKind, reasonNotToReplay } from "../objects/not-replayed.ts"
+import { type SeededKinds, statusBody } from "../objects/seeded-status.ts"
 import {
   type Rewriting,
   type TargetObject,
@@ -20,6 +15,7 @@ import {
   targetPlace,
   withOwners,
 } from "../objects/target-object.ts"
+import { UnknownTemplates } from "../objects/unknown-templates.ts"
 import type { TraceChange } from "./trace-changes.ts"
 
 /** What to do about one change. */
@@ -36,6 +32,8 @@ export type PlannedWrite =
       readonly body: () => string
       /** Whether the body names all owners: those that come later in the trace have no UID yet. */
       readonly isComplete: () => boolean
+      /** JSON that sets its status afterwards; `undefined`: it is left to the target. */
+      readonly status: string | undefined
     }
   | { readonly tag: "delete"; readonly place: TargetPlace }
 
@@ -48,10 +46,12 @@ const clusterRole = "rbac.authorization.k8s.io/v1.ClusterRole"
 export class ChangesToWrites {
   readonly #rewriting: Rewriting
   readonly #included: ReadonlySet<string>
+  readonly #seeded: SeededKinds
   readonly #kinds = new Set<string>()
   readonly #templatePaths = new Map<string, ReadonlyArray<string>>()
   /** Objects that exist in the trace at this moment and are replayed, by their key in the target: a hash of their last body. */
   readonly #present = new Map<string, string>()
+  readonly #unknownTemplates = new UnknownTemplates()
   /** UIDs that the target has given. */
   readonly #uids = new Map<string, string>()
   /** Cluster-scoped objects that were ever replayed: what names one keeps its new name after it was deleted. */
@@ -59,14 +59,27 @@ export class ChangesToWrites {
   /** Definitions of custom kinds in the trace, by `group/kind`. */
   readonly #definitions = new Map<string, string>()
 
-  /** `included`: kinds without version that are replayed although they usually are not. */
-  constructor(rewriting: Omit<Rewriting, "templatePaths" | "isReplayed">, included: ReadonlySet<string>) {
+  /**
+   * @param included kinds without version that are replayed although they usually are not
+   * @param seeded kinds whose objects get their status at the start
+   */
+  constructor(
+    rewriting: Omit<Rewriting, "templatePaths" | "isReplayed">,
+    included: ReadonlySet<string>,
+    seeded: SeededKinds = new Set(),
+  ) {
     this.#included = included
+    this.#seeded = seeded
     this.#rewriting = {
       ...rewriting,
       templatePaths: (gvk) => this.#templatePaths.get(gvk),
       isReplayed: (gvk, name) => this.#isReplayed(gvk, name),
     }
+  }
+
+  /** For people: what will be different from what they may expect. */
+  get warnings(): ReadonlyArray<string> {
+    return this.#unknownTemplates.warnings
   }
 
   /** Kinds that the trace says it has. */
@@ -76,7 +89,7 @@ export class ChangesToWrites {
 
   /** SimKube's configuration: kinds, and where custom ones have pod templates. Ignored if it cannot be read. */
   configure(config: Uint8Array): void {
-    const value = jsonOf(config)
+    const value = exactJsonIn(config)
     const tracked = readTrackedObjects(isJsonObject(value) ? value.trackedObjects : undefined) ?? new Map()
     for (const [gvk, { podSpecTemplatePaths }] of tracked) {
       this.#kinds.add(gvk)
@@ -97,7 +110,13 @@ export class ChangesToWrites {
     }
   }
 
-  plan(change: TraceChange): PlannedWrite {
+  /** Kinds that the trace has, as far as is known. */
+  get kinds(): ReadonlySet<string> {
+    return this.#kinds
+  }
+
+  /** `isSeed`: the object exists at the start. */
+  plan(change: TraceChange, isSeed = false): PlannedWrite {
     const { gvk, namespace, name } = change
     this.#kinds.add(gvk)
     const place = targetPlace(gvk, namespace, name, this.#rewriting)
@@ -107,7 +126,7 @@ export class ChangesToWrites {
     }
     return change.object === undefined
       ? this.#planDeletion(change, place)
-      : this.#planApply(change, place, change.object)
+      : this.#planApply(change, place, change.object, isSeed)
   }
 
   /** The target has accepted an object. */
@@ -140,9 +159,14 @@ export class ChangesToWrites {
     return { tag: "delete", place }
   }
 
-  #planApply({ gvk, namespace, name }: TraceChange, place: TargetPlace, bytes: Uint8Array): PlannedWrite {
+  #planApply(
+    { gvk, namespace, name }: TraceChange,
+    place: TargetPlace,
+    bytes: Uint8Array,
+    isSeed: boolean,
+  ): PlannedWrite {
     const key = keyOf(place)
-    const object = jsonOf(bytes)
+    const object = exactJsonIn(bytes)
     if (!isJsonObject(object)) return { tag: "refuse", reason: "Unreadable", message: "its JSON cannot be read" }
     const reason = reasonNotToReplay(gvk, object, name, this.#recordedKinds)
     if (reason !== undefined) {
@@ -161,12 +185,15 @@ export class ChangesToWrites {
     if (this.#present.get(key) === state) return { tag: "skip", reason: "changes nothing that is replayed" }
     this.#present.set(key, state)
     if (namespace === "") this.#everReplayed.add(key)
+    if (!this.#templatePaths.has(gvk)) this.#unknownTemplates.search(gvk, object)
+    const status = isSeed ? statusBody(object, place, this.#seeded) : undefined
     return {
       tag: "apply",
       place,
       after: this.#dependencies(target, owners),
       body: () => this.#bodyOf(target, text),
       isComplete: () => owners.every((owner) => this.#uids.has(owner)),
+      status: status === undefined ? undefined : formatExactJson(status),
     }
   }
 
@@ -198,21 +225,12 @@ export class ChangesToWrites {
   /** A binding may come before its role; what names a class is accepted only after it. */
   #isReplayed(gvk: string, name: string): boolean {
     if (gvk === clusterRole) return this.#kinds.has(gvk)
+    if (reasonByKind(gvk, this.#included) !== undefined) return false
     const place = targetPlace(gvk, "", name, this.#rewriting)
     return place !== undefined && this.#everReplayed.has(keyOf(place))
   }
 
   get #recordedKinds(): RecordedKinds {
     return { has: (gvk) => this.#kinds.has(gvk), included: this.#included }
-  }
-}
-
-/** `undefined` if it cannot be read. */
-const jsonOf = (bytes: Uint8Array): JsonValue | undefined => {
-  try {
-    return parseExactJson(bytes)
-  } catch (error) {
-    if (error instanceof MalformedJsonError) return undefined
-    throw error
   }
 }

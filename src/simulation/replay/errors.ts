@@ -21,6 +21,33 @@ export class TargetUnusable extends Schema.TaggedError<TargetUnusable>()("Target
   }
 }
 
+/** The target is the cluster whose trace it is. */
+export class RecordedCluster extends Schema.TaggedError<RecordedCluster>()("RecordedCluster", {
+  /** UID of namespace kube-system. */
+  clusterUid: Schema.String,
+}) {
+  override get message(): string {
+    return "the trace was recorded in this very cluster; name another one, or add --into-recorded-cluster if that is what you want"
+  }
+}
+
+/** Most sentences that a message has; a dry run has all. */
+const mostTold = 5
+
+/** Known before anything was created: the target will refuse changes of the trace. */
+export class TargetLacks extends Schema.TaggedError<TargetLacks>()("TargetLacks", {
+  /** One sentence each: kinds that it does not serve, names that it cannot have, … */
+  refused: Schema.Array(Schema.String),
+  /** The same for permissions. */
+  forbidden: Schema.Array(Schema.String),
+}) {
+  override get message(): string {
+    const all = [...this.refused, ...this.forbidden]
+    const more = all.length > mostTold ? `; and ${all.length - mostTold} more, see --dry-run` : ""
+    return `the cluster cannot take this trace: ${all.slice(0, mostTold).join("; ")}${more}. Nothing was created. --partial replays what it can take`
+  }
+}
+
 const instant = (micros: number): string => new Date(micros / 1000).toISOString()
 
 /** What was requested is before or after the trace. */
@@ -34,4 +61,4 @@ export class OutsideTrace extends Schema.TaggedError<OutsideTrace>()("OutsideTra
   }
 }
 
-export type ReplayError = ReplayExists | TargetUnusable | OutsideTrace
+export type ReplayError = ReplayExists | TargetUnusable | RecordedCluster | TargetLacks | OutsideTrace

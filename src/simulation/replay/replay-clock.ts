@@ -3,8 +3,10 @@
  *
  * Guaranteed: `due = start + (moment − first moment) / speed`, computed from the start each time and never from the event before, so that
  * neither the target's slowness nor rounding accumulates (SimKube adds up whole seconds per gap: 13 to 15 ms of drift per event, and gaps
- * below a second vanish at higher speeds, W-40). A change of speed, a pause and a delay take effect at the moment of the call; what was due
- * before stays due. Paused time is not trace time (W-41).
+ * below a second vanish at higher speeds, W-40). A change of speed, a pause and a step take effect at the moment of the call: what was due
+ * before stays due at its own time, so that what is late stays late. Paused time is not trace time (W-41).
+ *
+ * The schedule is a row of stretches, each with its own speed: 0 while the clock is paused. Those that the replay has passed are dropped.
  *
  * Pure: it has no clock of its own, every method gets the time.
  */
@@ -15,19 +17,38 @@ export type Speed = number | "max"
 /** The slowest and the fastest speed that can be requested; beyond them `pause` and `max` are meant. */
 export const speedLimits = { minimum: 0.01, maximum: 1000 } as const
 
-export class ReplayClock {
-  #speed: Speed
-  /** A moment of the trace in µs, and the monotonic ms at which it is due; both move on a change of speed. */
-  #anchorMicros: number
-  #anchorMs: number
-  #isPaused = false
-  #delayedMs = 0
+/** What others may ask of the schedule of a replay that runs. */
+export type LiveSchedule = Pick<ReplayClock, "dueMs" | "positionMicros">
 
-  /** `startMicros` is due at `nowMs`. */
-  constructor(startMicros: number, speed: Speed, nowMs: number) {
-    this.#anchorMicros = startMicros
-    this.#anchorMs = nowMs
+/** A part of the schedule with one speed. It ends where the next one begins. */
+interface Stretch {
+  /** µs: the moments after this one belong to it. */
+  readonly after: number
+  /** Monotonic ms at which `after` was due, or at which the speed was changed. */
+  readonly atMs: number
+  readonly speed: Speed
+}
+
+export class ReplayClock {
+  /** In order; never empty. */
+  #stretches: Stretch[]
+  /** The speed that was asked for, also while the clock is paused. */
+  #speed: Speed
+  #isPaused: boolean
+  /** µs: the moment last {@link reached}. */
+  #reached: number
+  #delayedMs = 0
+  /** Of all pauses that are over. */
+  #pausedMs = 0
+  #pausedSinceMs: number
+
+  /** `startMicros` is due at `nowMs`. `isPaused`: what comes after it waits for {@link resume} or {@link step}. */
+  constructor(startMicros: number, speed: Speed, nowMs: number, isPaused = false) {
+    this.#stretches = [{ after: startMicros, atMs: nowMs, speed: isPaused ? 0 : speed }]
     this.#speed = speed
+    this.#isPaused = isPaused
+    this.#reached = startMicros
+    this.#pausedSinceMs = nowMs
   }
 
   get speed(): Speed {
@@ -43,52 +64,85 @@ export class ReplayClock {
     return this.#delayedMs
   }
 
+  /** Real ms that the clock has been paused until `nowMs`, in all. */
+  pausedMs(nowMs: number): number {
+    return this.#pausedMs + (this.#isPaused ? nowMs - this.#pausedSinceMs : 0)
+  }
+
   /** Monotonic ms at which a moment of the trace is due; `Infinity` while the clock is paused before it. */
   dueMs(momentMicros: number): number {
-    const ahead = momentMicros - this.#anchorMicros
-    if (ahead <= 0) return this.#anchorMs
-    if (this.#isPaused) return Number.POSITIVE_INFINITY
-    return this.#speed === "max" ? this.#anchorMs : this.#anchorMs + ahead / 1000 / this.#speed
+    const { after, atMs, speed } = this.#stretchOf(momentMicros)
+    const ahead = momentMicros - after
+    return ahead <= 0 || speed === "max" ? atMs : atMs + ahead / 1000 / speed
+  }
+
+  /** Whether the schedule gives the moment a time of its own; otherwise, at speed `max` and after a step, it is due when its turn comes. */
+  isTimed(momentMicros: number): boolean {
+    return this.#stretchOf(momentMicros).speed !== "max"
   }
 
   /** The moment of the trace that is due at `nowMs`; at speed `max` the moment last {@link reached}. */
   positionMicros(nowMs: number): number {
-    if (this.#isPaused || this.#speed === "max") return this.#anchorMicros
-    return this.#anchorMicros + Math.max(0, nowMs - this.#anchorMs) * 1000 * this.#speed
+    const index = Math.max(
+      0,
+      this.#stretches.findLastIndex(({ atMs }) => atMs <= nowMs),
+    )
+    const { after, atMs, speed } = this.#stretches[index] as Stretch
+    const position = speed === "max" ? Math.max(after, this.#reached) : after + Math.max(0, nowMs - atMs) * 1000 * speed
+    return Math.min(position, this.#stretches[index + 1]?.after ?? position)
   }
 
-  /** The replay has come to this moment: at speed `max` nothing else moves the clock. */
+  /** The replay has come to this moment, and will not ask for earlier ones. At speed `max` nothing else moves the clock. */
   reached(momentMicros: number): void {
-    if (this.#speed === "max" && momentMicros > this.#anchorMicros) this.#anchorMicros = momentMicros
+    this.#reached = Math.max(this.#reached, momentMicros)
+    const passed = this.#stretches.indexOf(this.#stretchOf(momentMicros))
+    if (passed > 0) this.#stretches.splice(0, passed)
   }
 
   /** Without effect if it is paused. */
   pause(nowMs: number): void {
     if (this.#isPaused) return
-    this.#moveAnchor(nowMs)
     this.#isPaused = true
+    this.#pausedSinceMs = nowMs
+    this.#begin(this.positionMicros(nowMs), 0, nowMs)
   }
 
   /** Without effect if it is not paused. */
   resume(nowMs: number): void {
     if (!this.#isPaused) return
+    this.#pausedMs = this.pausedMs(nowMs)
     this.#isPaused = false
-    this.#anchorMs = nowMs
+    this.#begin(this.positionMicros(nowMs), this.#speed, nowMs)
   }
 
+  /** While the clock is paused: moves it on to a later moment, so that everything up to that is due now. Otherwise without effect. */
+  step(momentMicros: number, nowMs: number): void {
+    const position = this.positionMicros(nowMs)
+    if (!this.#isPaused || momentMicros <= position) return
+    this.#begin(position, "max", nowMs)
+    this.#begin(momentMicros, 0, nowMs)
+  }
+
+  /** A paused clock stays paused, and goes on at this speed. */
   setSpeed(speed: Speed, nowMs: number): void {
-    this.#moveAnchor(nowMs)
     this.#speed = speed
+    if (!this.#isPaused) this.#begin(this.positionMicros(nowMs), speed, nowMs)
   }
 
   /** Everything that is not yet due becomes due `ms` later: the target cannot keep up. */
   delay(ms: number): void {
-    this.#anchorMs += ms
+    this.#stretches = this.#stretches.map((stretch) => ({ ...stretch, atMs: stretch.atMs + ms }))
     this.#delayedMs += ms
   }
 
-  #moveAnchor(nowMs: number): void {
-    this.#anchorMicros = this.positionMicros(nowMs)
-    this.#anchorMs = nowMs
+  /** After a delay, changes of speed may lie ahead; a newer one replaces them. */
+  #begin(after: number, speed: Speed, nowMs: number): void {
+    this.#stretches = this.#stretches.filter(({ atMs }) => atMs <= nowMs)
+    this.#stretches.push({ after, atMs: nowMs, speed })
+  }
+
+  /** The moment at which a stretch begins belongs to the one before it. */
+  #stretchOf(momentMicros: number): Stretch {
+    return this.#stretches.findLast(({ after }) => after < momentMicros) ?? (this.#stretches[0] as Stretch)
   }
 }

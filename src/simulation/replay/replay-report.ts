@@ -3,6 +3,9 @@
  * an earlier write of its object, or for the limit of concurrent writes, counts as late.
  */
 import { createHistogram, type RecordableHistogram } from "node:perf_hooks"
+import type { IncompletePart } from "../../trace/trace-item.ts"
+import type { FidelityReport, FidelityUnknown } from "../fidelity/fidelity-report.ts"
+import type { LivesCount } from "../pods/pod-lives.ts"
 import type { WriteOutcome } from "../target/target-cluster.ts"
 
 /** Of measured durations, in ms; all 0 if nothing was measured. */
@@ -49,6 +52,7 @@ export interface LateEvent {
 export interface ReplayReport {
   readonly version: 1
   readonly replay: string
+  /** At the end. */
   readonly speed: number | "max"
   /** RFC 3339. */
   readonly startedAt: string
@@ -57,12 +61,14 @@ export interface ReplayReport {
   readonly run: {
     /** ms from the first moment of the trace to the last response. */
     readonly durationMs: number
-    /** ms that the part of the trace takes at this speed; `null` if the speed was `max` or was changed. */
+    /** ms that the part of the trace takes at this speed, without pauses; `null` if the speed was `max` or changed, or after a step. */
     readonly expectedMs: number | null
     /** ms by which the schedule was delayed because the target could not keep up. */
     readonly delayedMs: number
+    /** ms that it was paused. */
+    readonly pausedMs: number
   }
-  /** Why it ended before the end of the trace; `null` if it did not. */
+  /** Why it ended before the end of the trace, or before the target had settled; `null` if it did not. */
   readonly stopped: string | null
   /** The objects that existed at the start; they are not in `events`. */
   readonly seed: Counts & { readonly durationMs: number }
@@ -71,12 +77,27 @@ export interface ReplayReport {
   readonly dispatchErrorMs: Spread
   /** From the moment at which an event was due to the response of the target. */
   readonly lagMs: Spread
+  /** Of the pods that follow recorded lives; absent if they live as the target decides. */
+  readonly lives?: LivesCount
   /** Gaps of the trace: what happened in them cannot be replayed. */
   readonly gaps: number
+  /** Kinds of which the trace says that it lacks something. */
+  readonly incomplete: ReadonlyArray<IncompletePart>
   readonly refused: ReadonlyArray<Cause>
   readonly skipped: ReadonlyArray<Cause>
+  /** For people: what may have been different from what they expect, one sentence each. */
+  readonly warnings: ReadonlyArray<string>
   /** The ten latest, the latest first. */
   readonly latest: ReadonlyArray<LateEvent>
+  /** How close the replay came, by a recording of the target; absent if none was made. */
+  readonly fidelity?: FidelityReport | FidelityUnknown
+}
+
+/** The report of a trace that was replayed several times. */
+export interface RepetitionsReport {
+  readonly version: 1
+  readonly replay: string
+  readonly repetitions: ReadonlyArray<ReplayReport>
 }
 
 const worstKept = 10

@@ -6,22 +6,21 @@
  * ends the replay (the end of the trace, an interruption, an error of the source), everything it created is removed, unless `keep` is set.
  * Under overload a bounded number of writes waits; then the trace is not read further, and lateness shows in the report.
  */
-import { randomUUID } from "node:crypto"
 import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
-import { AlreadyExistsError, ForbiddenError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
-import { messageOf } from "../../message-of.ts"
 import type { TraceItem } from "../../trace/trace-item.ts"
 import type { Placement } from "../objects/pod-templates.ts"
-import { type ReplayRoot, replayLabel } from "../objects/target-object.ts"
+import type { SeededKinds } from "../objects/seeded-status.ts"
+import type { ReplayRoot } from "../objects/target-object.ts"
+import type { FollowPods } from "../pods/followed-pods.ts"
 import { cleanUp, RemovalUnchecked } from "../target/clean-up.ts"
+import { createRoot, refuseCluster } from "../target/replay-root.ts"
 import { type OnConflict, TargetCluster } from "../target/target-cluster.ts"
 import { ChangesToWrites } from "./changes-to-writes.ts"
-import { ReplayExists, TargetUnusable } from "./errors.ts"
-import { ReplayClock, type Speed } from "./replay-clock.ts"
+import { DueChanges } from "./due-changes.ts"
+import type { Speed } from "./replay-clock.ts"
 import type { ReplayReport } from "./replay-report.ts"
+import type { ReplayWitness } from "./replay-witness.ts"
 import { type ReplayWindow, traceChanges } from "./trace-changes.ts"
 import { type Beginning, UpcomingChanges } from "./upcoming-changes.ts"
 import { WriteDispatcher } from "./write-dispatcher.ts"
@@ -31,11 +30,15 @@ export interface ReplayOptions {
   readonly name: string
   /** The trace, in chunks. Its errors reject the replay, after everything was removed. */
   readonly items: AsyncIterable<Iterable<TraceItem>>
+  /** The trace comes from a pipe, which may be silent for ever: the end of the window ends the replay although the pipe has not ended. */
+  readonly isPipe: boolean
   readonly window: ReplayWindow
   /** For the target. Its retry policy decides what is repeated. */
   readonly client: ApiClient
   readonly clock: Clock
   readonly speed: Speed
+  /** The first change after the start waits for {@link Replay.resume} or {@link Replay.step}. */
+  readonly startsPaused: boolean
   /** Writes at the same time; the client must allow as many. */
   readonly concurrency: number
   /** Real ms by which an event may be late before `onLag` applies. */
@@ -49,8 +52,14 @@ export interface ReplayOptions {
   readonly keep: boolean
   readonly namespacePrefix: string
   readonly placement: Placement
+  /** Allows the target to be the cluster whose trace it is. */
+  readonly intoRecordedCluster: boolean
   /** Kinds without version that are replayed although they usually are not. */
   readonly included: ReadonlySet<string>
+  /** Kinds whose objects get their recorded status at the start. Default: none. */
+  readonly seededStatus?: SeededKinds
+  /** Gives pods their recorded lives. Default: they live as the target decides. */
+  readonly followPods?: FollowPods | undefined
   /** Ends the replay; what was created is removed all the same. */
   readonly signal: AbortSignal
   /** Ends the removal. */
@@ -58,14 +67,20 @@ export interface ReplayOptions {
   readonly onProgress: (progress: ReplayProgress) => void
   /** Gets RemovalUnchecked, RemovalIncomplete or an ApiError. */
   readonly onRemovalFailed: (error: unknown) => void
+  /** Default: none. */
+  readonly witness?: ReplayWitness
 }
 
 export interface ReplayProgress {
-  readonly phase: "seeding" | "replaying" | "cleaning up"
+  readonly phase: "seeding" | "replaying" | "settling" | "cleaning up"
   /** µs since the Unix epoch, in the trace. */
   readonly position: number
-  /** ms since the first moment of the trace was due. */
+  /** ms since the first moment of the trace was due; 0 before. */
   readonly elapsedMs: number
+  readonly isPaused: boolean
+  readonly speed: Speed
+  /** ms by which the schedule was delayed because the target could not keep up. */
+  readonly delayedMs: number
   readonly accepted: number
   readonly refused: number
   /** Writes without response; while cleaning up, objects that are left. */
@@ -74,8 +89,12 @@ export interface ReplayProgress {
   readonly lagMs: number
 }
 
-/** Tells the root of one run from that of another of the same name. */
-const runAnnotation = "kubereel.dev/run"
+/** What is known when the first change is due. */
+interface StartFacts extends Pick<ReplayReport, "startedAt" | "incomplete" | "warnings"> {
+  /** µs since the Unix epoch. */
+  readonly start: number
+  readonly seedMs: number
+}
 
 /** Submissions after which sockets get a turn: a burst must not keep its own responses waiting. */
 const burst = 32
@@ -83,41 +102,65 @@ const burst = 32
 export class Replay {
   readonly #options: ReplayOptions
   readonly #stopping = new AbortController()
-  #clock: ReplayClock | undefined
+  #due: DueChanges | undefined
   #dispatcher: WriteDispatcher | undefined
   #phase: ReplayProgress["phase"] = "seeding"
-  #isSpeedChanged = false
+  #speed: Speed
+  #isPaused: boolean
+  /** Whether speed and trace alone say how long the run takes. */
+  #isPlain = true
+  /** Requested before the first change. */
+  #steps = 0
   #stopped: string | null = null
   /** µs: the change that was submitted last. */
   #position = 0
   #startedMs = 0
-  #wake: () => void = () => undefined
+  /** While cleaning up: labelled objects that are left. */
+  #left: number | undefined
 
   constructor(options: ReplayOptions) {
     this.#options = options
-    const interrupt = (): void => this.#stop("interrupted")
-    if (options.signal.aborted) interrupt()
-    else options.signal.addEventListener("abort", interrupt, { once: true })
+    this.#speed = options.speed
+    this.#isPaused = options.startsPaused
   }
 
-  /** Without effect before the first change is due. */
+  /** Before the first change is due: the state at the start is created all the same, then the replay waits. */
   pause(): void {
-    this.#clock?.pause(this.#now)
+    this.#isPaused = true
+    this.#due?.pause()
   }
 
   resume(): void {
-    this.#clock?.resume(this.#now)
-    this.#wake()
+    this.#isPaused = false
+    this.#steps = 0
+    this.#due?.resume()
   }
 
   setSpeed(speed: Speed): void {
-    this.#isSpeedChanged = true
-    this.#clock?.setSpeed(speed, this.#now)
-    this.#wake()
+    this.#isPlain &&= this.#due === undefined
+    this.#speed = speed
+    this.#due?.setSpeed(speed)
+  }
+
+  /** While it is paused: everything of the next `moments` moments of the trace that have changes is due now. Otherwise without effect. */
+  step(moments = 1): void {
+    if (!this.#isPaused) return
+    this.#isPlain = false
+    if (this.#due === undefined) this.#steps += moments
+    else this.#due.step(moments)
   }
 
   get isPaused(): boolean {
-    return this.#clock?.isPaused ?? false
+    return this.#isPaused
+  }
+
+  get speed(): Speed {
+    return this.#speed
+  }
+
+  /** What has become of the changes so far; `undefined` before the first is sent. */
+  get outcomes(): Pick<WriteDispatcher, "seed" | "events"> | undefined {
+    return this.#dispatcher
   }
 
   /**
@@ -125,12 +168,19 @@ export class Replay {
    * the report nor that error. Call it once.
    */
   async run(): Promise<ReplayReport> {
-    const upcoming = new UpcomingChanges(traceChanges(this.#options.items, this.#options.window))
+    const { items, window, signal } = this.#options
+    const upcoming = new UpcomingChanges(traceChanges(items, window))
+    const interrupt = (): void => this.#stop("interrupted")
+    if (signal.aborted) interrupt()
+    else signal.addEventListener("abort", interrupt)
     try {
       // Before anything is created: the trace may not be one.
       const beginning = await upcoming.open()
       this.#position = beginning.time
-      const root = await this.#createRoot()
+      const { name, client, intoRecordedCluster } = this.#options
+      const recorded = beginning.header?.clusterUid
+      if (recorded !== undefined && !intoRecordedCluster) await refuseCluster(client, recorded)
+      const root = await createRoot(client, name)
       try {
         return await this.#replay(root, beginning, upcoming)
       } finally {
@@ -138,48 +188,47 @@ export class Replay {
         if (!this.#options.keep) await this.#cleanUp()
       }
     } finally {
+      // A replay may be one of many that the signal outlives.
+      signal.removeEventListener("abort", interrupt)
       upcoming.close()
     }
   }
 
-  /** A creation whose response is lost is repeated, and then finds its own namespace. */
-  async #createRoot(): Promise<ReplayRoot> {
-    const { client, name } = this.#options
-    const run = randomUUID()
-    const metadata = {
-      name: `kubereel-replay-${name}`,
-      labels: { [replayLabel]: name },
-      annotations: { [runAnnotation]: run },
-    }
-    try {
-      const root = await this.#createOrFind({ apiVersion: "v1", kind: "Namespace", metadata })
-      if (root.metadata.annotations?.[runAnnotation] !== run) throw new ReplayExists({ replay: name })
-      return { apiVersion: "v1", kind: "Namespace", name: metadata.name, uid: root.metadata.uid ?? "" }
-    } catch (error) {
-      if (error instanceof ReplayExists) throw error
-      // Its response may be what is missing.
-      if (!(error instanceof ForbiddenError)) await client.delete(kinds.namespaces, metadata).catch(() => undefined)
-      throw new TargetUnusable({ detail: messageOf(error), isForbidden: error instanceof ForbiddenError })
-    }
-  }
-
-  async #createOrFind(object: ApiObject): Promise<ApiObject> {
-    const { client } = this.#options
-    try {
-      return await client.create<ApiObject>(kinds.namespaces, object)
-    } catch (error) {
-      if (error instanceof AlreadyExistsError) return await client.get<ApiObject>(kinds.namespaces, object.metadata)
-      throw error
-    }
-  }
-
   async #replay(root: ReplayRoot, beginning: Beginning, upcoming: UpcomingChanges): Promise<ReplayReport> {
-    const { name, client, clock, onConflict, concurrency, namespacePrefix, placement, included } = this.#options
+    const {
+      name,
+      client,
+      clock,
+      onConflict,
+      concurrency,
+      namespacePrefix,
+      placement,
+      included,
+      seededStatus,
+      witness,
+    } = this.#options
     const { signal } = this.#stopping
-    const planner = new ChangesToWrites({ replay: name, namespacePrefix, placement, root }, included)
+    const planner = new ChangesToWrites({ replay: name, namespacePrefix, placement, root }, included, seededStatus)
+    const { time, header, objects } = beginning
+    for (const config of upcoming.configurations) planner.configure(config)
+    planner.expectKinds(header?.kinds ?? [])
+    planner.expect(objects)
+    const own = { replay: name, root }
+    const pods = await this.#options.followPods?.({
+      own,
+      clock,
+      namespacePrefix,
+      placement,
+      startMicros: time,
+      kinds: header?.kinds ?? [],
+      hasLifecycles: header?.hasLifecycles === true,
+      configurations: upcoming.configurations,
+      speed: () => this.#speed,
+      schedule: () => this.#due?.schedule,
+    })
     const defects: unknown[] = []
     const dispatcher = new WriteDispatcher({
-      target: new TargetCluster({ client, clock, onConflict, signal, own: { replay: name, root } }),
+      target: new TargetCluster({ client, clock, onConflict, signal, own }),
       planner,
       clock,
       concurrency,
@@ -187,97 +236,83 @@ export class Replay {
       onRefused: (gvk, message) => {
         if (this.#options.isStrict) this.#stop(`${gvk} was refused: ${message}`)
       },
-      onSettled: () => this.#progress(),
+      onDeleting: (place) => pods?.deleting(place),
+      onSettled: () => this.#tell(),
       onDefect: (error) => {
         defects.push(error)
         this.#stop("a defect")
       },
+      witness,
     })
     this.#dispatcher = dispatcher
-    const { time, header, objects } = beginning
-    for (const config of upcoming.configurations) planner.configure(config)
-    planner.expectKinds(header?.kinds ?? [])
-    planner.expect(objects)
+    await witness?.begin(planner.kinds)
     try {
       const seedStartedMs = this.#now
       await dispatcher.writeSeed(objects)
       const seedMs = this.#now - seedStartedMs
-      upcoming.start(planner)
+      upcoming.start(planner, (gvk) => witness?.expectKind(gvk))
       const startedAt = new Date(clock.wallMicros() / 1000).toISOString()
       await this.#dispatch(time, upcoming, dispatcher)
       await dispatcher.idle()
       if (defects.length > 0) throw defects[0]
-      return this.#report(dispatcher, upcoming, { start: time, seedMs, startedAt })
+      const { warnings } = planner
+      const facts = { start: time, seedMs, startedAt, warnings, incomplete: header?.incomplete ?? [] }
+      const report = this.#report(dispatcher, upcoming, facts)
+      if (witness !== undefined) {
+        this.#phase = "settling"
+        this.#tell()
+        await witness.end(signal)
+      }
+      const lives = pods?.count
+      return { ...report, ...(lives !== undefined && { lives }), stopped: this.#stopped }
     } finally {
       // After an error of the source, what was sent settles before it is removed.
       this.#stopping.abort()
       await dispatcher.idle()
+      await pods?.close(this.#options.cleanUpSignal)
     }
   }
 
   /** Submits each change once it is due, then waits for the end of the trace. */
   async #dispatch(start: number, upcoming: UpcomingChanges, dispatcher: WriteDispatcher): Promise<void> {
-    const { signal } = this.#stopping
     this.#phase = "replaying"
     this.#startedMs = this.#now
-    const clock = new ReplayClock(start, this.#options.speed, this.#startedMs)
-    this.#clock = clock
-    for (let submitted = 1; !signal.aborted && !upcoming.isOver; ) {
-      const { head } = upcoming
-      const waitMs = head === undefined ? Number.POSITIVE_INFINITY : clock.dueMs(head.change.time) - this.#now
-      if (head === undefined || waitMs > 0) {
-        await this.#sleep(waitMs, upcoming.readAhead())
-        continue
-      }
-      upcoming.take()
-      this.#position = head.change.time
-      // Without a schedule an event is due when its turn comes. What is late stays late, also if the rest is delayed for it.
-      const dueMs = clock.speed === "max" ? this.#now : clock.dueMs(head.change.time)
-      if (clock.speed !== "max") this.#keepUp(-waitMs, clock)
-      clock.reached(head.change.time)
-      dispatcher.submit(head, dueMs)
+    this.#options.witness?.started(this.#startedMs)
+    const due = new DueChanges({
+      ...this.#options,
+      upcoming,
+      start,
+      speed: this.#speed,
+      isPaused: this.#isPaused,
+      onTooLate: (ms) => this.#stop(`the target could not keep up: an event was ${(ms / 1000).toFixed(1)} s late`),
+      onWait: () => this.#tell(),
+      signal: this.#stopping.signal,
+    })
+    this.#due = due
+    due.step(this.#steps)
+    for (let submitted = 1, next = await due.next(); next !== undefined; next = await due.next()) {
+      this.#position = next.upcoming.change.time
+      dispatcher.submit(next.upcoming, next)
       await dispatcher.room()
       if (submitted++ % burst === 0) await new Promise(setImmediate)
     }
-    while (!signal.aborted && clock.dueMs(upcoming.end) > this.#now)
-      await this.#sleep(clock.dueMs(upcoming.end) - this.#now, undefined)
-  }
-
-  #keepUp(lateMs: number, clock: ReplayClock): void {
-    const { maximumLagMs, onLag } = this.#options
-    if (lateMs <= maximumLagMs) return
-    if (onLag === "slow") clock.delay(lateMs)
-    else this.#stop(`the target could not keep up: an event was ${(lateMs / 1000).toFixed(1)} s late`)
-  }
-
-  /** Until the time has passed, more of the trace was read, the schedule has changed, or the replay was stopped. */
-  async #sleep(ms: number, reading: Promise<void> | undefined): Promise<void> {
-    this.#progress()
-    let cancel = (): void => undefined
-    const woken = new Promise<void>((resolve) => {
-      this.#wake = resolve
-      if (this.#stopping.signal.aborted) return resolve()
-      if (ms === Number.POSITIVE_INFINITY) return
-      const timer = this.#options.clock.after(ms, resolve)
-      cancel = () => timer.cancel()
-    })
-    try {
-      await (reading === undefined ? woken : Promise.race([woken, reading]))
-    } finally {
-      cancel()
-    }
+    await due.end()
+    // The clock goes on; the trace does not.
+    if (this.#stopped === null) this.#position = upcoming.end
   }
 
   #stop(reason: string): void {
     this.#stopped ??= reason
     this.#stopping.abort()
-    this.#wake()
   }
 
   async #cleanUp(): Promise<void> {
     const { client, clock, name, cleanUpSignal, onRemovalFailed } = this.#options
     try {
-      const onProgress = (left: number): void => this.#progress(left)
+      const onProgress = (left: number): void => {
+        this.#left = left
+        this.#tell()
+      }
       const { unchecked } = await cleanUp({ client, clock, replay: name, signal: cleanUpSignal, onProgress })
       if (unchecked.length > 0) onRemovalFailed(new RemovalUnchecked({ replay: name, unchecked }))
     } catch (error) {
@@ -289,28 +324,35 @@ export class Replay {
     return this.#options.clock.monotonicMs()
   }
 
-  #progress(left?: number): void {
+  get progress(): ReplayProgress {
     const dispatcher = this.#dispatcher
-    if (dispatcher === undefined) return
-    const { accepted, refused } = (this.#phase === "seeding" ? dispatcher.seed : dispatcher.events).counts
-    this.#options.onProgress({
+    const counts = this.#phase === "seeding" ? dispatcher?.seed.counts : dispatcher?.events.counts
+    return {
       phase: this.#phase,
-      position: this.#clock?.positionMicros(this.#now) ?? this.#position,
-      elapsedMs: this.#now - this.#startedMs,
-      accepted,
-      refused,
-      pending: left ?? dispatcher.pending,
-      lagMs: dispatcher.lagMs,
-    })
+      position: this.#phase === "replaying" ? (this.#due?.position ?? this.#position) : this.#position,
+      elapsedMs: this.#due === undefined ? 0 : this.#now - this.#startedMs,
+      isPaused: this.#isPaused,
+      speed: this.#speed,
+      delayedMs: this.#due?.delayedMs ?? 0,
+      accepted: counts?.accepted ?? 0,
+      refused: counts?.refused ?? 0,
+      pending: this.#left ?? dispatcher?.pending ?? 0,
+      lagMs: dispatcher?.lagMs ?? 0,
+    }
+  }
+
+  #tell(): void {
+    this.#options.onProgress(this.progress)
   }
 
   #report(
     { seed, events, punctuality }: WriteDispatcher,
     { end, gaps }: UpcomingChanges,
-    { start, seedMs, startedAt }: { readonly start: number; readonly seedMs: number; readonly startedAt: string },
+    { start, seedMs, startedAt, warnings, incomplete }: StartFacts,
   ): ReplayReport {
-    const { name, speed } = this.#options
-    const isPlain = speed !== "max" && !this.#isSpeedChanged && this.#stopped === null
+    const { name } = this.#options
+    const speed = this.#speed
+    const isPlain = speed !== "max" && this.#isPlain && this.#stopped === null
     return {
       version: 1,
       replay: name,
@@ -320,7 +362,8 @@ export class Replay {
       run: {
         durationMs: this.#now - this.#startedMs,
         expectedMs: isPlain ? (end - start) / 1000 / speed : null,
-        delayedMs: this.#clock?.delayedMs ?? 0,
+        delayedMs: this.#due?.delayedMs ?? 0,
+        pausedMs: this.#due?.pausedMs ?? 0,
       },
       stopped: this.#stopped,
       seed: { ...seed.counts, durationMs: seedMs },
@@ -328,8 +371,10 @@ export class Replay {
       dispatchErrorMs: punctuality.dispatchErrorMs,
       lagMs: punctuality.lagMs,
       gaps,
+      incomplete,
       refused: [...seed.refusals, ...events.refusals],
       skipped: [...seed.skips, ...events.skips],
+      warnings,
       latest: punctuality.latest,
     }
   }

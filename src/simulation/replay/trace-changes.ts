@@ -7,6 +7,7 @@
  */
 
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
+import type { PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
 import { inDependencyOrder } from "../../trace/ownership/dependency-order.ts"
 import type { TraceHeader, TraceItem } from "../../trace/trace-item.ts"
 import { OutsideTrace } from "./errors.ts"
@@ -75,6 +76,8 @@ class ChangeReader {
   #start: number | undefined
   #hasBegun = false
   #last = 0
+  /** Whether the last moment of the trace has no change: it marks the end. */
+  #isEndMarked = false
   isOver = false
 
   constructor(window: ReplayWindow) {
@@ -93,9 +96,13 @@ class ChangeReader {
         parts.push({ type: "config", config: Uint8Array.from(item.config) })
         return true
       case "batch":
+        this.#isEndMarked = true
         return this.#reach(item.time, false, parts)
       case "event":
         return this.#event(item.event, item.isSnapshot, parts)
+      case "lifecycles":
+        this.#outlast(item.pods.values())
+        return true
       default:
         return true
     }
@@ -110,6 +117,13 @@ class ChangeReader {
     return parts
   }
 
+  /** A trace of SimKube's own ends with its last change, and pods may end later (W-34). */
+  #outlast(pods: Iterable<ReadonlyArray<PodLifecycle>>): void {
+    if (this.#header?.window !== undefined || this.#isEndMarked) return
+    for (const lives of pods)
+      for (const life of lives) if (life.state === "finished") this.#last = Math.max(this.#last, life.end * 1_000_000)
+  }
+
   get #limit(): number {
     const { to = Number.POSITIVE_INFINITY, duration } = this.#window
     return duration === undefined || this.#start === undefined ? to : Math.min(to, this.#start + duration)
@@ -121,6 +135,7 @@ class ChangeReader {
       parts.push({ type: "gap", gap: { ...event } })
       return true
     }
+    this.#isEndMarked = false
     const { time, gvk, namespace, name, action } = event
     const object = action === "applied" ? Uint8Array.from(event.object) : undefined
     const change = { time, gvk, namespace, name, object }

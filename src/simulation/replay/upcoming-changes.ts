@@ -24,6 +24,7 @@ export class UpcomingChanges {
   /** Read before the planner was known. */
   #early: TracePart[] = []
   #planner: ChangesToWrites | undefined
+  #onKind: (gvk: string) => void = () => undefined
   #upcoming: Upcoming[] = []
   /** Index of the next one. */
   #next = 0
@@ -49,9 +50,10 @@ export class UpcomingChanges {
     }
   }
 
-  /** From now on changes are planned: what the planner has to know before, it knows. */
-  start(planner: ChangesToWrites): void {
+  /** From now on changes are planned: what the planner has to know before, it knows. `onKind` gets the kind of each that is to be written. */
+  start(planner: ChangesToWrites, onKind: (gvk: string) => void = () => undefined): void {
     this.#planner = planner
+    this.#onKind = onKind
     for (const part of this.#early.splice(0)) this.#add(part, planner)
   }
 
@@ -80,6 +82,12 @@ export class UpcomingChanges {
   /** Gaps of the trace read so far. */
   get gaps(): number {
     return this.#gaps
+  }
+
+  /** Ends the trace at `time` (µs) although the source has not ended. Only while there is no head. */
+  cutOff(time: number): void {
+    this.#isRead = true
+    this.#end = time
   }
 
   /** Removes the head. */
@@ -114,6 +122,7 @@ export class UpcomingChanges {
   async #read(): Promise<void> {
     const planner = this.#planner
     const chunk = await this.#parts.next()
+    if (this.#isRead) return
     if (chunk.done === true) this.#isRead = true
     else if (planner !== undefined) for (const part of chunk.value) this.#add(part, planner)
   }
@@ -125,9 +134,12 @@ export class UpcomingChanges {
       case "gap":
         this.#gaps++
         return
-      case "change":
-        this.#upcoming.push({ change: part.change, planned: planner.plan(part.change) })
+      case "change": {
+        const planned = planner.plan(part.change)
+        if (planned.tag !== "skip") this.#onKind(part.change.gvk)
+        this.#upcoming.push({ change: part.change, planned })
         return
+      }
       case "end":
         this.#end = part.time
         return

@@ -6,6 +6,7 @@ import type { TargetPlace } from "../objects/target-object.ts"
 import { notOursReason, type TargetCluster, type WriteOutcome } from "../target/target-cluster.ts"
 import { type ChangesToWrites, keyOf, type PlannedWrite } from "./changes-to-writes.ts"
 import { OutcomeCounts, Punctuality } from "./replay-report.ts"
+import type { ReplayWitness, WriteDue } from "./replay-witness.ts"
 import type { TraceChange } from "./trace-changes.ts"
 import type { Upcoming } from "./upcoming-changes.ts"
 import { WriteOrder } from "./write-order.ts"
@@ -19,9 +20,12 @@ export interface DispatcherOptions {
   /** Once aborted, writes that have not started are skipped. */
   readonly signal: AbortSignal
   readonly onRefused: (gvk: string, message: string) => void
+  /** A deletion of the trace is about to be sent. */
+  readonly onDeleting: (place: TargetPlace) => void
   readonly onSettled: () => void
   /** Gets what no write should reject with: a defect. */
   readonly onDefect: (error: unknown) => void
+  readonly witness: ReplayWitness | undefined
 }
 
 /** Writes that may wait or run at the same time. More only hide that the target cannot keep up. */
@@ -69,21 +73,24 @@ export class WriteDispatcher {
 
   /** Kind by kind, in the order given: what a kind depends on exists before it is written. */
   async writeSeed(objects: ReadonlyArray<TraceChange>): Promise<void> {
-    const { planner, signal } = this.#options
+    const { planner, signal, witness } = this.#options
     let gvk = ""
     let unplanned = 0
-    const incomplete: Write[] = []
+    const incomplete: Array<{ readonly write: Write; readonly time: number }> = []
     for (const change of objects) {
       if (signal.aborted) break
       if (change.gvk !== gvk) await this.idle()
       gvk = change.gvk
-      const planned = planner.plan(change)
+      const planned = planner.plan(change, true)
+      witness?.passed(change, undefined)
       if (planned.tag === "skip" || planned.tag === "refuse") this.#count(change.gvk, this.seed, outcomeOf(planned))
       else {
+        const { time } = change
         this.#submit(
           planned,
+          { time, due: undefined },
           (outcome) => this.#count(change.gvk, this.seed, outcome),
-          () => incomplete.push(planned),
+          () => incomplete.push({ write: planned, time }),
         )
         await this.room()
       }
@@ -92,15 +99,16 @@ export class WriteDispatcher {
     }
     await this.idle()
     // Their owners are of kinds that come later, and have UIDs now.
-    for (const write of incomplete) this.#submit(write, () => undefined)
+    for (const { write, time } of incomplete) this.#submit(write, { time, due: undefined }, () => undefined)
     await this.idle()
   }
 
-  /** `dueMs`: monotonic ms. */
-  submit({ change, planned }: Upcoming, dueMs: number): void {
+  submit({ change, planned }: Upcoming, due: WriteDue): void {
     const { gvk, time, namespace, name } = change
+    const { dueMs } = due
+    this.#options.witness?.passed(change, dueMs)
     if (planned.tag === "skip" || planned.tag === "refuse") return this.#count(gvk, this.events, outcomeOf(planned))
-    this.#submit(planned, (outcome, sentMs) => {
+    this.#submit(planned, { time, due }, (outcome, sentMs) => {
       this.#count(gvk, this.events, outcome)
       if (sentMs === undefined || outcome.tag === "skipped") return
       this.#lagMs = this.#options.clock.monotonicMs() - dueMs
@@ -116,19 +124,24 @@ export class WriteDispatcher {
   /** `sentMs`: when its request was sent; `undefined` if it was not. */
   #submit(
     planned: Write,
+    when: { readonly time: number; readonly due: WriteDue | undefined },
     settled: (outcome: WriteOutcome, sentMs: number | undefined) => void,
     lacksOwners: () => void = () => undefined,
   ): void {
-    const { clock, planner, onSettled } = this.#options
+    const { clock, planner, onSettled, witness } = this.#options
     const { place } = planned
+    const number = witness?.submitted({ place, verb: planned.tag, ...when })
     this.#ensureNamespace(place, planned.tag)
     const after = planned.tag === "apply" ? planned.after : [namespaceKeyOf(place)]
     this.#order.submit(keyOf(place), after, async () => {
       let sentMs: number | undefined
+      let body: string | undefined
       if (planned.tag === "apply" && !planned.isComplete()) lacksOwners()
-      const outcome = await this.#write(planned, () => {
+      let outcome = await this.#write(planned, (written) => {
         sentMs ??= clock.monotonicMs()
+        body = written
       })
+      if (number !== undefined) witness?.settled(number, { sentMs, settledMs: clock.monotonicMs(), outcome, body })
       if (planned.tag === "apply") {
         if (outcome.tag === "accepted") planner.written(place, outcome.uid)
         else planner.notWritten(place)
@@ -139,19 +152,28 @@ export class WriteDispatcher {
             outcome.tag === "refused" ? await this.#options.target.createNamespace(place.name) : outcome,
           )
       }
+      if (planned.tag === "apply" && planned.status !== undefined && outcome.tag === "accepted") {
+        const ofStatus = await this.#options.target.applyStatus(place, planned.status)
+        // An object whose status was asked for and refused is not what it was.
+        if (ofStatus.tag === "refused") outcome = { ...ofStatus, message: `its status: ${ofStatus.message}` }
+      }
       settled(outcome, sentMs)
       onSettled()
     })
   }
 
-  #write(planned: Write, sending: () => void): Promise<WriteOutcome> {
-    const { signal, target, planner } = this.#options
+  #write(planned: Write, sending: (body?: string) => void): Promise<WriteOutcome> {
+    const { signal, target, planner, onDeleting } = this.#options
     const { place } = planned
     if (signal.aborted) return Promise.resolve({ tag: "skipped", reason: "the replay had ended" })
     const closed = this.#closed.get(place.namespace)
     if (closed !== undefined) return Promise.resolve(closed)
-    if (planned.tag === "apply") return target.apply(place, planned.body(), sending)
+    if (planned.tag === "apply") {
+      const body = planned.body()
+      return target.apply(place, body, () => sending(body))
+    }
     planner.deleting(place)
+    onDeleting(place)
     return target.delete(place, sending)
   }
 

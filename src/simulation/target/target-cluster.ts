@@ -10,6 +10,7 @@ import type { ApiClient } from "../../kube/client/api-client.ts"
 import {
   AlreadyExistsError,
   type ApiError,
+  ApiUnreachableError,
   ConflictError,
   ForbiddenError,
   NotFoundError,
@@ -25,8 +26,9 @@ import { type Ownership, ownMetadata, replayLabel, type TargetPlace } from "../o
 export type WriteOutcome =
   | {
       readonly tag: "accepted"
-      /** Of the object in the target; the empty string after a deletion. */
+      /** UID and resourceVersion of the object in the target; the empty string after a deletion. */
       readonly uid: string
+      readonly version: string
     }
   | {
       readonly tag: "refused"
@@ -63,7 +65,11 @@ const unknownToAdmission = /no PriorityClass with name/
 /** ms between two looks at something that is waited for. */
 const lookMs = 200
 
-const accepted = (uid = ""): WriteOutcome => ({ tag: "accepted", uid })
+const accepted = ({ uid = "", resourceVersion = "" }: Partial<ApiObject["metadata"]> = {}): WriteOutcome => ({
+  tag: "accepted",
+  uid,
+  version: resourceVersion,
+})
 
 export class TargetCluster {
   readonly #options: TargetOptions
@@ -71,7 +77,7 @@ export class TargetCluster {
 
   constructor(options: TargetOptions) {
     this.#options = options
-    this.#finder = new ResourceFinder(options.client.connection)
+    this.#finder = new ResourceFinder(options.client.connection, { signal: options.signal })
   }
 
   /** Server-side apply. `body`: JSON. `sending` is called just before the write is sent, for the first time only. */
@@ -88,9 +94,28 @@ export class TargetCluster {
         const object = await this.#admitted(() => client.apply<ApiObject>(kind, place, body, options))
         if (object.metadata.deletionTimestamp === undefined) {
           if (isDefinition(kind)) await this.#established(kind, place, body)
-          return accepted(object.metadata.uid)
+          return accepted(object.metadata)
         }
         await this.#gone(kind, place)
+      }
+    })
+  }
+
+  /**
+   * Sets the status of an object that was accepted before, by server-side apply; takes fields of other managers over. Skipped for a kind
+   * without that subresource.
+   */
+  applyStatus(place: TargetPlace, body: string): Promise<WriteOutcome> {
+    return this.#outcome(async () => {
+      const kind = await this.#find(place)
+      const { client, signal } = this.#options
+      const options = { fieldManager, force: true, subresource: "status", signal }
+      try {
+        const object = await client.apply<ApiObject>(kind, place, body, options)
+        return accepted(object.metadata)
+      } catch (error) {
+        if (error instanceof NotFoundError) return { tag: "skipped", reason: "has no status of its own in the target" }
+        throw error
       }
     })
   }
@@ -128,14 +153,14 @@ export class TargetCluster {
             fieldManager,
             signal,
           })
-          return accepted(created.uid)
+          return accepted(created)
         } catch (error) {
           if (!(error instanceof AlreadyExistsError)) throw error
         }
         const existing = await this.#look(kinds.namespaces, place)
         if (existing === undefined) continue
         if (existing.metadata.labels?.[replayLabel] !== own.replay) return notOurs(place)
-        if (existing.metadata.deletionTimestamp === undefined) return accepted(existing.metadata.uid)
+        if (existing.metadata.deletionTimestamp === undefined) return accepted(existing.metadata)
         await this.#gone(kinds.namespaces, place)
       }
     })
@@ -232,6 +257,9 @@ export class TargetCluster {
     } catch (error) {
       if (isFieldConflict(error) && this.#options.onConflict === "skip")
         return { tag: "skipped", reason: "another field manager of the target owns a field" }
+      // Also while it waited for another attempt. Whether the server has acted is unknown, and the removal does not depend on it.
+      if (this.#options.signal.aborted && error instanceof ApiUnreachableError)
+        return { tag: "skipped", reason: "the replay ended before the response" }
       return refusalOf(error)
     }
   }
@@ -276,8 +304,6 @@ const refusalOf = (error: unknown): WriteOutcome => {
   const known = error as ApiError
   switch (known._tag) {
     case "ApiUnreachableError":
-      // Whether the server has acted is unknown, and the removal does not depend on it.
-      if (known.failure === "aborted") return { tag: "skipped", reason: "the replay ended before the response" }
       return { tag: "refused", code: 0, reason: known.failure, message: known.message, isSent: true }
     case "UnauthorizedError":
     case "ForbiddenError":

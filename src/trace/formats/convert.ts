@@ -42,10 +42,10 @@ export async function* convertTrace(
   decoder: TraceDecoder,
   encoder: TraceEncoder,
   progress: ConversionProgress = { events: 0 },
-  filter: ItemFilter = (item) => item,
+  filter: ItemFilter = { filtered: (item) => item, warnings: [] },
 ): AsyncGenerator<Uint8Array, LeftOut> {
   const add = (given: TraceItem): void => {
-    const item = filter(given)
+    const item = filter.filtered(given)
     if (item === undefined) return
     encoder.add(item)
     if (item.type === "event") progress.events++
@@ -59,5 +59,6 @@ export async function* convertTrace(
   }
   for (const item of decoder.end()) add(item)
   yield* encoder.finish()
-  return encoder.leftOut
+  const { leftOut } = encoder
+  return { ...leftOut, warnings: [...leftOut.warnings, ...filter.warnings] }
 }

@@ -16,7 +16,7 @@ export interface TraceDecoder {
   end(): Iterable<TraceItem>
 }
 
-/** What a format could not represent. */
+/** What a format could not represent, or leaves out because a replay does not need it. */
 export interface LeftOut {
   /** Number of gaps, which only NDJSON can represent. */
   readonly gaps: number
@@ -24,6 +24,10 @@ export interface LeftOut {
   readonly incomplete: number
   /** Number of objects and changes by GVK, of kinds that the format cannot represent. */
   readonly objects: ReadonlyMap<string, number>
+  /** Number of changes after which the object is the same as before for a replay, for example of its status. */
+  readonly unchanged: number
+  /** For people: what will go wrong in a replay of the trace, one sentence each. */
+  readonly warnings: ReadonlyArray<string>
 }
 
 /**
@@ -88,7 +92,7 @@ export class UnwritableTraceError extends Schema.TaggedError<UnwritableTraceErro
 }
 
 /** Nothing left out. */
-export const nothingLeftOut: LeftOut = { gaps: 0, incomplete: 0, objects: new Map() }
+export const nothingLeftOut: LeftOut = { gaps: 0, incomplete: 0, objects: new Map(), unchanged: 0, warnings: [] }
 
 /** How many kinds a trace lacks something of; a kind may be named once for each of its namespaces. */
 export const countIncomplete = (parts: TraceHeader["incomplete"]): number => new Set(parts.map(({ gvk }) => gvk)).size

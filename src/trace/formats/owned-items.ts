@@ -10,28 +10,52 @@ import { metadataOf } from "../sanitising/managed-fields.ts"
 import { FilteredView } from "../selection/filtered-view.ts"
 import type { TraceItem } from "../trace-item.ts"
 
-/** Maps an item to what remains of it; `undefined`: nothing. */
-export type ItemFilter = (item: TraceItem) => TraceItem | undefined
+/** Decides what is encoded. */
+export interface ItemFilter {
+  /** What remains of an item; `undefined`: nothing. */
+  readonly filtered: (item: TraceItem) => TraceItem | undefined
+  /** For people: what will go wrong in a replay, one sentence each. */
+  readonly warnings: ReadonlyArray<string>
+}
 
 /** Ownership in a trace, and the objects it contains. */
 export interface OwnedObjects {
   readonly ownership: Ownership
   /** Whether the trace contains an object with that UID. */
   holds(uid: string): boolean
+  /** Whether it contains objects of that kind. */
+  holdsKind(gvk: string): boolean
 }
 
 /** `hasPlace`: kinds that the other format can represent; nothing recreates what objects of other kinds own. */
-export const withoutOwned = ({ ownership, holds }: OwnedObjects, hasPlace: (gvk: string) => boolean): ItemFilter => {
+export const withoutOwned = (
+  { ownership, holds, holdsKind }: OwnedObjects,
+  hasPlace: (gvk: string) => boolean,
+): ItemFilter => {
+  /** Kinds of objects that stay, with the kinds of their owners, which the trace lacks. */
+  const orphans = new Map<string, Set<string>>()
   const isMember = (owner: OwnerReference): boolean => holds(owner.uid) && hasPlace(gvkOfReference(owner))
   const view = new FilteredView((event) => {
     const references = ownerReferencesIn(event.object)
-    return references.length > 0 && ownership.isBelow(references, isMember, event)
+    if (references.length === 0) return false
+    if (ownership.isBelow(references, isMember, event)) return true
+    for (const owner of references.map(gvkOfReference))
+      if (!holdsKind(owner)) orphans.set(owner, (orphans.get(owner) ?? new Set()).add(event.gvk))
+    return false
   })
-  return (item) => {
-    if (item.type !== "event" || item.event.type !== "object") return item
-    const showing = view.of(item.event, () => ({}))
-    if (showing === "hidden") return undefined
-    return showing === "shown" ? item : { ...item, event: { ...item.event, action: "vanished", object: noBytes } }
+  return {
+    filtered: (item) => {
+      if (item.type !== "event" || item.event.type !== "object") return item
+      const showing = view.of(item.event, () => ({}))
+      if (showing === "hidden") return undefined
+      return showing === "shown" ? item : { ...item, event: { ...item.event, action: "vanished", object: noBytes } }
+    },
+    get warnings() {
+      return [...orphans].map(
+        ([owner, owned]) =>
+          `the trace has no ${owner}, so what they own could not be told apart and stays (${[...owned].join(", ")}): a controller of the replay cluster may create it a second time`,
+      )
+    },
   }
 }
 

@@ -46,6 +46,8 @@ export class TraceSurvey implements TraceFacts, OwnedObjects {
 
   readonly holds = (uid: string): boolean => this.#uids.has(uid)
 
+  readonly holdsKind = (gvk: string): boolean => this.#names.has(gvk)
+
   lifecycles(which: LivesOwner, isTracked: (gvk: string) => boolean): ReadonlyArray<OwnedLifecycles> {
     // A trace without a window counts as a whole.
     const window = this.#window ?? { start: Number.MIN_SAFE_INTEGER, end: Number.MAX_SAFE_INTEGER }

@@ -38,6 +38,16 @@ export const parseExactJson = (source: string | Uint8Array): JsonValue => {
   }
 }
 
+/** The same; `undefined` for what cannot be read, where someone else reports that. */
+export const exactJsonIn = (source: string | Uint8Array): JsonValue | undefined => {
+  try {
+    return parseExactJson(source)
+  } catch (error) {
+    if (error instanceof MalformedJsonError) return undefined
+    throw error
+  }
+}
+
 const decodeUtf8 = (bytes: Uint8Array): string => {
   if (!isUtf8(bytes)) throw new MalformedJsonError({ reason: "encoding" })
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")

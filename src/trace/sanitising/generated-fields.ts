@@ -101,6 +101,20 @@ export const generatedFields: ReadonlyMap<string, ReadonlyArray<GeneratedField>>
     ],
   ],
   [
+    "v1.PersistentVolume",
+    [
+      ...["uid", "resourceVersion"].map((property) => ({
+        path: ["spec", "claimRef", property],
+        reason:
+          "a volume that names the UID of a claim is bound to no other; without it, it is bound to the claim of that name",
+      })),
+      {
+        path: ["metadata", "annotations", "pv.kubernetes.io/bound-by-controller"],
+        reason: "with it the volume is given away as soon as its claim is missing",
+      },
+    ],
+  ],
+  [
     "v1.Pod",
     [
       ...podSpecFields(["spec"]),

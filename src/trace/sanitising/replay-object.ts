@@ -2,13 +2,16 @@
  * An object in a form that another cluster accepts: without what only the recorded cluster could know or decide (listed in
  * `REMOVED_FOR_REPLAY` in trace-item.ts). The input is never changed; remaining parts are shared with it.
  *
- * Idempotent. Nulls in maps are removed too: a server drops them, and a merge patch cannot express them.
+ * Idempotent. In objects of built-in kinds, nulls in maps are removed too: a server drops them, and a merge patch cannot express them. In a
+ * custom kind's they may mean something.
  */
 
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
 import { withoutMember } from "../json/members.ts"
 import { withoutNulls } from "../json/without-nulls.ts"
+import { isBuiltInKind } from "./built-in-kinds.ts"
+import { withoutGenerated } from "./generated-fields.ts"
 
 /**
  * Whether the trace contains an object of that kind and name; the namespace is empty for cluster-scoped ones. `reference` is the owner
@@ -34,23 +37,22 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
  *
  * @param isInTrace decides which owner references are kept
  */
-export const replayObject = (gvk: string, object: JsonObject, isInTrace: IsInTrace): JsonObject => {
+export const replayObject = (gvk: string, object: JsonObject, isInTrace: IsInTrace): JsonObject =>
+  withoutGenerated(gvk, withoutStatus(gvk, object, isInTrace))
+
+/** {@link replayObject} with what the server and controllers have written into its spec and labels (generated-fields.ts). */
+export const withoutStatus = (gvk: string, object: JsonObject, isInTrace: IsInTrace): JsonObject => {
   const type = parseGvk(gvk)
   const metadata = own(object, "metadata")
   const kept = isJsonObject(metadata) ? replayMetadata(metadata, isInTrace) : metadata
-  // Depends on the remaining owners: a pod whose owner is not in the trace has none there, and its node is not there either.
-  const isBarePod = gvk === "v1.Pod" && !isOwned(kept)
+  const withoutAbsent = isBuiltInKind(gvk) ? withoutNulls : (value: JsonValue): JsonValue => value
   let replayed: Record<string, JsonValue> = {}
   if (type !== undefined) replayed = { apiVersion: apiVersionOf(type), kind: type.kind }
   for (const key of Object.keys(object)) {
     if (key === "status" || (type !== undefined && (key === "apiVersion" || key === "kind"))) continue
     const value = object[key] as JsonValue
     if (value === null) continue
-    const part =
-      key === "metadata" && isJsonObject(kept)
-        ? kept
-        : withoutNulls(isBarePod && key === "spec" && isJsonObject(value) ? withoutMember(value, "nodeName") : value)
-    replayed = withProperty(replayed, key, part)
+    replayed = withProperty(replayed, key, key === "metadata" && isJsonObject(kept) ? kept : withoutAbsent(value))
   }
   return replayed
 }
@@ -80,11 +82,6 @@ const isKnownOwner = (reference: JsonValue, namespace: string, isInTrace: IsInTr
   const gvk = `${textOf(reference, "apiVersion")}.${textOf(reference, "kind")}`
   const name = textOf(reference, "name")
   return isInTrace(gvk, namespace, name, reference) || (namespace !== "" && isInTrace(gvk, "", name, reference))
-}
-
-const isOwned = (metadata: JsonValue | undefined): boolean => {
-  const references = isJsonObject(metadata) ? own(metadata, "ownerReferences") : undefined
-  return isList(references) && references.length > 0
 }
 
 const own = (object: JsonObject, key: string): JsonValue | undefined =>

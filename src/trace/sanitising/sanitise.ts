@@ -10,16 +10,18 @@
  * |                                                                            | controllers the other cluster may not have |
  * | owner references to objects outside the trace, and the `uid` of the others | those objects have other UIDs there        |
  * | annotations `last-applied-configuration` and `deployment…/revision`        | copies of what is recorded anyway          |
+ * | what generated-fields.ts names                                             | the server and controllers there write it  |
  * | `metadata.annotations` becomes `{}` if absent                              | SimKube does so, and its readers see it    |
- * | `spec.nodeName`, of a v1.Pod only                                          | the node exists only in that cluster       |
  *
- * SimKube's own tracer (docs/facts/simkube.md#sanitising) keeps `status`, finalizers, `selfLink` and all owner references; everything else
- * is the same. Nulls outside metadata stay: they count in H.
+ * SimKube's own tracer (docs/facts/simkube.md#sanitising) keeps `status`, finalizers, `selfLink`, all owner references and, but for the
+ * node of a pod, what the server and controllers generate: a Job stops its driver. Everything else is the same. Nulls outside metadata
+ * stay: they count in H, which is that of the spec as it is written.
  */
 
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
 import { sortedKeys } from "../json/key-order.ts"
+import { withoutGenerated } from "./generated-fields.ts"
 
 /** An object in the order in which SimKube's format writes its fields. */
 export interface SimkubeObject {
@@ -63,18 +65,17 @@ export const sanitise = (
   object: JsonObject,
   isOwnerInTrace: IsOwnerInTrace = noOwnerInTrace,
 ): SimkubeObject => {
-  const isPod = isPodType(type)
+  const portable = withoutGenerated(gvkOf(type), object)
   const rest: Array<readonly [string, JsonValue]> = []
-  for (const key of sortedKeys(object)) {
+  for (const key of sortedKeys(portable)) {
     if (key === "apiVersion" || key === "kind" || key === "metadata" || key === "status") continue
-    const value = object[key] as JsonValue
-    rest.push([key, isPod && key === "spec" && isJsonObject(value) ? without(value, isNodeName) : value])
+    rest.push([key, portable[key] as JsonValue])
   }
-  return { ...type, metadata: sanitiseMetadata(object.metadata, isOwnerInTrace), rest }
+  return { ...type, metadata: sanitiseMetadata(portable.metadata, isOwnerInTrace), rest }
 }
 
-/** Whether objects of the type are Pods, whose spec names a node. */
-export const isPodType = ({ apiVersion, kind }: SimkubeType): boolean => kind === "Pod" && apiVersion === "v1"
+/** `v1.Pod`. */
+export const gvkOf = ({ apiVersion, kind }: SimkubeType): string => `${apiVersion}.${kind}`
 
 /** The `spec` of a sanitised object: what SimKube hashes. `undefined` if there is none. */
 export const specOf = (object: SimkubeObject): JsonValue | undefined => object.rest.find(([key]) => key === "spec")?.[1]
@@ -112,8 +113,6 @@ const ownersInTrace = (references: JsonValue, isOwnerInTrace: IsOwnerInTrace): R
         .filter(isJsonObject)
         .filter(isOwnerInTrace)
         .map((reference) => without(reference, (key) => key === "uid"))
-
-const isNodeName = (key: string): boolean => key === "nodeName"
 
 /** The object without some keys; the same object if it has none of them. */
 const without = (object: JsonObject, isDropped: (key: string) => boolean): JsonObject => {

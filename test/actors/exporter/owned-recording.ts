@@ -1,6 +1,6 @@
 /** Recordings of objects with owners, and exports of them. */
 import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
-import { openExport } from "../../../src/actors/exporter/open-export.ts"
+import { type OpenExport, openExport } from "../../../src/actors/exporter/open-export.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
@@ -28,11 +28,12 @@ export const referenceTo = (kind: string, name: string): JsonObject => ({
   uid: `uid-${name}`,
 })
 
-/** A directory with a recording of the objects, in the order in which they came. */
+/** A directory with a recording of the objects, in the order in which they came; one may come several times. */
 export const recordingOf = (objects: ReadonlyArray<OwnedObject>): string => {
   const directory = temporaryDirectory()
   const writer = ArchiveWriter.open(directory)
   const memory = Buffer.alloc(64 * 1024)
+  const names = [...new Set(objects.map(({ name }) => name))]
   for (const [index, { gvk, name, owners, metadata, rest }] of objects.entries()) {
     const builder = new ObservationsBuilder(gvk)
     const uid = `uid-${name}`
@@ -40,8 +41,9 @@ export const recordingOf = (objects: ReadonlyArray<OwnedObject>): string => {
     const object = Buffer.from(JSON.stringify({ metadata: all, ...rest }))
     builder.begin(memory, 0)
     const ownerReferences = Buffer.from(JSON.stringify(owners))
-    builder.addObject({ number: 1 + index, uid, namespace: "shop", name, ownerReferences })
-    const event = { objectNumber: 1 + index, timeMicros: minute + index, version: index + 1, fingerprintLow: index }
+    const number = 1 + names.indexOf(name)
+    builder.addObject({ number, uid, namespace: "shop", name, ownerReferences })
+    const event = { objectNumber: number, timeMicros: minute + index, version: index + 1, fingerprintLow: index }
     if (!builder.append(frameEvent({ ...event, bytes: object }))) throw new Error("the frame is too small")
     writer.append(`watcher/${gvk}`, 1, index + 1, memory.subarray(0, builder.finish()))
   }
@@ -50,13 +52,11 @@ export const recordingOf = (objects: ReadonlyArray<OwnedObject>): string => {
   return directory
 }
 
+type Wanted = Pick<ExportJob, "format"> & Partial<ExportJob>
+
 /** An export of all of it, including owned objects unless requested otherwise. */
-export const exportOf = async (
-  directory: string,
-  kinds: ReadonlyArray<string>,
-  job: Pick<ExportJob, "format"> & Partial<ExportJob>,
-): Promise<Buffer> => {
-  const { pieces } = openExport(directory, {
+export const openedExport = (directory: string, kinds: ReadonlyArray<string>, job: Wanted): OpenExport =>
+  openExport(directory, {
     cut: Number.MAX_SAFE_INTEGER,
     fromTime: 0,
     untilTime: 2 * minute,
@@ -69,6 +69,10 @@ export const exportOf = async (
     incomplete: [],
     ...job,
   })
+
+/** Its bytes. */
+export const exportOf = async (directory: string, kinds: ReadonlyArray<string>, job: Wanted): Promise<Buffer> => {
+  const { pieces } = openedExport(directory, kinds, job)
   const all: Array<Uint8Array> = []
   for await (const piece of pieces) all.push(piece)
   return Buffer.concat(all)

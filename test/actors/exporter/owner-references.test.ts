@@ -81,7 +81,7 @@ describe("an export of objects together with those they own", () => {
         namespace: "shop",
         ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "inside" }],
       },
-      spec: { nodeName: "n", index: 0 },
+      spec: { index: 0 },
     })
     expect(lines.find(({ name }) => name === "bare").object.spec).toEqual({ index: 2 })
     expect(lines.find(({ name }) => name === "inside").object.metadata).not.toHaveProperty("ownerReferences")

@@ -22,11 +22,21 @@ export interface Kwok {
   readonly stop: () => Promise<void>
 }
 
-/** Plays its built-in stages on the Nodes with kwok's annotation, and keeps their leases. */
-export const startKwok = async (kubeconfig: string): Promise<Kwok> => {
+export interface KwokOptions {
+  /** A file with stages, in place of those built in. */
+  readonly stages?: string
+  /** The value of {@link nodeAnnotation} on the Nodes that it manages. */
+  readonly nodes?: string
+}
+
+const nodeAnnotation = "kwok.x-k8s.io/node"
+
+/** Plays stages on the Nodes with kwok's annotation, and keeps their leases. */
+export const startKwok = async (kubeconfig: string, options: KwokOptions = {}): Promise<Kwok> => {
+  const { stages = "/dev/null", nodes = "fake" } = options
   const { KUBECONFIG: _never, ...env } = process.env
-  const words = ["--kubeconfig", kubeconfig, "--config=/dev/null", "--node-lease-duration-seconds=40"]
-  words.push("--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake")
+  const words = ["--kubeconfig", kubeconfig, `--config=${stages}`, "--node-lease-duration-seconds=40"]
+  words.push(`--manage-nodes-with-annotation-selector=${nodeAnnotation}=${nodes}`)
   const child = spawn(await kwokBinary(), words, { env, stdio: ["ignore", "pipe", "pipe"] })
   const parts: Buffer[] = []
   child.stdout.on("data", (part: Buffer) => parts.push(part))
@@ -45,15 +55,15 @@ export const startKwok = async (kubeconfig: string): Promise<Kwok> => {
 }
 
 /** A Node for kwok, big enough for every test. */
-export const kwokNode = (name: string): object => {
+export const kwokNode = (name: string, type = "virtual", nodes = "fake"): object => {
   const resources = { cpu: "64", memory: "256Gi", pods: "500" }
   return {
     apiVersion: "v1",
     kind: "Node",
     metadata: {
       name,
-      labels: { type: "virtual", "kubernetes.io/hostname": name },
-      annotations: { "kwok.x-k8s.io/node": "fake" },
+      labels: { type, "kubernetes.io/hostname": name },
+      annotations: { [nodeAnnotation]: nodes },
     },
     status: { allocatable: resources, capacity: resources },
   }

@@ -15,6 +15,7 @@ export const runAll = (
   sandbox: Target,
   scripts: readonly Script[],
   run: string,
+  variables: Readonly<Record<string, string>> = {},
 ): ReadonlyMap<Script, Promise<readonly Difference[]>> => {
   const waiting: Array<() => void> = []
   let running = 0
@@ -31,9 +32,9 @@ export const runAll = (
     try {
       const namespace = `${script.name}-${run}`
       const [expected, found] = await Promise.all([
-        runScript(real, script, namespace),
+        runScript(real, script, namespace, variables),
         // A server that is compared with itself needs two.
-        runScript(sandbox, script, real.host === sandbox.host ? `${namespace}-2` : namespace),
+        runScript(sandbox, script, real.host === sandbox.host ? `${namespace}-2` : namespace, variables),
       ])
       return differencesOf(script.name, comparable(expected), comparable(found))
     } finally {

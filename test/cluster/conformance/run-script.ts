@@ -32,11 +32,16 @@ const eventsMs = 10_000
 const silenceMs = 150
 
 /**
- * @param namespace the same name on both servers, so that it compares equal. @throws Error when the server cannot be
+ * @param variables beside the namespace. @param namespace the same name on both servers, so that it compares equal. @throws Error when the server cannot be
  * reached or the script cannot be run on it.
  */
-export const runScript = async (target: Target, script: Script, namespace: string): Promise<Transcript> => {
-  const captured = new Map<string, Json>([["ns", namespace]])
+export const runScript = async (
+  target: Target,
+  script: Script,
+  namespace: string,
+  variables: Readonly<globalThis.Record<string, string>> = {},
+): Promise<Transcript> => {
+  const captured = new Map<string, Json>([["ns", namespace], ...Object.entries(variables)])
   const watches: OpenWatch[] = []
   const records: Record[] = []
   const patience = new Patience()

@@ -2,7 +2,8 @@
  * Request scripts: ordered steps that run against both servers.
  *
  * Paths, queries, headers and bodies may contain `<name>`: the value of a variable. `ns` is the script's own namespace
- * (its cluster-scoped names and API groups begin with it); others are captured from responses.
+ * (its cluster-scoped names and API groups begin with it), `webhooks` and `authority` the address of a webhook server and its
+ * certificate, in base64; others are captured from responses.
  */
 
 import type { Json } from "../exact-json.ts"

@@ -20,7 +20,7 @@ import { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
 import { loadCredentials } from "../../../src/kube/credentials/credentials.ts"
 import type { JsonObject } from "../../../src/trace/index.ts"
 import { withoutGenerated } from "../../../src/trace/sanitising/generated-fields.ts"
-import { replayObject } from "../../../src/trace/sanitising/replay-object.ts"
+import { withoutStatus } from "../../../src/trace/sanitising/replay-object.ts"
 import { openTestCluster } from "../guard.ts"
 import { gvkOf, kindOf } from "./recorded-trace.ts"
 
@@ -50,7 +50,7 @@ afterAll(async () => {
 const copiesOf = (stored: ApiObject): { readonly raw: JsonObject; readonly clean: JsonObject } => {
   const gvk = gvkOf(stored)
   const object = JSON.parse(JSON.stringify(stored)) as JsonObject
-  const replayed = replayObject(gvk, object, () => false)
+  const replayed = withoutStatus(gvk, object, () => false)
   const raw = { ...replayed, metadata: { ...(replayed.metadata as JsonObject), namespace: copies } }
   return { raw, clean: withoutGenerated(gvk, raw) }
 }

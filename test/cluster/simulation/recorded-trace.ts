@@ -9,6 +9,7 @@ import { Replay, type ReplayOptions } from "../../../src/simulation/replay/repla
 import type { ReplayReport } from "../../../src/simulation/replay/replay-report.ts"
 import type { ObjectEvent } from "../../../src/trace/event.ts"
 import { openDecoder } from "../../../src/trace/formats/codecs.ts"
+import type { TraceFormatName } from "../../../src/trace/formats/names.ts"
 import { writeNdjson } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { plainReplay } from "../../simulation/replay/plain-replay.ts"
@@ -52,8 +53,9 @@ export const ndjson = (snapshot: ReadonlyArray<ApiObject>, events: ReadonlyArray
 /** The items of a file whose pieces may come late. */
 export async function* itemsOf(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  format: TraceFormatName = "ndjson",
 ): AsyncGenerator<Iterable<TraceItem>> {
-  const decoder = await openDecoder("ndjson")
+  const decoder = await openDecoder(format)
   for await (const piece of pieces) yield decoder.push(piece)
   yield decoder.end()
 }
@@ -69,5 +71,7 @@ export const replay = (
     ...plainReplay(client, name, items, systemClock.wallMicros()),
     onLag: "fail",
     keep: true,
+    // The cluster of the tests is also the one that they record.
+    intoRecordedCluster: true,
     ...options,
   }).run()

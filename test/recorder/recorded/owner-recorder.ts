@@ -84,6 +84,16 @@ export class OwnerRecorder {
     return recorder
   }
 
+  /** Waits until every kind is watched: one that was registered just now is listed first, and exports are refused until then. */
+  async watching(): Promise<void> {
+    const { statuses } = this.running.actors
+    await until(
+      async () => statuses.incomplete().length === 0,
+      () => statuses.verboseReadiness(),
+      15_000,
+    )
+  }
+
   /** Waits until every change of a kind, or of all watched kinds, in the sandbox is committed. */
   async recorded(...kinds: ReadonlyArray<string>): Promise<void> {
     for (const { gvk } of this.running.actors.watchers) {

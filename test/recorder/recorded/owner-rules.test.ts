@@ -30,6 +30,7 @@ beforeAll(async () => {
     plural: "fleets",
     namespaced: false,
   })
+  await recorder.watching()
 })
 afterAll(() => recorder.close())
 const inOwnNamespace = (): void => {

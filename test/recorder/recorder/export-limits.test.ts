@@ -30,7 +30,15 @@ class Exports {
         Effect.sync(() => {
           this.readers.push(reader)
           const cancel = (): void => void this.cancelled++
-          return { incomplete: undefined, unknownOwners: undefined, removed: [], gaps: 0, leftOut: [], cancel }
+          return {
+            incomplete: undefined,
+            unknownOwners: undefined,
+            removed: [],
+            gaps: 0,
+            leftOut: [],
+            warnings: [],
+            cancel,
+          }
         }),
       access: anonymousAccess,
       rejected: () => undefined,

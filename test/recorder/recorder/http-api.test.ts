@@ -22,6 +22,7 @@ const sources: HttpApiSources = {
         removed: [],
         gaps: 2,
         leftOut: [],
+        warnings: [],
         cancel: () => undefined,
       }
     }),

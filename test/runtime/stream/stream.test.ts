@@ -13,18 +13,22 @@ const connect = (use: (payload: Uint8Array) => Promise<void> = async () => undef
   const { port1, port2 } = new MessageChannel()
   const frames: Buffer[] = []
   const ends: Array<string | undefined> = []
+  const notes: string[] = []
   const receiver: StreamReceiver = {
     frame: async (payload) => {
       await use(payload)
       frames.push(Buffer.from(payload))
     },
-    end: (error) => void ends.push(error),
+    end: (error, note) => {
+      ends.push(error)
+      notes.push(note)
+    },
   }
   let closed = 0
   const incoming = new IncomingStream("answer", port1, receiver, () => closed++)
   const streams = new OpenStreams(() => 0)
   const outgoing = streams.open("answer", port2, { windowBytes })
-  return { incoming, outgoing, streams, frames, ends, port: port2, closedCount: () => closed }
+  return { incoming, outgoing, streams, frames, ends, notes, port: port2, closedCount: () => closed }
 }
 
 describe("a stream", () => {
@@ -40,6 +44,14 @@ describe("a stream", () => {
       }),
       { numRuns: 30 },
     )
+  })
+
+  test("passes a note about the whole of it with its end", async () => {
+    const { outgoing, notes, ends } = connect()
+    outgoing.send(Buffer.from("a"))
+    outgoing.end("", "one frame")
+    await until(() => ends.length > 0)
+    expect([ends, notes]).toEqual([[undefined], ["one frame"]])
   })
 
   test("is writable only while its window has room, which is freed when a frame was used, not when it arrived", async () => {

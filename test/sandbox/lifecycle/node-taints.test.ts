@@ -23,50 +23,50 @@ const taints = (): ReadonlyArray<string> => {
   return (spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`)
 }
 
-const create = (spec: object, conditions: object): void => {
+const create = async (spec: object, conditions: object): Promise<void> => {
   const body = { metadata: { name: "one" }, spec, status: { conditions } }
-  expect(sandbox.request({ method: "POST", path: nodes, body }).status).toBe(201)
+  expect((await sandbox.request({ method: "POST", path: nodes, body })).status).toBe(201)
 }
 
-const report = (...conditions: ReadonlyArray<readonly [type: string, status: string]>): void => {
+const report = async (...conditions: ReadonlyArray<readonly [type: string, status: string]>): Promise<void> => {
   const body = { status: { conditions: conditions.map(([type, status]) => ({ type, status })) } }
-  expect(sandbox.request({ method: "PATCH", path: `${nodes}/one/status`, body }).status).toBe(200)
+  expect((await sandbox.request({ method: "PATCH", path: `${nodes}/one/status`, body })).status).toBe(200)
 }
 
-test("a node that reports not ready is tainted until it reports ready", () => {
-  create({}, [{ type: "Ready", status: "False" }])
+test("a node that reports not ready is tainted until it reports ready", async () => {
+  await create({}, [{ type: "Ready", status: "False" }])
   expect(taints()).toEqual(["node.kubernetes.io/not-ready:NoSchedule"])
-  report(["Ready", "Unknown"])
+  await report(["Ready", "Unknown"])
   expect(taints()).toEqual(["node.kubernetes.io/unreachable:NoSchedule"])
-  report(["Ready", "True"])
+  await report(["Ready", "True"])
   expect(taints()).toEqual([])
 })
 
-test("a node without conditions has the taint of new nodes only briefly", () => {
-  create({}, [])
+test("a node without conditions has the taint of new nodes only briefly", async () => {
+  await create({}, [])
   expect(sandbox.get("v1.Node", "", "one")?.spec).toEqual({
     taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }],
   })
   expect(taints()).toEqual([])
 })
 
-test("pressure and cordons taint too; other taints stay", () => {
-  create({ taints: [{ key: "own", value: "x", effect: "NoExecute" }] }, [{ type: "Ready", status: "True" }])
+test("pressure and cordons taint too; other taints stay", async () => {
+  await create({ taints: [{ key: "own", value: "x", effect: "NoExecute" }] }, [{ type: "Ready", status: "True" }])
   expect(taints()).toEqual(["own:NoExecute"])
-  report(["Ready", "True"], ["MemoryPressure", "True"], ["DiskPressure", "False"])
+  await report(["Ready", "True"], ["MemoryPressure", "True"], ["DiskPressure", "False"])
   expect(taints()).toEqual(["own:NoExecute", "node.kubernetes.io/memory-pressure:NoSchedule"])
-  sandbox.request({ method: "PATCH", path: `${nodes}/one`, body: { spec: { unschedulable: true } } })
+  await sandbox.request({ method: "PATCH", path: `${nodes}/one`, body: { spec: { unschedulable: true } } })
   expect(taints()).toContain("node.kubernetes.io/unschedulable:NoSchedule")
-  report(["Ready", "True"])
-  sandbox.request({ method: "PATCH", path: `${nodes}/one`, body: { spec: { unschedulable: null } } })
+  await report(["Ready", "True"])
+  await sandbox.request({ method: "PATCH", path: `${nodes}/one`, body: { spec: { unschedulable: null } } })
   expect(taints()).toEqual(["own:NoExecute"])
 })
 
-test("nothing is written when nothing changes", () => {
-  create({}, [{ type: "Ready", status: "True" }])
+test("nothing is written when nothing changes", async () => {
+  await create({}, [{ type: "Ready", status: "True" }])
   taints()
   const version = sandbox.resourceVersion
-  report(["Ready", "True"])
+  await report(["Ready", "True"])
   taints()
   expect(sandbox.resourceVersion).toBe(version)
 })

@@ -76,12 +76,12 @@ test("a refused patch leaves nothing behind for the next one", async () => {
   opened.push(sandbox)
   const path = "/api/v1/namespaces/default/services"
   const spec = { selector: { app: "web" }, ports: [{ port: 80, targetPort: 8080 }] }
-  sandbox.request({ method: "POST", path, body: { metadata: { name: "web" }, spec } })
-  const before = sandbox.request({ method: "GET", path: `${path}/web` }).text
+  await sandbox.request({ method: "POST", path, body: { metadata: { name: "web" }, spec } })
+  const before = (await sandbox.request({ method: "GET", path: `${path}/web` })).text
   const refused = { spec: { type: "NodePort", sessionAffinity: "Nonsense" } }
-  expect(sandbox.request({ method: "PATCH", path: `${path}/web`, body: refused }).status).toBe(422)
+  expect((await sandbox.request({ method: "PATCH", path: `${path}/web`, body: refused })).status).toBe(422)
   const dry = { spec: { type: "NodePort" } }
-  expect(sandbox.request({ method: "PATCH", path: `${path}/web?dryRun=All`, body: dry }).status).toBe(200)
-  expect(sandbox.request({ method: "GET", path: `${path}/web` }).text).toBe(before)
-  expect(sandbox.request({ method: "PATCH", path: `${path}/web`, body: {} }).text).toBe(before)
+  expect((await sandbox.request({ method: "PATCH", path: `${path}/web?dryRun=All`, body: dry })).status).toBe(200)
+  expect((await sandbox.request({ method: "GET", path: `${path}/web` })).text).toBe(before)
+  expect((await sandbox.request({ method: "PATCH", path: `${path}/web`, body: {} })).text).toBe(before)
 })

@@ -108,6 +108,48 @@ describe("A Pod on a virtual node", () => {
     expect(fails?.status?.containerStatuses?.[0]?.state.terminated?.exitCode).toBe(42)
   })
 
+  test("starts and is ready according to kwok's annotations, whose jitter is the upper limit of a delay", async () => {
+    const cluster = await start()
+    const delays = {
+      "simkube.io/kwok-stage-create-delay": "4s",
+      "simkube.io/kwok-stage-create-delay-jitter": "4s",
+      "simkube.io/kwok-stage-ready-delay": "7000ms",
+      "simkube.io/kwok-stage-ready-delay-jitter": "2s",
+    }
+    await cluster.create(kinds.pods, pod("slow", {}, delays))
+    await cluster.sees(() => isReady(cluster.get<Pod>(kinds.pods, "slow") as Pod))
+    const { status } = cluster.get<Pod>(kinds.pods, "slow") as Pod
+    const since = (type: string) => Date.parse(conditionOf(status?.conditions, type)?.lastTransitionTime ?? "")
+    const started = Date.parse(status?.containerStatuses?.[0]?.state.running?.startedAt ?? "")
+    expect(Math.abs(started - since("PodScheduled") - 4000)).toBeLessThanOrEqual(1000)
+    expect(Math.abs(since("Ready") - started - 2000)).toBeLessThanOrEqual(1000)
+  })
+
+  test.each(["Always", "OnFailure", "Never"])(
+    "ends for good at the time in its annotations, with restart policy %s, and not before it is known",
+    async (restartPolicy) => {
+      const cluster = await start()
+      await cluster.create(kinds.pods, pod("run", { restartPolicy }, { "kubereel.dev/run-time": "37s" }))
+      const running = () => cluster.get<Pod>(kinds.pods, "run")?.status?.containerStatuses?.[0]?.state.running
+      await cluster.sees(() => running() !== undefined)
+      const startedMs = Date.parse(running()?.startedAt ?? "")
+      await cluster.sees(() => cluster.clock.wallMicros() / 1000 > startedMs + 10_000)
+      expect(phaseOf(cluster.get<Pod>(kinds.pods, "run") as Pod)).toBe("Running")
+      const annotations = {
+        "simkube.io/kwok-stage-complete-time": new Date(startedMs + 37_000).toISOString(),
+        "kubereel.dev/exit-code": "3",
+        "kubereel.dev/restarts": "2",
+      }
+      await cluster.patch(kinds.pods, "run", {
+        metadata: { labels: { "simkube.io/kwok-stage-complete": "true" }, annotations },
+      })
+      await cluster.sees(() => phaseOf(cluster.get<Pod>(kinds.pods, "run") as Pod) === "Failed")
+      const [status] = (cluster.get<Pod>(kinds.pods, "run") as Pod).status?.containerStatuses ?? []
+      expect(status).toMatchObject({ restartCount: 2, state: { terminated: { exitCode: 3 } } })
+      expect(Date.parse(status?.state.terminated?.finishedAt ?? "") - startedMs).toBe(37_000)
+    },
+  )
+
   test("that is deleted is killed, reported as ended, and only then gone", async () => {
     const cluster = await start()
     await cluster.create(kinds.pods, pod("bare"))

@@ -160,19 +160,23 @@ test("fields belong to the named manager, or to the first part of the User-Agent
 
 test("a write from inside the process is the same write", async () => {
   const sandbox = await start()
-  const answer = sandbox.request({
+  const answer = await sandbox.request({
     method: "POST",
     path: configMaps,
     body: configMap({ k: "v" }),
     userAgent: "probe/1.0",
   })
   expect(answer.status).toBe(201)
-  const read = sandbox.request({ method: "GET", path: `${configMaps}/a` })
+  const read = await sandbox.request({ method: "GET", path: `${configMaps}/a` })
   expect(JSON.parse(read.text)).toEqual(await sendFor(sandbox, 200, "GET", `${configMaps}/a`))
-  expect(sandbox.request({ method: "GET", path: `${configMaps}/b` }).status).toBe(404)
-  expect(sandbox.request({ method: "GET", path: "/nonsense" }).status).toBe(404)
-  expect(sandbox.request({ method: "PUT", path: configMaps, body: {} }).status).toBe(405)
-  const patched = sandbox.request({ method: "PATCH", path: `${configMaps}/a?fieldValidation=Warn`, body: { nope: 1 } })
+  expect((await sandbox.request({ method: "GET", path: `${configMaps}/b` })).status).toBe(404)
+  expect((await sandbox.request({ method: "GET", path: "/nonsense" })).status).toBe(404)
+  expect((await sandbox.request({ method: "PUT", path: configMaps, body: {} })).status).toBe(405)
+  const patched = await sandbox.request({
+    method: "PATCH",
+    path: `${configMaps}/a?fieldValidation=Warn`,
+    body: { nope: 1 },
+  })
   expect([patched.status, patched.warnings]).toEqual([200, ['unknown field "nope"']])
 })
 

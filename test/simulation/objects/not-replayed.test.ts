@@ -90,6 +90,14 @@ describe("An owned object", () => {
     expect(reasonOf(ownedBy("apps/v1", "StatefulSet"), "v1.Pod", "apps/v1beta1.StatefulSet")).toBeUndefined()
   })
 
+  test("that is a DaemonSet's pod is tied to its node, and replayed only with that", () => {
+    const object = ownedBy("apps/v1", "DaemonSet")
+    expect(reasonOf(object)).toBe("is tied to a node of the recorded cluster")
+    expect(reasonOf(object, "apps/v1.DaemonSet")).toBe("created by its DaemonSet")
+    const withNodes = { has: () => false, included: new Set(["Node"]) }
+    expect(reasonNotToReplay(pod, object, "agent-1", withNodes)).toBeUndefined()
+  })
+
   test("is replayed if its owner does not control it", () => {
     expect(reasonOf(ownedBy("apps/v1", "StatefulSet", false), "apps/v1.StatefulSet")).toBeUndefined()
   })

@@ -1,12 +1,12 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
-  changedAt,
   originalNamespaceAnnotation,
   placePods,
   type TemplateChange,
 } from "../../../src/simulation/objects/pod-templates.ts"
 import { formatExactJson, type JsonObject } from "../../../src/trace/index.ts"
+import { changedAt } from "../../../src/trace/json/extended-pointer.ts"
 import { jsonValue, objectOf } from "../../trace/json-values.ts"
 
 const change: TemplateChange = {

@@ -248,3 +248,42 @@ test("whatever an object contains, it is never changed, and equal objects have e
     }),
   )
 })
+
+describe("A reference to an object in a namespace", () => {
+  const claimRef = { kind: "PersistentVolumeClaim", namespace: "shop", name: "data", uid: "u", resourceVersion: "7" }
+
+  test("means the namespace's copy; its UID is the target's affair", () => {
+    const volume = bodyOf("v1.PersistentVolume", {
+      metadata: { annotations: { "pv.kubernetes.io/bound-by-controller": "yes", kept: "yes" } },
+      spec: { claimRef, storageClassName: "disk", persistentVolumeReclaimPolicy: "Delete" },
+    })
+    expect(volume).toMatchObject({
+      metadata: { annotations: { kept: "yes" } },
+      spec: {
+        claimRef: { kind: "PersistentVolumeClaim", namespace: "virtual-shop", name: "data" },
+        storageClassName: "virtual-disk",
+        // The copy's removal must not delete the disk of the original.
+        persistentVolumeReclaimPolicy: "Retain",
+      },
+    })
+    expect(JSON.stringify(volume)).not.toMatch(/"resourceVersion"|bound-by-controller|"u"/)
+    const slice = bodyOf("discovery.k8s.io/v1.EndpointSlice", {
+      endpoints: [{ addresses: ["10.0.0.1"], nodeName: "n1", targetRef: claimRef }, {}],
+    })
+    expect(slice.endpoints).toEqual([
+      {
+        addresses: ["10.0.0.1"],
+        nodeName: "virtual-n1",
+        targetRef: { kind: "PersistentVolumeClaim", namespace: "virtual-shop", name: "data" },
+      },
+      {},
+    ])
+  })
+
+  test("a claim keeps its volume under the new name if the volume is replayed, and has none otherwise", () => {
+    const claim = { metadata: {}, spec: { volumeName: "pv-1", storageClassName: "" } }
+    expect(bodyOf("v1.PersistentVolumeClaim", claim).spec).toEqual({ volumeName: "virtual-pv-1", storageClassName: "" })
+    const without = { ...rewriting, isReplayed: () => false }
+    expect(bodyOf("v1.PersistentVolumeClaim", claim, without).spec).toEqual({ storageClassName: "" })
+  })
+})

@@ -195,3 +195,60 @@ describe("a deletion", () => {
     expect(planning.plan(deletion("n", node, ""))).toMatchObject({ tag: "delete" })
   })
 })
+
+describe("a status at the start", () => {
+  const database = "example.com/v1.Database"
+  const object = { metadata: { name: "a" }, spec: {}, status: { phase: "Ready" } }
+  const seeding = (...seeded: ReadonlyArray<string>): ChangesToWrites =>
+    new ChangesToWrites(
+      {
+        replay: "test",
+        namespacePrefix: "virtual",
+        root: { apiVersion: "v1", kind: "Namespace", name: "root", uid: "root-uid" },
+        placement: { nodeSelector: {}, taintKey: undefined },
+      },
+      new Set(),
+      new Set(seeded),
+    )
+  const statusOf = (planned: ReturnType<ChangesToWrites["plan"]>): unknown =>
+    planned.tag === "apply" && planned.status !== undefined ? JSON.parse(planned.status) : undefined
+
+  test.each([["example.com/Database"], ["custom"]])("is set for %s", (seeded) => {
+    expect(statusOf(seeding(seeded).plan(state("a", object, database), true))).toEqual({
+      apiVersion: "example.com/v1",
+      kind: "Database",
+      metadata: { namespace: "virtual-shop", name: "a" },
+      status: { phase: "Ready" },
+    })
+  })
+
+  test("is left to the target for other kinds, for changes after the start, and if there is none", () => {
+    expect(statusOf(seeding("custom").plan(state("a", object, "apps/v1.Deployment"), true))).toBeUndefined()
+    expect(statusOf(seeding().plan(state("a", object, database), true))).toBeUndefined()
+    expect(statusOf(seeding("custom").plan(state("a", object, database)))).toBeUndefined()
+    expect(statusOf(seeding("custom").plan(state("a", { spec: {} }, database), true))).toBeUndefined()
+  })
+})
+
+test("a custom kind with a pod template is warned of, unless SimKube's configuration says where it is", () => {
+  const training = "ml.example.com/v1.Training"
+  const object = { spec: { template: { spec: { containers: [{ name: "a", image: "a" }] } } } }
+  const [told, untold] = [planner(), planner()]
+  const trackedObjects = { [training]: { podSpecTemplatePaths: ["/spec/template"] } }
+  told.configure(Buffer.from(JSON.stringify({ trackedObjects })))
+  for (const each of [told, untold]) each.plan(state("a", object, training))
+  expect(told.warnings).toEqual([])
+  expect(untold.warnings).toEqual([expect.stringContaining("/spec/template")])
+})
+
+test("a claim keeps its volume only if volumes are included", () => {
+  const [volume, claim] = ["v1.PersistentVolume", "v1.PersistentVolumeClaim"]
+  for (const included of [[], ["PersistentVolume"]]) {
+    const planning = planner(...included)
+    const states = [state("pv", { spec: {} }, volume, ""), state("a", { spec: { volumeName: "pv" } }, claim)]
+    planning.expect(states)
+    const [, planned] = states.map((each) => planning.plan(each))
+    const { spec } = planned?.tag === "apply" ? JSON.parse(planned.body()) : { spec: undefined }
+    expect(spec).toEqual(included.length > 0 ? { volumeName: "virtual-pv" } : {})
+  }
+})

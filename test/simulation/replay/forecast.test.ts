@@ -40,6 +40,8 @@ const options = (items: ReadonlyArray<TraceItem>): ForecastOptions => ({
   namespacePrefix: "virtual",
   placement: { nodeSelector: {}, taintKey: undefined },
   included: new Set(),
+  intoRecordedCluster: false,
+  followsLives: true,
   signal: new AbortController().signal,
 })
 
@@ -65,4 +67,14 @@ test("the cluster lacks kinds that it does not serve, and classes that neither i
     ["v1.Pod", 3],
   ])
   expect(forecast).toMatchObject({ expectedMs: null, namespaces: ["virtual-shop"] })
+})
+
+test("the recorded cluster is named, unless it is wanted", async () => {
+  const header = { type: "header", cut: 1, kinds: [], incomplete: [], clusterUid: cluster.sandbox.clusterUid } as const
+  const given = options([header, applied("v1.ConfigMap", "a", {})])
+  expect((await forecastReplay(given)).lacking).toEqual([
+    "it is the one that was recorded; --into-recorded-cluster allows that",
+  ])
+  const again = options([header, applied("v1.ConfigMap", "a", {})])
+  expect((await forecastReplay({ ...again, intoRecordedCluster: true })).lacking).toEqual([])
 })

@@ -11,6 +11,9 @@ export const plainReplay = (
 ): ReplayOptions => ({
   name,
   items,
+  isPipe: false,
+  startsPaused: false,
+  intoRecordedCluster: false,
   window: { from: undefined, to: undefined, duration: undefined, now },
   client,
   clock: systemClock,

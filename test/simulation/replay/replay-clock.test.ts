@@ -26,11 +26,12 @@ describe("a moment of the trace is due", () => {
   test("never while the clock is paused before it, and later by the pause afterwards", () => {
     const clock = new ReplayClock(start, 2, 0)
     clock.pause(1000)
-    expect([clock.dueMs(seconds(1)), clock.dueMs(seconds(4)), clock.isPaused]).toEqual([1000, Infinity, true])
+    expect([clock.dueMs(seconds(1)), clock.dueMs(seconds(4)), clock.isPaused]).toEqual([500, Infinity, true])
     clock.pause(5000)
     clock.resume(13_000)
     clock.resume(20_000)
     expect([clock.dueMs(seconds(4)), clock.isPaused]).toEqual([14_000, false])
+    expect([clock.pausedMs(20_000), new ReplayClock(start, 1, 0, true).pausedMs(700)]).toEqual([12_000, 700])
   })
 
   test("by the new speed from its change on", () => {
@@ -44,6 +45,36 @@ describe("a moment of the trace is due", () => {
     expect(clock.dueMs(seconds(101))).toBe(7000)
   })
 
+  test("at its own time if that has passed, whatever is done to the clock since", () => {
+    const clock = new ReplayClock(start, 1, 0)
+    clock.setSpeed(10, 5000)
+    clock.pause(6000)
+    clock.setSpeed(2, 7000)
+    clock.resume(8000)
+    clock.setSpeed("max", 9000)
+    // Before the change, at speed 10, while it was paused, and at speed 2.
+    expect([3, 10, 15, 16].map((second) => clock.dueMs(seconds(second)))).toEqual([3000, 5500, 6000, 8500])
+    expect([16, 18].map((second) => clock.isTimed(seconds(second)))).toEqual([true, false])
+    clock.reached(seconds(15))
+    expect(clock.dueMs(seconds(16))).toBe(8500)
+  })
+
+  test("after a step to it, and nothing after it", () => {
+    const clock = new ReplayClock(start, 1, 0)
+    clock.step(seconds(9), 500)
+    expect(clock.dueMs(seconds(9))).toBe(9000)
+    clock.pause(1000)
+    clock.step(seconds(5), 2000)
+    expect([clock.dueMs(seconds(5)), clock.isTimed(seconds(5)), clock.positionMicros(2500)]).toEqual([
+      2000,
+      false,
+      seconds(5),
+    ])
+    expect(clock.dueMs(seconds(6))).toBe(Infinity)
+    clock.resume(4000)
+    expect([clock.dueMs(seconds(5)), clock.dueMs(seconds(6)), clock.pausedMs(9000)]).toEqual([2000, 5000, 3000])
+  })
+
   test("later by what the clock is delayed, which adds up", () => {
     const clock = new ReplayClock(start, 1, 0)
     clock.delay(300)
@@ -52,11 +83,11 @@ describe("a moment of the trace is due", () => {
   })
 })
 
-type Command = readonly ["pause" | "resume" | "delay" | "wait" | "speed", number]
+type Command = readonly ["pause" | "resume" | "delay" | "wait" | "speed" | "step", number]
 
 test("whatever is done to it, it never goes back, and what lies ahead is due in the order of the trace", () => {
   const command: fc.Arbitrary<Command> = fc.tuple(
-    fc.constantFrom("pause", "resume", "delay", "wait", "speed"),
+    fc.constantFrom("pause", "resume", "delay", "wait", "speed", "step"),
     fc.integer({ min: 1, max: 1000 }),
   )
   fc.assert(
@@ -69,6 +100,7 @@ test("whatever is done to it, it never goes back, and what lies ahead is due in 
         if (what === "resume") clock.resume(nowMs)
         if (what === "delay") clock.delay(amount)
         if (what === "speed") clock.setSpeed(amount / 100, nowMs)
+        if (what === "step") clock.step(position + amount * 1000, nowMs)
         if (what === "wait") nowMs += amount
         // A delay holds the trace where it is.
         if (what !== "delay") {

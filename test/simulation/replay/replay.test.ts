@@ -5,7 +5,7 @@ import { ApiClient } from "../../../src/kube/client/api-client.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import { backOff } from "../../../src/kube/client/retry-policy.ts"
 import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
-import { ReplayExists } from "../../../src/simulation/replay/errors.ts"
+import { RecordedCluster, ReplayExists } from "../../../src/simulation/replay/errors.ts"
 import { Replay, type ReplayOptions } from "../../../src/simulation/replay/replay.ts"
 import { cleanUp } from "../../../src/simulation/target/clean-up.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
@@ -116,6 +116,13 @@ describe("a replay", { timeout: patient(30_000) }, () => {
     expect([removed, await labelled()]).toEqual([2, []])
   })
 
+  test("reports what the trace says that it lacks", async () => {
+    const incomplete = [{ gvk: "v1.Secret", namespace: "shop", state: "forbidden" }]
+    expect((await replayOf([{ ...header, incomplete } as TraceItem, ...story.slice(1)]).run()).incomplete).toEqual(
+      incomplete,
+    )
+  })
+
   test("removes everything it created, and nothing else", async () => {
     await client.create(kinds.namespaces, {
       apiVersion: "v1",
@@ -161,6 +168,74 @@ describe("a replay", { timeout: patient(30_000) }, () => {
     expect(report.stopped).toMatch(/^apps\/v1\.Deployment was refused: /)
     expect(report.events.accepted).toBeLessThan(5)
     expect(await labelled()).toEqual([])
+  })
+
+  test("that starts paused creates the state at the start, and makes one moment's changes with each step", async () => {
+    const seen: Array<Record<string, unknown>> = []
+    const twice = [...story.slice(0, 5), configMap(20, "c", "0"), ...story.slice(5)]
+    let steps = 0
+    const replay: Replay = replayOf(twice, {
+      keep: true,
+      startsPaused: true,
+      speed: 1,
+      onProgress: ({ phase, pending, accepted, isPaused }) => {
+        if (phase !== "replaying" || !isPaused || pending > 1 || accepted !== [0, 2, 3][steps]) return
+        steps++
+        void values().then((now) => {
+          seen.push(now)
+          if (seen.length < 3) replay.step()
+          else replay.resume()
+        })
+      },
+    })
+    const { events, run } = await replay.run()
+    expect(seen).toEqual([
+      { a: "1", b: "1" },
+      { a: "2", b: "1", c: "0" },
+      { a: "2", c: "0" },
+    ])
+    expect([events.accepted, run.expectedMs, run.pausedMs > 0]).toEqual([6, null, true])
+    expect(await values()).toEqual({ a: "2", c: "2" })
+  })
+
+  test("that is paused makes no change, and continues at another speed, with what was late still late", async () => {
+    let wasPaused = false
+    const replay: Replay = replayOf(story, {
+      speed: 1,
+      onProgress: ({ phase, isPaused }) => {
+        if (phase !== "replaying" || isPaused || wasPaused) return
+        wasPaused = true
+        replay.pause()
+        replay.step()
+        replay.setSpeed(4)
+        setTimeout(() => replay.resume(), 60)
+      },
+    })
+    const { events, run, speed } = await replay.run()
+    expect([events.accepted, speed, run.expectedMs, wasPaused]).toEqual([5, 4, null, true])
+    expect(run.pausedMs).toBeGreaterThanOrEqual(59)
+    expect(run.durationMs).toBeGreaterThanOrEqual(run.pausedMs)
+  })
+
+  test("of a pipe ends with its window although the pipe stays silent", async () => {
+    const items = (async function* () {
+      yield* chunks(story.slice(0, 5))
+      await new Promise(() => undefined)
+    })()
+    const window = { from: undefined, to: at(100), duration: undefined, now: at(1000) }
+    const report = await replayOf([], { items, isPipe: true, window, speed: 10 }).run()
+    expect(report).toMatchObject({ stopped: null, events: { accepted: 1 }, trace: { start, end: at(100) } })
+    expect(await labelled()).toEqual([])
+  })
+
+  test("into the cluster that was recorded is refused before anything is created, unless that is wanted", async () => {
+    const items = [{ ...header, clusterUid: cluster.sandbox.clusterUid } as TraceItem, ...story.slice(1)]
+    await expect(replayOf(items).run()).rejects.toBeInstanceOf(RecordedCluster)
+    expect(cluster.sandbox.get("v1.Namespace", "", "kubereel-replay-test")).toBeUndefined()
+    expect((await replayOf(items, { intoRecordedCluster: true }).run()).events.accepted).toBe(5)
+    expect((await replayOf([{ ...header, clusterUid: "another" } as TraceItem, ...story.slice(1)]).run()).stopped).toBe(
+      null,
+    )
   })
 
   test("that is interrupted cleans up and says so", async () => {

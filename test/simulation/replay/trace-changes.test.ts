@@ -75,6 +75,29 @@ describe("a trace is replayed", () => {
     expect(brief(await read(items))).toEqual(["from 100: a=1", "300 a=2", "500 a=", "to 900"])
   })
 
+  test.each([
+    ["until its last pod ends, if nothing marks its end (W-34)", false, 9_000_000],
+    ["to its end mark, although pods end later", true, 5_000_000],
+  ])("%s", async (_title, isMarked, end) => {
+    const pods = new Map([
+      [
+        1n,
+        [
+          { state: "finished" as const, start: 2, end: 9 },
+          { state: "running" as const, start: 20 },
+        ],
+      ],
+    ])
+    const trace: ReadonlyArray<TraceItem> = [
+      { type: "batch", time: 2_000_000 },
+      item({ time: 2_000_000, name: "a", text: "1" }),
+      ...(isMarked ? [{ type: "batch" as const, time: 5_000_000 }] : []),
+      { type: "lifecycles", gvk: "batch/v1.Job", owner: "shop/a", pods },
+    ]
+    expect((await read(trace)).at(-1)).toEqual({ type: "end", time: end })
+    expect((await read(trace, { to: 4_000_000 })).at(-1)).toEqual({ type: "end", time: 4_000_000 })
+  })
+
   test("to its last event if its window ends in the future, which no recording contains", async () => {
     const items = [header(100, 2e15), item({ time: 300, name: "a", text: "1" })]
     expect(brief(await read(items))).toEqual(["from 100:", "300 a=1", "to 300"])

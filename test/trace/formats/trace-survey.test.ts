@@ -305,19 +305,27 @@ describe("an owner reference is kept exactly if its owner is anywhere in the tra
 })
 
 describe("a trace without what its objects own", () => {
-  const kept = async (
-    steps: ReadonlyArray<Step>,
-    to: "ndjson" | "simkube" = "ndjson",
-  ): Promise<ReadonlyArray<string>> => {
+  const filterOf = async (steps: ReadonlyArray<Step>, to: "ndjson" | "simkube" = "ndjson") => {
     const decoder = await openDecoder("ndjson")
     const trace = ndjson(steps)
     const survey = await surveyTrace(pieces(trace), await openDecoder("ndjson"))
     const filter = withoutOwned(survey, (gvk) => to === "ndjson" || gvk !== "v1.ConfigMap")
-    return [...decoder.push(trace), ...decoder.end()].flatMap((given) => {
-      const item = filter(given)
+    const kept = [...decoder.push(trace), ...decoder.end()].flatMap((given) => {
+      const item = filter.filtered(given)
       return item?.type === "event" && item.event.type === "object" ? [`${item.event.action} ${item.event.name}`] : []
     })
+    return { kept, warnings: filter.warnings }
   }
+  const kept = async (...given: Parameters<typeof filterOf>): Promise<ReadonlyArray<string>> =>
+    (await filterOf(...given)).kept
+
+  test("warns of owners whose kind it does not have, because the owners' owners may create their objects again", async () => {
+    const pods = [running("a", [replicaSet, "web-1"], {}), running("bare", undefined, {})]
+    const { kept: all, warnings } = await filterOf([web, ...pods])
+    expect(all).toEqual(["applied web", "applied a", "applied bare"])
+    expect(warnings).toEqual([expect.stringContaining(`no ${replicaSet}, so what they own could not be told apart`)])
+    expect((await filterOf([web, between, ...pods])).warnings).toEqual([])
+  })
 
   test("has the outermost owners, in whatever order they occur", async () => {
     const steps = [web, between, running("a", [replicaSet, "web-1"], { start: 5 }), running("bare", undefined, {})]

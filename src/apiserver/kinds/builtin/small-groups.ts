@@ -85,6 +85,17 @@ export const apiextensionsResources: ReadonlyArray<Resource> = [
   }),
 ]
 
+const admission = kindsOf("admissionregistration.k8s.io", "v1")
+
+export const admissionResources: ReadonlyArray<Resource> = [
+  admission.clusterScoped("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", {
+    categories: ["api-extensions"],
+  }),
+  admission.clusterScoped("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", {
+    categories: ["api-extensions"],
+  }),
+]
+
 const events = kindsOf("events.k8s.io", "v1")
 
 export const eventsResources: ReadonlyArray<Resource> = [

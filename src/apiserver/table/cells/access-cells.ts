@@ -35,3 +35,9 @@ export const roleBindingCells: Cells = (object, now) => {
     subjects("ServiceAccount", (subject) => `${text(subject, "namespace")}/${text(subject, "name")}`),
   ]
 }
+
+export const webhookConfigurationCells: Cells = (object, now) => [
+  nameOf(object),
+  list(object, "webhooks").length,
+  ageOf(object, now),
+]

@@ -49,8 +49,8 @@ export interface RecorderAddress {
   readonly userAgent: string
 }
 
-/** A recorder that listens at a URL. `token` is `undefined` if the recorder requires none. */
-export const recorderAt = (server: URL, token: string | undefined): Recorder => {
+/** A recorder that listens at a URL. `token` is `undefined` if the recorder requires none. `option` named the URL, for messages. */
+export const recorderAt = (server: URL, token: string | undefined, option = "--server"): Recorder => {
   const { origin } = server
   const url = new URL(server)
   url.pathname = `${url.pathname.replace(/\/$/, "")}/export`
@@ -61,11 +61,11 @@ export const recorderAt = (server: URL, token: string | undefined): Recorder => 
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     // For one request, a keep-alive connection would only keep the process alive.
     connect: async () => ({ agent: false }),
-    unreachable: (cause) => new ServerUnreachable({ server: origin, ...describeCause(cause) }),
+    unreachable: (cause) => new ServerUnreachable({ server: origin, option, ...describeCause(cause) }),
     refused: (refusal) =>
       refusedByRecorder(origin, refusal, {
         401: "Pass a token with --token-file or in KUBEREEL_TOKEN",
-        404: "Is it a recorder? Check --server",
+        404: `Is it a recorder? Check ${option}`,
       }),
   }
 }

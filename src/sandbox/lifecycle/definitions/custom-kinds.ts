@@ -169,7 +169,8 @@ export class CustomKinds {
     if (stored === undefined) return this.#release(collection, name)
     const kind = around.kindOf(stored.resource)
     for (const object of [...kind.collection.live.values()]) {
-      if (object.change.terminating !== true) deleteObject(around, kind, object, noDeleteOptions)
+      // The real server's own code deletes them, without admission.
+      if (object.change.terminating !== true) deleteObject(around, kind, object, noDeleteOptions, () => undefined)
     }
     if (kind.collection.live.size === 0) this.#release(collection, name)
   }

@@ -1,6 +1,9 @@
 /**
  * The delays of virtual nodes, and the Pod annotations that override them.
  *
+ * Annotations of `simkube.io/kwok-stage-…` count as kwok's stages would count them (src/trace/pods/pod-stages.ts), so pods of a replay live
+ * here as they do on kwok's nodes; those below come first.
+ *
  * | annotation | meaning | | --- | --- | | `sandbox.kubereel.dev/create-after: 2s` | from binding to the start of the
  * containers | | `sandbox.kubereel.dev/ready-after: 5s` | from the start of the containers to their being ready; `never`
  * for unready | | `sandbox.kubereel.dev/complete-after: 3s` | the containers end 3 s after their start, by default with
@@ -13,6 +16,7 @@
 
 import type { Pod } from "../../../kube/client/objects.ts"
 import { parseDuration } from "../../../kube/duration.ts"
+import * as stages from "../../../trace/pods/pod-stages.ts"
 
 /** All in ms. */
 export interface Delays {
@@ -39,25 +43,43 @@ export interface PodPlan {
   readonly readyMs: number | undefined
   /** `undefined`: it keeps running. */
   readonly endMs: number | undefined
+  /** ms since the epoch: its last end, after which no container is restarted, whatever the restart policy; before `endMs`. */
+  readonly lastEndAtMs: number | undefined
   readonly exitCode: number
+  /** By its last end. */
+  readonly restarts: number
   readonly terminateMs: number
 }
 
 /** `random` in [0, 1), drawn once for each Pod. */
 export const planOf = (pod: Pod, delays: Delays, random: number): PodPlan => {
-  const annotation = (name: string): string | undefined => pod.metadata.annotations?.[prefix + name]
+  const { annotations = {}, labels = {} } = pod.metadata
+  const annotation = (name: string): string | undefined => annotations[prefix + name]
   const given = (name: string): number | undefined => parseDuration(annotation(name) ?? "")
+  const staged = (name: string): number | undefined => {
+    const ms = parseDuration(annotations[name] ?? "")
+    const limit = parseDuration(annotations[name + stages.jitterSuffix] ?? "")
+    return ms === undefined || limit === undefined ? ms : limit <= ms ? limit : ms + (limit - ms) * random
+  }
   const varied = (ms: number): number => ms * (1 + delays.jitter * random)
   const isMeantToEnd =
     (pod.spec.restartPolicy ?? "Always") !== "Always" ||
     pod.metadata.ownerReferences?.some(({ kind, controller }) => controller === true && kind === "Job") === true
   const failMs = given("fail-after")
-  const code = annotation("exit-code") ?? ""
+  const code = annotation("exit-code") ?? annotations[stages.exitCodeAnnotation] ?? ""
+  const restarts = annotations[stages.restartsAnnotation] ?? ""
+  const isFollowed = annotations[stages.runTimeAnnotation] !== undefined
+  const isComplete = labels[stages.completeLabel] !== undefined
   const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 30) * 1000
   return {
-    createMs: given("create-after") ?? varied(delays.createMs),
-    readyMs: annotation("ready-after") === "never" ? undefined : (given("ready-after") ?? varied(delays.readyMs)),
-    endMs: failMs ?? given("complete-after") ?? (isMeantToEnd ? varied(delays.completeMs) : undefined),
+    createMs: given("create-after") ?? staged(stages.createDelayAnnotation) ?? varied(delays.createMs),
+    readyMs:
+      annotation("ready-after") === "never"
+        ? undefined
+        : (given("ready-after") ?? staged(stages.readyDelayAnnotation) ?? varied(delays.readyMs)),
+    endMs: failMs ?? given("complete-after") ?? (isMeantToEnd && !isFollowed ? varied(delays.completeMs) : undefined),
+    lastEndAtMs: isComplete ? Date.parse(annotations[stages.completeTimeAnnotation] ?? "") || 0 : undefined,
+    restarts: /^\d{1,6}$/.test(restarts) ? Number(restarts) : 0,
     exitCode: /^\d{1,3}$/.test(code) ? Number(code) & 255 : failMs === undefined ? 0 : 1,
     terminateMs: Math.min(graceMs, given("terminate-after") ?? varied(delays.terminateMs)),
   }

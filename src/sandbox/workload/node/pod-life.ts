@@ -104,8 +104,8 @@ const nextStage = (pod: Pod, plan: PodPlan, run: PodRun, nowMs: number): Due | u
     case "running":
     case "ready": {
       const readyAt = run.stage === "ready" || plan.readyMs === undefined ? Infinity : run.startedMs + plan.readyMs
-      const endAt = plan.endMs === undefined ? Infinity : run.startedMs + plan.endMs
-      if (endAt <= readyAt && endAt !== Infinity) return ended(pod, plan, run, endAt)
+      const end = endOf(pod, plan, run)
+      if (end !== undefined && end.atMs <= readyAt) return end
       return readyAt === Infinity
         ? undefined
         : { atMs: readyAt, becomes: { stage: "ready", readyMs: readyAt }, events: [] }
@@ -117,6 +117,13 @@ const nextStage = (pod: Pod, plan: PodPlan, run: PodRun, nowMs: number): Due | u
 
 /** The first restart is immediate, as by the kubelet; the next ones wait. */
 const pauseMs = ({ restarts }: PodRun): number => (restarts === 0 ? 0 : backOffMs(restarts))
+
+const endOf = (pod: Pod, plan: PodPlan, run: PodRun): Due | undefined => {
+  const { lastEndAtMs, endMs, exitCode, restarts } = plan
+  if (lastEndAtMs === undefined) return endMs === undefined ? undefined : ended(pod, plan, run, run.startedMs + endMs)
+  const atMs = Math.max(run.startedMs, lastEndAtMs)
+  return { atMs, becomes: { stage: "finished", endedMs: atMs, exitCode, restarts }, events: [] }
+}
 
 const ended = (pod: Pod, { exitCode }: PodPlan, run: PodRun, atMs: number): Due => {
   const policy = pod.spec.restartPolicy ?? "Always"

@@ -22,17 +22,16 @@ import { servicePools } from "./service-pools.ts"
 const suffixLength = 5
 
 export class Admission {
-  readonly #surroundings: AdmissionSurroundings
+  readonly #surroundings: Omit<AdmissionSurroundings, "suffix">
   readonly #pools: ServicePools = servicePools()
 
   /** Without `accounts` every Pod's account counts as existing, since the default ones are not created. */
-  constructor(store: ObjectStore, registry: ResourceRegistry, random: Randomness, accounts: boolean) {
+  constructor(store: ObjectStore, registry: ResourceRegistry, accounts: boolean) {
     const statesOf = function* (gvk: string): Generator<MutableObject> {
       if (!registry.has(gvk)) return
       for (const { change } of store.collection(gvk).live.values()) yield stateOf(change)
     }
     this.#surroundings = {
-      suffix: () => random.suffix(suffixLength),
       serviceAccount: (namespace, name) => {
         const found = store.collection("v1.ServiceAccount").live.get(keyOf(namespace, name))
         if (found !== undefined) return stateOf(found.change)
@@ -55,8 +54,9 @@ export class Admission {
   }
 
   /** Changes a new object as the default admission plug-ins do. Throws Refusal. */
-  admit(resource: Resource, object: MutableObject): void {
-    const failure = admitCreate(resource, object, this.#surroundings)
+  admit(resource: Resource, object: MutableObject, random: Randomness): void {
+    const suffix = (): string => random.suffix(suffixLength)
+    const failure = admitCreate(resource, object, { ...this.#surroundings, suffix })
     if (failure !== undefined) refuse(failure)
   }
 

@@ -14,6 +14,7 @@ import { timestamp } from "../../timestamp.ts"
 import { answerOf, deletedStatus, stateOf } from "../answer.ts"
 import { refuse } from "../refusal.ts"
 import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
+import { admitDeletion } from "../webhooks/admission-points.ts"
 import { namespaceProtected, preconditionFailed } from "../write-failures.ts"
 import { isOrphaningByDefault, isReturnedWhenDeleted } from "../write-policy.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
@@ -28,7 +29,9 @@ export const deleteOne = (around: WriteSurroundings, request: WriteRequest, warn
   warnings.push(...deletionWarnings(resource, options))
   const existing = kind.collection.live.get(keyOf(namespace, name))
   if (existing === undefined) return refuse(objectNotFound(resource, name))
-  const { left, last } = deleteObject(around, kind, existing, options)
+  const { left, last } = deleteObject(around, kind, existing, options, (stored) =>
+    admitDeletion(around, kind, stored, name, options, warnings),
+  )
   if (left !== undefined) {
     if (!options.dryRun) return answerOf(kind, left, 200, warnings)
     return {
@@ -61,12 +64,13 @@ interface Deletion {
   readonly last: MutableObject
 }
 
-/** Deletes, or marks for deletion, one stored object. Throws Refusal if preconditions do not hold. */
+/** Deletes, or marks for deletion, one stored object. Throws Refusal if preconditions do not hold or `admit` does. */
 export const deleteObject = (
   around: WriteSurroundings,
   kind: WritableKind,
   existing: LiveObject,
   options: DeleteOptions,
+  admit: (stored: MutableObject) => void,
 ): Deletion => {
   const { collection } = kind
   const { resource } = collection
@@ -76,6 +80,7 @@ export const deleteObject = (
   const last: MutableObject = { ...before, metadata: { ...before.metadata } }
   // A graceful deletion in progress changes only if it is shortened; its finalizers stay unchanged, too.
   if (isPending(resource, last, options)) return { left: existing.change, last: before }
+  admit(before)
   const grace = gracePeriod(resource, last, options)
   const finalizers = finalizersAfter(resource, last, options, existing.change.terminating === true)
   const isLast = finalizers.length === 0 && grace === 0 && !isFinalizedBySpec(resource, last)

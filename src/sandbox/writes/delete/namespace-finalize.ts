@@ -10,6 +10,7 @@ import { trackReplacement } from "../field-owners.ts"
 import { refuse } from "../refusal.ts"
 import type { WriteSurroundings } from "../surroundings.ts"
 import { settleName } from "../verbs/create.ts"
+import { admitAction } from "../webhooks/admission-points.ts"
 import { modified } from "../write-failures.ts"
 import type { WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
@@ -26,6 +27,7 @@ export const finalizeNamespace = (around: WriteSurroundings, request: WriteReque
   const version = object.metadata.resourceVersion ?? ""
   if (version !== "" && version !== String(change.revision)) refuse(modified(resource, name))
   const before = stateOf(change)
+  admitAction(around, request, resource.gvk, object, options, before)
   const finalizers = texts(child(object, "spec"), "finalizers")
   const after: MutableObject = {
     ...before,

@@ -14,6 +14,7 @@ import { deleteObject } from "../delete/delete.ts"
 import { noDeleteOptions } from "../delete/delete-options.ts"
 import { refuse } from "../refusal.ts"
 import type { WriteSurroundings } from "../surroundings.ts"
+import { admitAction } from "../webhooks/admission-points.ts"
 import { preconditionUnmet } from "../write-failures.ts"
 import type { WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
@@ -36,6 +37,7 @@ export const bindPod = (around: WriteSurroundings, request: WriteRequest, option
     refuse(badRequest("name in URL does not match name in Binding object"))
   }
   if (given === "") refuse(badRequest("Name parameter required."))
+  admitAction(around, request, bindingKind, binding, options)
   checkTarget(child(binding, "target"))
   const { resource, kind, existing } = podOf(around, request.namespace, given)
   const before = stateOf(existing.change)
@@ -112,6 +114,7 @@ export const evictPod = (around: WriteSurroundings, request: WriteRequest, optio
   if (text(object.metadata, "name") !== request.name) {
     refuse(badRequest("name in URL does not match name in Eviction object"))
   }
+  admitAction(around, request, evictionKind, object, options)
   const wanted = child(object, "deleteOptions")
   const dryRun = options.dryRun || texts(wanted, "dryRun").includes("All")
   const { kind, existing } = podOf(around, request.namespace, request.name)
@@ -121,13 +124,15 @@ export const evictPod = (around: WriteSurroundings, request: WriteRequest, optio
     phase === "Succeeded" || phase === "Failed" || phase === "Pending" || existing.change.terminating === true
   if (!bare) spendDisruption(around, pod, request.namespace, dryRun)
   const preconditions = child(wanted, "preconditions")
-  deleteObject(around, kind, existing, {
+  const deletion = {
     ...noDeleteOptions,
     dryRun,
     gracePeriodSeconds: number(wanted, "gracePeriodSeconds"),
     uid: text(preconditions, "uid"),
     resourceVersion: text(preconditions, "resourceVersion"),
-  })
+  }
+  // As in the real server, webhooks for deletions do not see evictions.
+  deleteObject(around, kind, existing, deletion, () => undefined)
   return doneStatus
 }
 

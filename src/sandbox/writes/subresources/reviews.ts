@@ -18,6 +18,7 @@ import { checkFields } from "../body/checked-fields.ts"
 import { trackCreation } from "../field-owners.ts"
 import { refuse } from "../refusal.ts"
 import type { WriteSurroundings } from "../surroundings.ts"
+import { admitAction } from "../webhooks/admission-points.ts"
 import type { WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
 import { everybody, reviewToken } from "./token-review.ts"
@@ -33,6 +34,7 @@ export const review = (around: WriteSurroundings, request: WriteRequest, options
   checkFields(kind, object, json, options)
   if (resource.namespaced) settleNamespace(resource, object, namespace)
   object.metadata.creationTimestamp = undefined
+  admitAction(around, request, resource.gvk, object, options)
   const answer = answers[resource.gvk.kind]?.(around, object) ?? {}
   if (answer.isTracked === true) object.metadata.managedFields = trackCreation(around, kind, object, options.manager)
   checkMetadata(resource, object)

@@ -20,6 +20,7 @@ import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
 import { appliedTo, decodeApplied } from "../verbs/apply.ts"
 import { settleName } from "../verbs/create.ts"
 import { replaceObject } from "../verbs/update.ts"
+import { admitAction } from "../webhooks/admission-points.ts"
 import { applyPatch, type WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
 
@@ -46,7 +47,12 @@ export const writeScale = (around: WriteSurroundings, request: WriteRequest, opt
   const after = request.contentType === applyPatch ? applied(around, kind, before, request, options) : undefined
   const wanted = after === undefined ? requested(around, current, request) : current
   settleName(wanted, name)
-  const next = after ?? scaled(resource, before, wanted)
+  const shown = after === undefined ? wanted : scaleOf(resource, after)
+  // What webhooks change belongs to no one.
+  const sent = child(shown, "spec")?.replicas ?? 0
+  admitAction(around, request, gvk, shown, options, current)
+  if (after !== undefined) setAt(after, pathOf(resource, "specReplicas"), child(shown, "spec")?.replicas ?? 0)
+  const next = after ?? scaled(resource, before, shown)
   refuseNegative(resource, next, name)
   replaceObject(around, kind, {
     existing,
@@ -54,7 +60,7 @@ export const writeScale = (around: WriteSurroundings, request: WriteRequest, opt
     after: next,
     subresource: "scale",
     options,
-    track: (object, old) => (after === undefined ? owners(kind, old, object, options) : object.metadata.managedFields),
+    track: (object, old) => (after === undefined ? owners(kind, old, sent, options) : object.metadata.managedFields),
   })
   const stored = kind.collection.live.get(keyOf(namespace, name))?.change ?? existing.change
   return answerOf(scaleOf(resource, options.dryRun ? next : stateOf(stored)), options.dryRun ? existing.change : stored)
@@ -128,14 +134,8 @@ const refuseTaking = (resource: Resource, live: MutableObject, manager: string):
 
 const scaleReplicas = { "f:spec": { "f:replicas": {} } }
 
-const owners = (
-  kind: WritableKind,
-  before: MutableObject,
-  after: MutableObject,
-  { manager }: WriteOptions,
-): unknown => {
+const owners = (kind: WritableKind, before: MutableObject, wanted: unknown, { manager }: WriteOptions): unknown => {
   const path = pathOf(kind.resource, "specReplicas")
-  const wanted = valueAt(after, path) ?? 0
   const change = (valueAt(before, path) ?? 0) === wanted ? "unchanged" : wanted === 0 ? "removed" : "changed"
   const apiVersion = apiVersionOf(kind.resource.gvk)
   return trackScale({ before: before as unknown as JsonObject, manager, apiVersion, replicasPath: path, change })

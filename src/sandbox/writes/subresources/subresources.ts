@@ -31,7 +31,7 @@ export const writeSubresource = (around: WriteSurroundings, request: WriteReques
     case "pods/eviction":
       return verb === "create" ? evictPod(around, request, parseWriteOptions(request, warnings)) : notAllowed()
     case "serviceaccounts/token":
-      return verb === "create" ? requestToken(around, request) : notAllowed()
+      return verb === "create" ? requestToken(around, request, parseWriteOptions(request, warnings)) : notAllowed()
     default:
   }
   if (subresource !== "scale") return refuse(unknownResource)

@@ -9,17 +9,20 @@ import { timestamp } from "../../timestamp.ts"
 import { decodeBody } from "../body/body.ts"
 import { refuse } from "../refusal.ts"
 import type { WriteSurroundings } from "../surroundings.ts"
+import { admitAction } from "../webhooks/admission-points.ts"
+import type { WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
 
 const gvk = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" }
 const issuer = "https://kubernetes.default.svc"
 
 /** POST. Default one hour for the server's own audience. Throws Refusal. */
-export const requestToken = (around: WriteSurroundings, request: WriteRequest): Written => {
+export const requestToken = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, namespace, name } = request
   const { object } = decodeBody(request.body, request.contentType, resource, gvk)
   const account = around.kindOf(resource).collection.live.get(keyOf(namespace, name))?.change
   if (account === undefined) return refuse(objectNotFound(resource, name))
+  admitAction(around, request, gvk, object, options)
   const spec = child(object, "spec")
   const seconds = number(spec, "expirationSeconds") ?? 3600
   refuseLifetime(seconds)

@@ -13,6 +13,7 @@ import { checkFields } from "../body/checked-fields.ts"
 import { trackCreation } from "../field-owners.ts"
 import { refuse } from "../refusal.ts"
 import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
+import { mutateNew, validateNew } from "../webhooks/admission-points.ts"
 import { alreadyExists } from "../write-failures.ts"
 import type { WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
@@ -39,13 +40,15 @@ export const createObject = (
   track: (object: MutableObject) => void,
 ): Written => {
   const { resource, collection, rules } = kind
-  const { metadata } = object
   const { warnings } = options
-  const namespace = resource.namespaced ? String(metadata.namespace) : ""
+  const namespace = resource.namespaced ? String(object.metadata.namespace) : ""
   clearSystemFields(object)
   track(object)
-  admitNamespace(around, resource, namespace, String(metadata.name ?? ""))
-  around.admission.admit(resource, object)
+  admitNamespace(around, resource, namespace, String(object.metadata.name ?? ""))
+  around.admission.admit(resource, object, around.random)
+  const hasWebhooks = around.webhooks.areAny
+  if (hasWebhooks) mutateNew(around, kind, object, options)
+  const { metadata } = object
   const version = metadata.resourceVersion ?? ""
   metadata.uid = around.random.uid()
   metadata.creationTimestamp = timestamp(around.clock)
@@ -54,6 +57,7 @@ export const createObject = (
   const errors = rules.validate(object)
   if (errors.length > 0) refuse(invalidObject(resource, isNamed ? String(metadata.name) : "", errors))
   kind.checkSchema(object)
+  if (hasWebhooks) validateNew(around, kind, object, options)
   const name = String(metadata.name)
   const existing = collection.live.get(keyOf(namespace, name))
   if (existing !== undefined) refuse(alreadyExists(resource, name, existing.change.terminating === true))

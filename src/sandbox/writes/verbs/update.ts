@@ -14,6 +14,7 @@ import { isFinalizedBySpec } from "../delete/terminating-marks.ts"
 import { trackCreation, trackReplacement } from "../field-owners.ts"
 import { refuse } from "../refusal.ts"
 import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
+import { mutateReplacement, validateReplacement } from "../webhooks/admission-points.ts"
 import { modified, preconditionUnmet, versionRequired } from "../write-failures.ts"
 import type { WriteOptions } from "../write-options.ts"
 import { isCreatedByUpdate } from "../write-policy.ts"
@@ -67,7 +68,7 @@ export const replaceObject = (around: WriteSurroundings, kind: WritableKind, rep
   const { existing, after, options } = replacement
   const { warnings } = options
   const { resource, collection } = kind
-  prepareReplacement(kind, replacement)
+  prepareReplacement(around, kind, replacement)
   around.admission.allocate(resource, after, replacement.before, options.dryRun)
   const readBack = kind.rules.readBack(after)
   if (options.dryRun) {
@@ -87,17 +88,21 @@ export const replaceObject = (around: WriteSurroundings, kind: WritableKind, rep
 }
 
 /** All steps before storing: afterwards `after` is what would be stored. Throws Refusal. */
-const prepareReplacement = (kind: WritableKind, replacement: Replacement): void => {
+const prepareReplacement = (around: WriteSurroundings, kind: WritableKind, replacement: Replacement): void => {
   const { existing, before, after, subresource } = replacement
+  // Webhooks have been asked about the Scale itself.
+  const hasWebhooks = subresource !== "scale" && around.webhooks.areAny
   const { resource, rules } = kind
   settleVersion(resource, existing.change, after)
   admitUpdate(resource, after, subresource)
+  const owners = hasWebhooks ? mutateReplacement(around, kind, replacement) : undefined
   rules.prepareForUpdate(after, before, subresource)
-  after.metadata.managedFields = replacement.track(after, before, subresource)
+  after.metadata.managedFields = owners ?? replacement.track(after, before, subresource)
   rules.settleUpdate(after, before, subresource)
   const errors = rules.validateUpdate(after, before, subresource)
   if (errors.length > 0) refuse(invalidObject(resource, existing.change.name, errors))
   kind.checkSchema(after)
+  if (hasWebhooks) validateReplacement(around, kind, replacement)
 }
 
 /** Optimistic locking: a given version must be the current one, and some kinds require one. */

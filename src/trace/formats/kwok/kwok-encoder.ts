@@ -4,7 +4,8 @@
  *
  * - Objects are sanitised for replay (replay-object.ts). A change of which nothing is left then is not written.
  * - An object that does not exist yet is a `create` with the whole object; a change is a `patch` with the strategic merge patch to its new
- *   state, or, if no such patch exists, again a `create`, with which kwok's replay replaces the object.
+ *   state, or, if no such patch exists, again a `create`, with which kwok's replay replaces the object. For custom kinds it never does: how
+ *   kwok would merge their fields is not known, and a merge patch cannot express the nulls that they may have.
  * - Offsets are nanoseconds and increase by at least 1: kwok sorts its input with a heap, which would reorder simultaneous changes.
  *
  * Memory: the last state of every live object, as JSON. A comment in the first line has the facts that the documents cannot hold (window,
@@ -19,6 +20,7 @@ import {
   MalformedJsonError,
   parseExactJson,
 } from "../../json/exact-json.ts"
+import { isBuiltInKind } from "../../sanitising/built-in-kinds.ts"
 import { type IsInTrace, replayObject } from "../../sanitising/replay-object.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { countIncomplete, type LeftOut, type TraceEncoder, type TraceFacts, UnwritableTraceError } from "../format.ts"
@@ -35,7 +37,7 @@ const CHUNK_BYTES = 64 * 1024
 export const kwokEncoder = (facts?: Pick<TraceFacts, "isInTrace">): TraceEncoder => new KwokEncoder(facts)
 
 class KwokEncoder implements TraceEncoder {
-  readonly #states = new Map<string, Uint8Array>()
+  readonly #states = new Map<string, Buffer>()
   readonly #names = new ResourceNames()
   readonly #isInTrace: IsInTrace
   #text = ""
@@ -45,13 +47,15 @@ class KwokEncoder implements TraceEncoder {
   #hasDocument = false
   #hasPatch = false
   #gaps = 0
+  #unchanged = 0
 
   constructor(facts: Pick<TraceFacts, "isInTrace"> | undefined) {
     this.#isInTrace = facts?.isInTrace ?? ((gvk, namespace, name) => this.#states.has(keyOf(gvk, namespace, name)))
   }
 
   get leftOut(): LeftOut {
-    return { gaps: this.#gaps, incomplete: countIncomplete(this.#header?.incomplete ?? []), objects: new Map() }
+    const incomplete = countIncomplete(this.#header?.incomplete ?? [])
+    return { gaps: this.#gaps, incomplete, objects: new Map(), unchanged: this.#unchanged, warnings: [] }
   }
 
   add(item: TraceItem): void {
@@ -91,16 +95,22 @@ class KwokEncoder implements TraceEncoder {
     if (!isJsonObject(object)) throw unwritable(`${gvk} ${namespace}/${name} is not an object`)
     this.#names.learn(gvk, object)
     const state = replayObject(gvk, object, this.#isInTrace)
-    this.#states.set(key, Buffer.from(formatExactJson(state)))
+    const json = Buffer.from(formatExactJson(state))
+    this.#states.set(key, json)
     if (former === undefined) {
       if (isSnapshot && !this.#hasPatch) this.#document(state)
       else this.#patch(event, "create", state)
       return
     }
-    const before = parsed(former)
+    if (former.equals(json)) {
+      this.#unchanged++
+      return
+    }
+    const before = isBuiltInKind(gvk) ? parsed(former) : undefined
     const patch = isJsonObject(before) ? strategicDiff(gvk, before, state) : undefined
     if (patch === undefined) this.#patch(event, "create", state)
     else if (Object.keys(patch).length > 0) this.#patch(event, "patch", patch)
+    else this.#unchanged++
   }
 
   #patch({ gvk, namespace, name, time }: ObjectEvent, method: PatchMethod, template?: JsonObject): void {

@@ -13,8 +13,8 @@ interface KwokHeader {
 }
 
 /** The comment, including its line feed. */
-export const formatHeader = (start: number, { window, cut, kinds, incomplete }: TraceHeader): string =>
-  `${HEADER_COMMENT}${JSON.stringify({ start, ...(window !== undefined && { window }), cut, kinds, incomplete })}\n`
+export const formatHeader = (start: number, { window, cut, kinds, incomplete, clusterUid }: TraceHeader): string =>
+  `${HEADER_COMMENT}${JSON.stringify({ start, ...(window !== undefined && { window }), cut, kinds, incomplete, clusterUid })}\n`
 
 /** Reads a document's first line; `none`: it is not such a comment, `bad`: it is one, but cannot be read. */
 export const readHeader = (document: string): KwokHeader | "none" | "bad" => {
@@ -32,7 +32,7 @@ const readFacts = (line: string): KwokHeader | undefined => {
     throw error
   }
   if (typeof facts !== "object" || facts === null) return undefined
-  const { start, window, cut, kinds, incomplete } = facts as Record<string, unknown>
+  const { start, window, cut, kinds, incomplete, clusterUid } = facts as Record<string, unknown>
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(cut)) return undefined
   if (!isListOf(kinds, (kind) => typeof kind === "string")) return undefined
   if (!isListOf(incomplete, isIncompleteKind)) return undefined
@@ -44,6 +44,7 @@ const readFacts = (line: string): KwokHeader | undefined => {
       cut: cut as number,
       kinds: kinds as ReadonlyArray<string>,
       incomplete: incomplete as TraceHeader["incomplete"],
+      ...(typeof clusterUid === "string" && { clusterUid }),
     },
   }
 }

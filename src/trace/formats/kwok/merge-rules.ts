@@ -7,6 +7,7 @@
  * rules: their lists are replaced as a whole.
  */
 
+import { isBuiltInKind } from "../../sanitising/built-in-kinds.ts"
 import type { MergeRules } from "../../strategic-merge/merge-rules.ts"
 
 /** What a patch does with a list or map that both sides have. */
@@ -19,29 +20,6 @@ type MergeRule =
   | { readonly tag: "replace" }
   /** Lists are replaced, maps merged. */
   | { readonly tag: "default" }
-
-const BUILT_IN_GROUPS = new Set([
-  "",
-  "admissionregistration.k8s.io",
-  "apiextensions.k8s.io",
-  "apiregistration.k8s.io",
-  "apps",
-  "autoscaling",
-  "batch",
-  "certificates.k8s.io",
-  "coordination.k8s.io",
-  "discovery.k8s.io",
-  "events.k8s.io",
-  "extensions",
-  "flowcontrol.apiserver.k8s.io",
-  "networking.k8s.io",
-  "node.k8s.io",
-  "policy",
-  "rbac.authorization.k8s.io",
-  "resource.k8s.io",
-  "scheduling.k8s.io",
-  "storage.k8s.io",
-])
 
 const merge = (key: string): MergeRule => ({ tag: "merge", key })
 const FALLBACK: MergeRule = { tag: "default" }
@@ -97,9 +75,8 @@ const RULES_OF_KIND: ReadonlyMap<string, MergeRule> = new Map([
 
 /** The rule for a field of a kind; `parent` is the name of the field around it, empty at the top. */
 export const mergeRule = (gvk: string, parent: string, field: string): MergeRule => {
-  const slash = gvk.indexOf("/")
   const place = `${parent}/${field}`
-  if (!BUILT_IN_GROUPS.has(slash < 0 ? "" : gvk.slice(0, slash))) return METADATA_RULES.get(place) ?? FALLBACK
+  if (!isBuiltInKind(gvk)) return METADATA_RULES.get(place) ?? FALLBACK
   return RULES_OF_KIND.get(`${gvk} ${place}`) ?? RULES.get(place) ?? FALLBACK
 }
 

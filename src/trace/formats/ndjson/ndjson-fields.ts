@@ -41,6 +41,7 @@ export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
       state: string(part, "state", fail),
     })),
     ...(sanitised !== undefined && { sanitised: oneOf(sanitised, "for", SANITISED, fail) }),
+    ...(own(fields, "clusterUid") !== undefined && { clusterUid: string(fields, "clusterUid", fail) }),
   }
 }
 
@@ -57,6 +58,7 @@ export const countsOf = (fields: JsonObject, fail: Fail): NdjsonCounts | undefin
     ...optionalCount(counts, "batches", fail),
     ...optionalCount(counts, "index", fail),
     ...optionalCount(counts, "lifecycles", fail),
+    ...optionalCount(counts, "unchanged", fail),
   }
 }
 
@@ -101,7 +103,7 @@ export const isSnapshotLine = (fields: JsonObject, fail: Fail): boolean => {
   return mark
 }
 
-const optionalCount = <Name extends "configs" | "batches" | "index" | "lifecycles">(
+const optionalCount = <Name extends "configs" | "batches" | "index" | "lifecycles" | "unchanged">(
   counts: JsonObject,
   name: Name,
   fail: Fail,

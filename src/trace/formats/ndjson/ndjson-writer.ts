@@ -24,10 +24,10 @@ export class NdjsonWriter {
   readonly #others: { configs?: number; batches?: number; index?: number; lifecycles?: number } = {}
 
   constructor(header: NdjsonHeader) {
-    const { window = null, cut, kinds, incomplete } = header
+    const { window = null, cut, kinds, incomplete, clusterUid } = header
     const sanitised = header.sanitised ?? "none"
     const marks = sanitised === "none" ? {} : { sanitised: { for: sanitised, removed: removedFor[sanitised] } }
-    const facts = { window, cut, kinds, incomplete, ...marks }
+    const facts = { window, cut, kinds, incomplete, ...marks, clusterUid }
     this.#line(JSON.stringify({ format: NDJSON_FORMAT, version: NDJSON_VERSION, ...facts }))
   }
 
@@ -76,9 +76,10 @@ export class NdjsonWriter {
     return this.#length >= CHUNK_BYTES ? this.#chunk() : undefined
   }
 
-  /** Adds the last line and returns the rest. */
-  end(): Uint8Array {
-    const counts = { snapshot: this.#snapshot, events: this.#events, gaps: this.#gaps, ...this.#others }
+  /** Adds the last line and returns the rest. `unchanged`: changes that were left out because the sanitised object is the same. */
+  end(unchanged = 0): Uint8Array {
+    const left = unchanged > 0 ? { unchanged } : {}
+    const counts = { snapshot: this.#snapshot, events: this.#events, gaps: this.#gaps, ...this.#others, ...left }
     this.#line(JSON.stringify({ end: counts }))
     return this.#chunk()
   }

@@ -48,6 +48,8 @@ export interface NdjsonCounts {
   readonly batches?: number
   readonly index?: number
   readonly lifecycles?: number
+  /** Changes that have no line because the object is the same as before once it is sanitised. */
+  readonly unchanged?: number
 }
 
 /** One parsed line. The bytes of an event's object are valid until the next item is taken. */

@@ -11,7 +11,7 @@ import { type SimkubeType, sanitise } from "../../sanitising/sanitise.ts"
 import { MessagePackError } from "./message-pack/message-pack.ts"
 import { MessagePackWriter } from "./message-pack/message-pack-writer.ts"
 import { SimkubeSimd } from "./simd/simkube-simd.ts"
-import { writeSimkubeObject } from "./simkube-object.ts"
+import { stateHash, writeSimkubeObject } from "./simkube-object.ts"
 
 /** UIDs of owners that are in the trace, for objects that have any, by the object's index in the batch. */
 type KeptOwners = ReadonlyMap<number, ReadonlyArray<string>>
@@ -33,6 +33,8 @@ export interface EncodedSimkubeBatch {
   readonly lengths: Uint32Array
   /** H of each object's spec. */
   readonly hashes: BigUint64Array
+  /** {@link stateHash} of each object, four words. */
+  readonly states: Int32Array
   /** Back to back; usually in the memory of the batch. */
   readonly objects: Uint8Array<ArrayBuffer>
   /** The first object that cannot be encoded, and why; those before it are included, those after it are not. */
@@ -91,10 +93,10 @@ export const encodeSimkubeBatch = (batch: SimkubeBatch): EncodedSimkubeBatch => 
   const count = batch.lengths.length
   const lengths = new Uint32Array(count)
   const hashes = new BigUint64Array(count)
+  const states = new Int32Array(4 * count)
   let failure: EncodedSimkubeBatch["failure"]
   out.clear()
-  simd ??= { ofThread: SimkubeSimd.create() }
-  const quick = simd.ofThread
+  const quick = SimkubeSimd.ofThread()
   for (let index = 0, start = 0; index < count; index++) {
     const end = start + (batch.lengths[index] as number)
     const before = out.length
@@ -104,6 +106,7 @@ export const encodeSimkubeBatch = (batch: SimkubeBatch): EncodedSimkubeBatch => 
       if (keptOwners === undefined && quick?.encode(type, batch.objects, start, end) === true) {
         out.writeEncoded(quick.encoded)
         hashes[index] = quick.hash
+        states.set(quick.state, 4 * index)
       } else {
         const hash = encodeObject(type, batch.objects.subarray(start, end), keptOwners ?? noOwners)
         if (hash === undefined) {
@@ -111,6 +114,7 @@ export const encodeSimkubeBatch = (batch: SimkubeBatch): EncodedSimkubeBatch => 
           break
         }
         hashes[index] = hash
+        states.set(stateHash(out.view(before)), 4 * index)
       }
     } catch (error) {
       if (!(error instanceof MessagePackError || error instanceof MalformedJsonError)) throw error
@@ -120,7 +124,7 @@ export const encodeSimkubeBatch = (batch: SimkubeBatch): EncodedSimkubeBatch => 
     lengths[index] = out.length - before
     start = end
   }
-  return { lengths, hashes, objects: takeOut(batch.objects), failure }
+  return { lengths, hashes, states, objects: takeOut(batch.objects), failure }
 }
 
 /**
@@ -139,8 +143,6 @@ const KEPT_BYTES = 4 * 1024 * 1024
 
 // One batch at a time: JavaScript does not interrupt it, and every thread has its own module.
 let out = new MessagePackWriter(256 * 1024)
-// Created for the first batch: it has 1.4 MB, of which it touches only as much as the largest object needs.
-let simd: { readonly ofThread: SimkubeSimd | undefined } | undefined
 
 const takeOut = (memory: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> => {
   const { length } = out

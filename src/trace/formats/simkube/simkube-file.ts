@@ -4,8 +4,11 @@ import { MessagePackWriter } from "./message-pack/message-pack-writer.ts"
 import type { SimkubeEvents } from "./simkube-events.ts"
 import { type OwnedLifecycles, type PodLifecycle, SIMKUBE_TRACE_VERSION } from "./simkube-trace.ts"
 
+/** Entries of a map, in the order of the file. */
+type Sized<Value> = Iterable<readonly [key: string, value: Value]> & { readonly size: number }
+
 /** GVK → `namespace/name` → H of the object's spec. */
-type SimkubeIndex = ReadonlyMap<string, ReadonlyMap<string, bigint>>
+type SimkubeIndex = Sized<Sized<bigint>>
 
 /** Returned chunks are about this large. */
 const CHUNK_BYTES = 64 * 1024

@@ -9,7 +9,14 @@
 
 import { MalformedJsonError } from "../../json/exact-json.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
-import { BadTraceError, type EncoderOptions, type LeftOut, type TraceDecoder, type TraceEncoder } from "../format.ts"
+import {
+  BadTraceError,
+  type EncoderOptions,
+  type LeftOut,
+  nothingLeftOut,
+  type TraceDecoder,
+  type TraceEncoder,
+} from "../format.ts"
 import { MessagePackError, type MessagePackValue } from "./message-pack/message-pack.ts"
 import { formatOrderedJson } from "./message-pack/message-pack-json.ts"
 import type { MessagePackReader } from "./message-pack/message-pack-reader.ts"
@@ -125,7 +132,7 @@ class SimkubeEncoder implements TraceEncoder {
   }
 
   get leftOut(): LeftOut {
-    return this.#recording?.leftOut ?? { gaps: 0, incomplete: 0, objects: new Map() }
+    return this.#recording?.leftOut ?? nothingLeftOut
   }
 
   add(item: TraceItem): void {

@@ -9,6 +9,7 @@
 import { isJsonObject, type JsonObject, parseExactJson } from "../../json/exact-json.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { countIncomplete, type EncoderOptions, type LeftOut, UnwritableTraceError } from "../format.ts"
+import { DriverLimits } from "./driver-limits.ts"
 import { DEFAULT_TEMPLATE_PATHS, readTrackedObjects, type TrackedObject } from "./simkube-config.ts"
 import { namespacedName, type OwnedLifecycles } from "./simkube-trace.ts"
 import { SimkubeTraceWriter } from "./simkube-trace-writer.ts"
@@ -31,6 +32,7 @@ export class RecordingWriter {
   #tracked: Map<string, TrackedObject>
   #start: number | undefined
   #writer: SimkubeTraceWriter | undefined
+  #limits: DriverLimits | undefined
   #gaps = 0
 
   constructor(header: TraceHeader, options: EncoderOptions) {
@@ -46,8 +48,9 @@ export class RecordingWriter {
   }
 
   get leftOut(): LeftOut {
-    const objects = this.#writer?.leftOut ?? new Map<string, number>()
-    return { gaps: this.#gaps, incomplete: countIncomplete(this.#header.incomplete), objects }
+    const { leftOut: objects = new Map<string, number>(), unchanged = 0 } = this.#writer ?? {}
+    const warnings = this.#limits?.warnings ?? []
+    return { gaps: this.#gaps, incomplete: countIncomplete(this.#header.incomplete), objects, unchanged, warnings }
   }
 
   add(item: Exclude<TraceItem, { type: "header" }>): void {
@@ -66,6 +69,7 @@ export class RecordingWriter {
     if (action !== "applied") return writer.add({ gvk, namespace, name, time, action })
     const object = parseExactJson(event.object)
     if (!isJsonObject(object)) throw unwritable(`${gvk} ${namespace}/${name} is not an object`)
+    this.#limits?.observe(gvk, namespace, object)
     if (item.isSnapshot) writer.addSnapshot({ gvk, namespace, name, object })
     else writer.add({ gvk, namespace, name, time, action, object })
   }
@@ -85,6 +89,7 @@ export class RecordingWriter {
 
   /** Opened late: the configuration may come after the header, and a window may be absent. */
   #open(time: number): SimkubeTraceWriter {
+    this.#limits ??= new DriverLimits(this.#tracked)
     this.#writer ??= new SimkubeTraceWriter({
       trackedObjects: this.#tracked,
       startSeconds: Math.floor((this.#header.window?.start ?? this.#start ?? time) / MICROS),

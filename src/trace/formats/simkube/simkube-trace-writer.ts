@@ -2,10 +2,10 @@
  * Writes a SimKube trace (format version 2) from a sequence of changes, without holding them: memory grows with the
  * index, one entry per object, and not with the number of events, which wait in a spool (see `simkube-events.ts`).
  *
- * Shape: a head event at the start of the window, always, filled with the start snapshot if there is one; then the
  * Form: always a head event at the start of the window, with the start snapshot if there is one; then the changes. SimKube applies all of
  * an event's `applied_objs` before it deletes its `deleted_objs`, so one event has applies followed by deletes, never a delete followed by
  * an apply: a delete and a re-creation within one second become two events of that second (SimKube itself would lose the object, W-05).
+ * A change after which the object is the same as before, because only its status or the like has changed, is not written.
  * Times are rounded down to seconds and never decrease: a change that is earlier than its predecessor gets the predecessor's second.
  */
 
@@ -26,8 +26,9 @@ import { encodeMessagePack, MessagePackWriter } from "./message-pack/message-pac
 import { type EncodedTrackedObjects, encodeTrackedObjects, type TrackedObjects } from "./simkube-config.ts"
 import { SimkubeEvents } from "./simkube-events.ts"
 import { writeSimkubeFile } from "./simkube-file.ts"
-import { type EncodedSimkubeObject, writeSimkubeObject } from "./simkube-object.ts"
+import { type EncodedSimkubeObject, stateHash, writeSimkubeObject } from "./simkube-object.ts"
 import { namespacedName, type OwnedLifecycles, UnwritableChangeError } from "./simkube-trace.ts"
+import { WrittenIndex } from "./written-index.ts"
 
 /** What a trace is made from. */
 export interface SimkubeTraceOptions {
@@ -71,7 +72,7 @@ export class SimkubeTraceWriter {
   readonly #config: EncodedTrackedObjects
   readonly #types = new Map<string, SimkubeType>()
   readonly #events: SimkubeEvents
-  readonly #index = new Map<string, Map<string, bigint>>()
+  readonly #index = new WrittenIndex()
   readonly #leftOut = new Map<string, number>()
   readonly #endMarkerSeconds: number | undefined
   readonly #isOwnerInTrace: SimkubeTraceOptions["isOwnerInTrace"]
@@ -81,6 +82,7 @@ export class SimkubeTraceWriter {
   /** Set until the head event has started. */
   #startSeconds: number | undefined
   #seconds: number
+  #unchanged = 0
 
   constructor(options: SimkubeTraceOptions) {
     this.#config = encodeTrackedObjects(options.trackedObjects)
@@ -104,6 +106,11 @@ export class SimkubeTraceWriter {
     return this.#leftOut
   }
 
+  /** Changes that were not written because the object is the same as before once it is sanitised. */
+  get unchanged(): number {
+    return this.#unchanged
+  }
+
   /**
    * SimKube's name of a kind that its format can represent. Otherwise `undefined`, and the object is counted as left out: code that encodes
    * objects elsewhere calls this once per object or change; {@link addSnapshot} and {@link add} do so themselves.
@@ -116,7 +123,7 @@ export class SimkubeTraceWriter {
 
   /** Whether the index already has `namespace/name` (`name` of a cluster-scoped object) of a kind. */
   isIndexed(gvk: string, name: string): boolean {
-    return this.#index.get(gvk)?.has(name) === true
+    return this.#index.has(gvk, name)
   }
 
   /**
@@ -135,11 +142,11 @@ export class SimkubeTraceWriter {
     this.#expectHead()
     this.#beginHead(this.#startSeconds)
     this.#events.apply(object.bytes)
-    this.#remember(name, object.hash)
+    this.#index.apply(name.gvk, namespacedName(name.namespace, name.name), object)
   }
 
   /**
-   * Adds the next change.
+   * Adds the next change, unless it changes nothing of what is written.
    *
    * @throws UnwritableChangeError, which changes nothing; SpoolError, after which the trace is lost.
    */
@@ -152,6 +159,7 @@ export class SimkubeTraceWriter {
       const { bytes } = this.#encode(change, deletionStub(type, change.namespace, change.name))
       this.#enter(change.time, false)
       this.#events.delete(bytes)
+      this.#index.forget(change.gvk, namespacedName(change.namespace, change.name))
     }
   }
 
@@ -160,9 +168,12 @@ export class SimkubeTraceWriter {
    * Throws SpoolError.
    */
   addEncoded(name: SimkubeObjectName, time: number, object: EncodedSimkubeObject): void {
+    if (!this.#index.apply(name.gvk, namespacedName(name.namespace, name.name), object)) {
+      this.#unchanged++
+      return
+    }
     this.#enter(time, true)
     this.#events.apply(object.bytes)
-    this.#remember(name, object.hash)
   }
 
   /**
@@ -199,11 +210,6 @@ export class SimkubeTraceWriter {
     this.#isHeadOpen = false
   }
 
-  #remember(name: SimkubeObjectName, hash: bigint): void {
-    const names = this.#index.get(name.gvk) ?? new Map<string, bigint>()
-    this.#index.set(name.gvk, names.set(namespacedName(name.namespace, name.name), hash))
-  }
-
   #sanitise(type: SimkubeType, source: SimkubeSnapshotObject): SimkubeObject {
     const rule = this.#isOwnerInTrace
     const isOwnerInTrace: IsOwnerInTrace = rule === undefined ? noOwnerInTrace : (reference) => rule(source, reference)
@@ -215,7 +221,8 @@ export class SimkubeTraceWriter {
     this.#object.clear()
     try {
       const hash = writeSimkubeObject(this.#object, object)
-      return { bytes: this.#object.view(), hash }
+      const bytes = this.#object.view()
+      return { bytes, hash, state: stateHash(bytes) }
     } catch (error) {
       if (!(error instanceof MessagePackError)) throw error
       const { gvk, namespace, name } = source
@@ -226,7 +233,7 @@ export class SimkubeTraceWriter {
   /** Only the lifecycles that SimKube's readers expect: with pods, and with owners in the index. */
   *#written(lifecycles: Iterable<OwnedLifecycles>): Generator<OwnedLifecycles> {
     for (const { gvk, owner, pods } of lifecycles) {
-      if (this.#index.get(gvk)?.has(owner) !== true) continue
+      if (!this.#index.has(gvk, owner)) continue
       const lived = new Map([...pods].filter(([, list]) => list.length > 0))
       if (lived.size > 0) yield { gvk, owner, pods: lived }
     }

@@ -2,6 +2,7 @@
 
 import type { Script } from "../script.ts"
 import { accessAndPolicies } from "./access-and-policies.ts"
+import { admissionWebhooks } from "./admission-webhooks.ts"
 import { applying } from "./applying.ts"
 import { badBodies } from "./bad-bodies.ts"
 import { badNames } from "./bad-names.ts"
@@ -30,6 +31,7 @@ export const scripts: readonly Script[] = [
   ...customObjects,
   ...definitionScripts,
   ...deleting,
+  ...admissionWebhooks,
   ...reading,
   ...writing,
   ...patching,

@@ -12,16 +12,18 @@ afterAll(() => sandbox.close())
 const authorization = "/apis/authorization.k8s.io/v1"
 const authentication = "/apis/authentication.k8s.io/v1"
 
-const ask = (path: string, body: object) => {
-  const { status, text } = sandbox.request({ method: "POST", path, body, userAgent: "probe/1.0" })
+const ask = async (path: string, body: object) => {
+  const { status, text } = await sandbox.request({ method: "POST", path, body, userAgent: "probe/1.0" })
   return { status, body: JSON.parse(text) as Record<string, unknown> & { message?: string } }
 }
 
 const pods = { verb: "get", resource: "pods", namespace: "default" }
 
 describe("access", () => {
-  test("is allowed, and the response is the review with a status, including its managed fields", () => {
-    const { status, body } = ask(`${authorization}/selfsubjectaccessreviews`, { spec: { resourceAttributes: pods } })
+  test("is allowed, and the response is the review with a status, including its managed fields", async () => {
+    const { status, body } = await ask(`${authorization}/selfsubjectaccessreviews`, {
+      spec: { resourceAttributes: pods },
+    })
     expect(status).toBe(201)
     expect(body).toEqual({
       kind: "SelfSubjectAccessReview",
@@ -49,8 +51,8 @@ describe("access", () => {
     ["subjectaccessreviews", { spec: { user: "jane", resourceAttributes: pods } }],
     ["subjectaccessreviews", { spec: { groups: ["a"], nonResourceAttributes: { verb: "get", path: "/healthz" } } }],
     ["namespaces/default/localsubjectaccessreviews", { spec: { user: "jane", resourceAttributes: pods } }],
-  ])("of others is allowed too: %s", (path, question) => {
-    expect(ask(`${authorization}/${path}`, question)).toMatchObject({
+  ])("of others is allowed too: %s", async (path, question) => {
+    expect(await ask(`${authorization}/${path}`, question)).toMatchObject({
       status: 201,
       body: { status: { allowed: true } },
     })
@@ -69,23 +71,23 @@ describe("access", () => {
       { spec: { user: "jane", resourceAttributes: { ...pods, namespace: "other" } } },
       "spec.resourceAttributes.namespace",
     ],
-  ])("is refused: %s %j for %s", (path, question, field) => {
-    expect(ask(`${authorization}/${path}`, question)).toMatchObject({
+  ])("is refused: %s %j for %s", async (path, question, field) => {
+    expect(await ask(`${authorization}/${path}`, question)).toMatchObject({
       status: 422,
       body: { details: { group: "authorization.k8s.io", causes: [{ reason: "FieldValueInvalid", field }] } },
     })
   })
 
-  test("is reviewed by objects without a name", () => {
+  test("is reviewed by objects without a name", async () => {
     const question = { metadata: { name: "x" }, spec: { resourceAttributes: pods } }
-    const { status, body } = ask(`${authorization}/selfsubjectaccessreviews`, question)
+    const { status, body } = await ask(`${authorization}/selfsubjectaccessreviews`, question)
     expect(status).toBe(422)
     expect(body.details).toMatchObject({ causes: [{ reason: "FieldValueInvalid", field: "metadata" }] })
   })
 
-  test("has rules: everything", () => {
+  test("has rules: everything", async () => {
     const path = `${authorization}/selfsubjectrulesreviews`
-    expect(ask(path, { spec: { namespace: "default" } })).toMatchObject({
+    expect(await ask(path, { spec: { namespace: "default" } })).toMatchObject({
       status: 201,
       body: {
         metadata: {},
@@ -93,7 +95,7 @@ describe("access", () => {
         status: { resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }], incomplete: false },
       },
     })
-    expect(ask(path, { spec: {} })).toMatchObject({ status: 400, body: { message: "no namespace on request" } })
+    expect(await ask(path, { spec: {} })).toMatchObject({ status: 400, body: { message: "no namespace on request" } })
   })
 })
 
@@ -101,18 +103,20 @@ describe("tokens", () => {
   const path = `${authentication}/tokenreviews`
   const issuer = "https://kubernetes.default.svc"
 
-  test("are all valid, for the server itself", () => {
-    expect(ask(path, { spec: { token: "any" } })).toMatchObject({
+  test("are all valid, for the server itself", async () => {
+    expect(await ask(path, { spec: { token: "any" } })).toMatchObject({
       status: 201,
       body: { spec: { token: "any" }, status: { authenticated: true, audiences: [issuer] } },
     })
-    const elsewhere = ask(path, { spec: { token: "any", audiences: ["elsewhere"] } })
+    const elsewhere = await ask(path, { spec: { token: "any", audiences: ["elsewhere"] } })
     expect(elsewhere.body.status).toEqual({ user: {}, error: "invalid bearer token" })
   })
 
-  test("of ServiceAccounts are theirs, for the audiences that they were made for", () => {
+  test("of ServiceAccounts are theirs, for the audiences that they were made for", async () => {
     const uid = sandbox.put("v1.ServiceAccount", { metadata: { name: "bot", namespace: "default" } }).metadata.uid
-    const made = ask("/api/v1/namespaces/default/serviceaccounts/bot/token", { spec: { audiences: [issuer, "other"] } })
+    const made = await ask("/api/v1/namespaces/default/serviceaccounts/bot/token", {
+      spec: { audiences: [issuer, "other"] },
+    })
     const { token } = (made.body as unknown as { status: { token: string } }).status
     const user = {
       username: "system:serviceaccount:default:bot",
@@ -120,21 +124,22 @@ describe("tokens", () => {
       groups: ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"],
       extra: { "authentication.kubernetes.io/credential-id": [expect.stringMatching(/^JTI=[0-9a-f-]{36}$/)] },
     }
-    const status = (audiences?: ReadonlyArray<string>) => ask(path, { spec: { token, audiences } }).body.status
-    expect(status()).toEqual({ authenticated: true, user, audiences: [issuer] })
-    expect(status(["other", "third"])).toEqual({ authenticated: true, user, audiences: ["other"] })
-    expect(status(["third"])).toEqual({ user: {}, error: "invalid bearer token for these audiences" })
+    const status = async (audiences?: ReadonlyArray<string>) =>
+      (await ask(path, { spec: { token, audiences } })).body.status
+    expect(await status()).toEqual({ authenticated: true, user, audiences: [issuer] })
+    expect(await status(["other", "third"])).toEqual({ authenticated: true, user, audiences: ["other"] })
+    expect(await status(["third"])).toEqual({ user: {}, error: "invalid bearer token for these audiences" })
   })
 
-  test("are required", () => {
-    expect(ask(path, { spec: {} })).toMatchObject({
+  test("are required", async () => {
+    expect(await ask(path, { spec: {} })).toMatchObject({
       status: 400,
       body: { message: "token is required for TokenReview in authentication" },
     })
   })
 
-  test("identify the user", () => {
-    const { body } = ask(`${authentication}/selfsubjectreviews`, {})
+  test("identify the user", async () => {
+    const { body } = await ask(`${authentication}/selfsubjectreviews`, {})
     expect(body).toMatchObject({
       kind: "SelfSubjectReview",
       status: { userInfo: { groups: ["system:masters", "system:authenticated"] } },
@@ -143,11 +148,11 @@ describe("tokens", () => {
   })
 })
 
-test("reviews are not stored: there is nothing to read, and no other method", () => {
+test("reviews are not stored: there is nothing to read, and no other method", async () => {
   const before = sandbox.resourceVersion
-  ask(`${authorization}/selfsubjectaccessreviews`, { spec: { resourceAttributes: pods } })
+  await ask(`${authorization}/selfsubjectaccessreviews`, { spec: { resourceAttributes: pods } })
   expect(sandbox.resourceVersion).toBe(before)
   const path = `${authorization}/selfsubjectaccessreviews/x`
-  expect(sandbox.request({ method: "DELETE", path }).status).toBeGreaterThanOrEqual(404)
-  expect(sandbox.request({ method: "GET", path }).status).toBeGreaterThanOrEqual(404)
+  expect((await sandbox.request({ method: "DELETE", path })).status).toBeGreaterThanOrEqual(404)
+  expect((await sandbox.request({ method: "GET", path })).status).toBeGreaterThanOrEqual(404)
 })

@@ -120,10 +120,12 @@ describe("a kwok recording", () => {
   })
 
   test("leaves out changes of which nothing remains for replay", () => {
-    const state = (phase: string): JsonObject => named({ spec: {}, status: { phase } })
-    expect(
-      documentsOf(written(header, event({ state: state("Pending") }), event({ state: state("Running") }))),
-    ).toHaveLength(1)
+    const state = (phase: string, nodeName: string): JsonObject => named({ spec: { nodeName }, status: { phase } })
+    const encoder = kwokEncoder()
+    const states = [state("Pending", ""), state("Running", "n1"), state("Succeeded", "n1")]
+    for (const item of [header, ...states.map((each) => event({ state: each }))]) encoder.add(item)
+    expect(documentsOf(Buffer.concat([...encoder.finish()]).toString())).toHaveLength(1)
+    expect(encoder.leftOut.unchanged).toBe(2)
   })
 
   test("writes the whole object if a patch cannot express the change", () => {
@@ -134,6 +136,19 @@ describe("a kwok recording", () => {
       event({ gvk: "v1.Service", state: state("UDP", "TCP") }),
     ]
     expect(documentsOf(written(header, ...changes)).map(({ method }) => method)).toEqual(["create", "create"])
+  })
+
+  test("writes objects of custom kinds whole, with the nulls that they may have", () => {
+    const state = (size: number | null): JsonObject =>
+      named({ spec: { size, parts: [null, { name: "a", when: null }] } })
+    const changes = [1, null, null, 2].map((size) => event({ gvk: "example.com/v1.Cactus", state: state(size) }))
+    const text = written(header, ...changes)
+    expect(documentsOf(text).map(({ method }) => method)).toEqual(["create", "create", "create"])
+    const specs = read(text).flatMap((item) => {
+      const object = item.type === "event" && item.event.type === "object" ? parseExactJson(item.event.object) : null
+      return isJsonObject(object) ? [object.spec] : []
+    })
+    expect(specs).toEqual([1, null, 2].map((size) => state(size).spec))
   })
 
   test("takes the plural of a custom resource from its definition, and guesses the rest", () => {
@@ -176,7 +191,7 @@ describe("a kwok recording", () => {
     } as const
     encoder.add({ ...header, incomplete: [{ gvk: "v1.Secret", state: "forbidden" }] })
     encoder.add({ type: "event", event: { ...gap, reason: "expired", detail: "" }, isSnapshot: false })
-    expect(encoder.leftOut).toEqual({ gaps: 1, incomplete: 1, objects: new Map() })
+    expect(encoder.leftOut).toEqual({ gaps: 1, incomplete: 1, objects: new Map(), unchanged: 0, warnings: [] })
   })
 
   test("read back, has every state at its time, and written again has the same documents", () => {
@@ -348,7 +363,7 @@ describe("an object for replay", () => {
         annotations: { kept: "yes" },
         ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-1", controller: true }],
       },
-      spec: { nodeName: "n1", containers: [] },
+      spec: { containers: [] },
     })
   })
 

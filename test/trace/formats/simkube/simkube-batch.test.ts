@@ -78,7 +78,11 @@ describe("a batch", () => {
           const named = { gvk, namespace: "n", name }
           const object = parseExactJson(formatExactJson(source)) as JsonObject
           const end = start + (encoded.lengths[index] as number)
-          const finished = { bytes: encoded.objects.subarray(start, end), hash: encoded.hashes[index] as bigint }
+          const finished = {
+            bytes: encoded.objects.subarray(start, end),
+            hash: encoded.hashes[index] as bigint,
+            state: encoded.states.subarray(4 * index, 4 * index + 4),
+          }
           start = end
           if (index < inSnapshot) {
             direct.addSnapshot({ ...named, object })

@@ -7,12 +7,14 @@
  * Measured with Deployments of 2.9 kB: see docs/decisions/0012.
  */
 
-import { isPodType, type SimkubeType } from "../../../sanitising/sanitise.ts"
+import { generatedFields } from "../../../sanitising/generated-fields.ts"
+import { gvkOf, type SimkubeType } from "../../../sanitising/sanitise.ts"
 import { encodeMessagePack } from "../message-pack/message-pack-writer.ts"
 import { simdModule } from "./simkube-simd-module.ts"
 
 // Positions in the memory, in bytes: assembly/layout.ts.
 const hashStart = 0
+const stateStart = 16
 const prefixStart = 64
 const prefixRoom = 512
 const inputStart = 65_536
@@ -24,12 +26,20 @@ const outputStart = inputStart + largestObject + 64
 interface SimdExports {
   readonly memory: WebAssembly.Memory
   readonly encode: (length: number, prefixLength: number, isPod: boolean) => number
+  readonly hashOutput: (length: number) => void
 }
+
+/** Kinds whose generated fields the module removes; the others with any (Jobs, for example) are rare or rarely exported. */
+const coveredKinds: ReadonlySet<string> = new Set(["v1.Pod", "apps/v1.Deployment"])
+
+let shared: { readonly simd: SimkubeSimd | undefined } | undefined
 
 /** One for each thread that encodes. */
 export class SimkubeSimd {
   readonly #memory: Uint8Array
   readonly #hash: BigUint64Array
+  /** A hash of the object that was encoded or hashed last, 16 bytes. */
+  readonly state: Int32Array
   readonly #exports: SimdExports
   #type: SimkubeType | undefined
   #prefixLength = 0
@@ -40,6 +50,7 @@ export class SimkubeSimd {
     const { buffer } = exports.memory
     this.#memory = new Uint8Array(buffer)
     this.#hash = new BigUint64Array(buffer, hashStart, 1)
+    this.state = new Int32Array(buffer, stateStart, 4)
     this.#exports = exports
   }
 
@@ -52,6 +63,20 @@ export class SimkubeSimd {
       if (error instanceof WebAssembly.CompileError) return undefined
       throw error
     }
+  }
+
+  /** The thread's own; created for the first object, because it has 1.4 MB, of which it touches as much as the largest object needs. */
+  static ofThread(): SimkubeSimd | undefined {
+    shared ??= { simd: SimkubeSimd.create() }
+    return shared.simd
+  }
+
+  /** Hashes an object that was encoded elsewhere: {@link state}. False if it is too large. Overwrites {@link encoded}. */
+  hashState(bytes: Uint8Array): boolean {
+    if (bytes.length > largestObject) return false
+    this.#memory.set(bytes, outputStart)
+    this.#exports.hashOutput(bytes.length)
+    return true
   }
 
   /** Encodes the object that fills `bytes[start, end)`, sanitised and without any owner reference. False if it cannot. */
@@ -78,8 +103,10 @@ export class SimkubeSimd {
     const { apiVersion, kind } = type
     const prefix = Buffer.concat(["apiVersion", apiVersion, "kind", kind].map((text) => encodeMessagePack(text)))
     this.#type = type
-    this.#isPod = isPodType(type)
-    this.#prefixLength = prefix.length > prefixRoom ? 0 : prefix.length
+    const gvk = gvkOf(type)
+    this.#isPod = gvk === "v1.Pod"
+    const isCovered = coveredKinds.has(gvk) || !generatedFields.has(gvk)
+    this.#prefixLength = isCovered && prefix.length <= prefixRoom ? prefix.length : 0
     if (this.#prefixLength > 0) this.#memory.set(prefix, prefixStart)
     return this.#prefixLength > 0
   }

@@ -7,8 +7,16 @@ import { MessagePackWriter } from "../../../../../src/trace/formats/simkube/mess
 import { largestObject, SimkubeSimd } from "../../../../../src/trace/formats/simkube/simd/simkube-simd.ts"
 import { simdSource } from "../../../../../src/trace/formats/simkube/simd/simkube-simd-module.ts"
 import { writeSimkubeObject } from "../../../../../src/trace/formats/simkube/simkube-object.ts"
-import { isJsonObject, parseExactJson, type SimkubeType, sanitise } from "../../../../../src/trace/index.ts"
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseExactJson,
+  type SimkubeType,
+  sanitise,
+} from "../../../../../src/trace/index.ts"
 import { formatExactJson } from "../../../../../src/trace/json/exact-json.ts"
+import { generatedFields } from "../../../../../src/trace/sanitising/generated-fields.ts"
 import { rounds } from "../../../../harness/effort.ts"
 import { write } from "../../../../kube/scanner/json-text.ts"
 import { kubernetesObject } from "../../../../kube/scanner/kubernetes-object.ts"
@@ -118,6 +126,97 @@ describe("the WebAssembly encoder of SimKube's objects", () => {
       { numRuns: rounds(3000) },
     )
     expect(taken).toBeGreaterThan(rounds(100))
+  })
+
+  test("writes the same for any pod: without what its cluster decided, and without the volume of its token", () => {
+    const name = fc.constantFrom(
+      ...["kube-api-access-x7k2p", "kube-api-access-00000", "kube-api-access-zzzzz", "kube-api-access-x7k2"],
+      ...["kube-api-access-x7K2p", "kube-api-access-x7k2pp", "kube_api-access-x7k2p", "data", "kube-api-access-x7k2é"],
+    )
+    const other = fc.constantFrom<JsonValue>(1, "n", null, true, {}, { "*": {} }, [], [1])
+    const named = fc.oneof(
+      fc.record({ name, mountPath: fc.constant("/a"), readOnly: fc.boolean() }, { requiredKeys: [] }),
+      fc.record({ mountPath: fc.constant("/a"), name }),
+      fc.constantFrom<JsonObject>({}, { name: 1 }, { a: null }),
+    )
+    const volumes = fc.oneof({ weight: 9, arbitrary: fc.array(named, { maxLength: 4 }) }, other)
+    const container = fc.record({ name: fc.string(), volumeMounts: volumes, volumeMount: other }, { requiredKeys: [] })
+    const containers = fc.oneof({ weight: 9, arbitrary: fc.array(container, { maxLength: 3 }) }, other)
+    const spec = fc.record(
+      {
+        ...{ volumes, containers, initContainers: containers, ephemeralContainers: containers, nodeName: other },
+        ...{ serviceAccount: other, serviceAccountName: name, priority: other, priorityClassName: name },
+        ...{ preemptionPolicy: other, volumez: volumes, containerz: containers },
+      },
+      { requiredKeys: [] },
+    )
+    let taken = 0
+    fc.assert(
+      fc.property(spec, types, (value, type) => {
+        const text = formatExactJson({ metadata: { name: "a" }, spec: value as JsonObject })
+        const ours = quickly(text, type)
+        if (ours === undefined) return
+        taken++
+        expect(ours).toEqual(slowly(text, type))
+      }),
+      { numRuns: rounds(3000) },
+    )
+    expect(taken).toBeGreaterThan(rounds(300))
+  })
+
+  test("takes the pods of API servers, with a token in every list or nothing but tokens", () => {
+    const token = { name: "kube-api-access-x7k2p", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" }
+    const own = { name: "data", emptyDir: {} }
+    for (const list of [[token], [own, token], [token, own], [token, own, token]]) {
+      const containers = [{ name: "web", image: "web", volumeMounts: list }, { name: "b" }]
+      const decided = { nodeName: "n", priority: 0, preemptionPolicy: "Never", serviceAccount: "default" }
+      const spec = { containers, initContainers: containers, ...decided, serviceAccountName: "default", volumes: list }
+      const text = JSON.stringify({ metadata: { name: "a" }, spec })
+      expect(quickly(text, pod)).toBeDefined()
+      expect(quickly(text, pod)).toEqual(slowly(text, pod))
+      expect(Buffer.from(quickly(text, pod)?.bytes ?? "", "hex").includes("kube-api-access")).toBe(false)
+    }
+    // Of two lists with the same key the last counts, which may be the one that disappears.
+    expect(quickly('{"metadata":{},"spec":{"volumes":[],"volumes":[]}}', pod)).toBeUndefined()
+  })
+
+  test.each([
+    ["v1.Pod", pod],
+    ["apps/v1.Deployment", deployment],
+  ])("removes from a %s everything that the table of generated fields names", (gvk, type) => {
+    for (const { path } of generatedFields.get(gvk) ?? []) {
+      const token: JsonValue = { name: "kube-api-access-x7k2p" }
+      const value = path.reduceRight<JsonValue>((inner, key) => (key === "*" ? [inner] : { [key]: inner, a: 1 }), token)
+      const text = JSON.stringify({ metadata: { name: "a" }, ...(value as JsonObject) })
+      expect(quickly(text, type), path.join("/")).toEqual(slowly(text, type))
+      expect(Buffer.from(quickly(text, type)?.bytes ?? "", "hex").includes("kube-api-access")).toBe(false)
+    }
+  })
+
+  test("leaves kinds to the other pass of which it does not know what a cluster generates", () => {
+    const text = '{"metadata":{"name":"a"},"spec":{}}'
+    for (const kind of ["Job", "CronJob"])
+      expect(quickly(text, { apiVersion: "batch/v1", kind }) === undefined).toBe(kind === "Job")
+  })
+
+  test("gives different states different hashes, and the same for equal ones, whichever pass encoded them", () => {
+    const stateOf = (text: string): string => {
+      expect(quickly(text, pod)).toBeDefined()
+      return simd.state.join()
+    }
+    const seen = new Map<string, string>()
+    for (let length = 0; length < 200; length++)
+      for (const spec of [{ a: "x".repeat(length) }, { b: "x".repeat(length) }, { a: `${"x".repeat(length)}y` }]) {
+        const text = JSON.stringify({ metadata: { name: "a" }, spec })
+        const state = stateOf(text)
+        const encoded = simd.encoded.slice()
+        expect(seen.get(state)).toBeUndefined()
+        seen.set(state, text)
+        stateOf(JSON.stringify({ metadata: { name: "b" }, spec }))
+        expect(simd.hashState(encoded)).toBe(true)
+        expect(simd.state.join()).toBe(state)
+        expect(stateOf(JSON.stringify({ status: { length }, metadata: { name: "a" }, spec }))).toBe(state)
+      }
   })
 
   test.each([15, 16, 17, 31, 32, 33, 255, 256, 257, 65_535, 65_536, 65_537])(

@@ -7,6 +7,9 @@
 /** H of the object's spec, 8 bytes. */
 export const hash: usize = 0
 
+/** A hash of the encoded object, 16 bytes. */
+export const state: usize = 16
+
 /** The bytes between the header of the object's map and its metadata: apiVersion, kind and the key "metadata", encoded. */
 export const prefix: usize = 64
 

@@ -1,6 +1,6 @@
 /**
- * Encodes a Kubernetes object as in an event of a SimKube trace: JSON in, MessagePack out, without what sanitise.ts removes, and the hash
- * of its spec. In WebAssembly with SIMD.
+ * Encodes a Kubernetes object as in an event of a SimKube trace: JSON in, MessagePack out, without what sanitise.ts removes, the hash of
+ * its spec, and a hash of everything. In WebAssembly with SIMD.
  *
  * Built by scripts/simd.ts into ../simkube-simd-module.ts, which names the sources it was built from.
  *
@@ -12,6 +12,7 @@ import { hashNothing } from "./hash"
 import { input, output, prefix } from "./layout"
 import { forgetMembers } from "./members"
 import { ROOT } from "./rules"
+import { hashState } from "./state"
 import { after, beginObject, copyMap, isMetadataSeen, isSpecSeen } from "./values"
 
 /**
@@ -31,5 +32,11 @@ export function encode(length: usize, prefixLength: usize, isPod: bool): usize {
   // A header for more than 15 members is longer and has moved the prefix: handled correctly, but too rare to be tested.
   if (last == 0 || after != end || load<u8>(output) >= 0x90 || !isMetadataSeen) return 0
   if (!isSpecSeen) hashNothing()
+  hashState(output, last)
   return last - output
+}
+
+/** Hashes an object of that length in the output. */
+export function hashOutput(length: usize): void {
+  hashState(output, output + length)
 }

@@ -2,7 +2,23 @@
  * JSON values as MessagePack. A function returns 0 if it finds something unusual; then another pass decides.
  */
 import { addMember, closeMap, countOf, openMap } from "./members"
-import { ANNOTATIONS, COPY, DROP, METADATA, PLAIN, POD_SPEC, ROOT, ruleOf, SPEC } from "./rules"
+import {
+  ANNOTATIONS,
+  CONTAINER,
+  CONTAINERS,
+  COPY,
+  DROP,
+  isTokenVolume,
+  METADATA,
+  PLAIN,
+  POD_SPEC,
+  ROOT,
+  ruleOf,
+  SPEC,
+  VOLUME,
+  VOLUME_NAME,
+  VOLUMES,
+} from "./rules"
 import { afterNumber, copyNumber } from "./numbers"
 import { afterString, copyString, skipString, textLength } from "./strings"
 import { hashValue } from "./hash"
@@ -27,6 +43,10 @@ export let isSpecSeen: bool = false
 export let isMetadataSeen: bool = false
 /** Whether a spec is a Pod's. */
 let isPod: bool = false
+/** Whether the volume or mount that was copied last is that of a token. */
+let isOfToken: bool = false
+/** Whether everything in the list that was copied last was dropped, so that the list goes too. */
+let isEmptied: bool = false
 
 export function beginObject(isOfPod: bool): void {
   isSpecSeen = false
@@ -91,6 +111,7 @@ export function copyMap(from: usize, to: usize, depth: u32, sort: u32, extra: us
   let at = from
   let out = to + 1 + extra
   let hasAnnotations = false
+  let hasVolumes = false
   if (<u32>load<u8>(at) == CLOSE_BRACE) at++
   else {
     while (true) {
@@ -116,8 +137,13 @@ export function copyMap(from: usize, to: usize, depth: u32, sort: u32, extra: us
           // These come first, whatever their names.
           if (rule == METADATA || rule == ANNOTATIONS) keyLength = 0
           if (rule == ANNOTATIONS) hasAnnotations = true
+          // Of two lists the last counts, which may be the one that is dropped.
+          if (rule == VOLUMES && hasVolumes) return 0
+          if (rule == VOLUMES) hasVolumes = true
         }
-        if (out == 0 || !addMember(start, out, key, keyLength)) return 0
+        if (rule == VOLUMES && isEmptied) out = out == 0 ? 0 : start
+        else if (out != 0 && !addMember(start, out, key, keyLength)) return 0
+        if (out == 0) return 0
         at = after
       }
       const next = <u32>load<u8>(at++)
@@ -131,6 +157,8 @@ export function copyMap(from: usize, to: usize, depth: u32, sort: u32, extra: us
     if (!addMember(start, out, start, 0)) return 0
   }
   const count = countOf(map)
+  // A container of which nothing is left is dropped by the other pass.
+  if (sort == CONTAINER && count == 0) return 0
   if (!closeMap(map)) return 0
   after = at
   return setHeader(to, out, 0x80, 0xde, sort == ROOT ? count + 2 : count)
@@ -139,12 +167,49 @@ export function copyMap(from: usize, to: usize, depth: u32, sort: u32, extra: us
 /** Copies a member that the rules name. */
 function copyNamed(rule: u32, from: usize, to: usize, depth: u32): usize {
   if (rule == COPY) return load<u32>(from) == NULL ? 0 : copyValue(from, to, depth)
+  if (rule == CONTAINERS || rule == VOLUMES) return copyList(from, to, depth, rule == VOLUMES ? VOLUME : CONTAINER)
+  if (rule == VOLUME_NAME) {
+    const end = copyValue(from, to, depth)
+    isOfToken = isTokenVolume(to)
+    return end
+  }
   if (rule == METADATA) isMetadataSeen = true
   if (rule != SPEC) return <u32>load<u8>(from) == OPEN_BRACE ? copyMap(from + 1, to, depth, rule, 0) : 0
   isSpecSeen = true
   const isMap = isPod && <u32>load<u8>(from) == OPEN_BRACE
   const end = isMap ? copyMap(from + 1, to, depth, POD_SPEC, 0) : copyValue(from, to, depth)
   return end != 0 && hashValue(to, end) ? end : 0
+}
+
+/** Copies a list of maps of that sort, without the volumes of tokens. Anything but a list of maps is left to another pass. */
+function copyList(from: usize, to: usize, depth: u32, sort: u32): usize {
+  isEmptied = false
+  if (<u32>load<u8>(from) != OPEN_BRACKET || depth >= DEEPEST) return 0
+  let at = from + 1
+  let out = to + 1
+  let count: usize = 0
+  let hasDropped = false
+  if (<u32>load<u8>(at) == CLOSE_BRACKET) at++
+  else {
+    while (true) {
+      if (<u32>load<u8>(at) != OPEN_BRACE) return 0
+      isOfToken = false
+      const end = copyMap(at + 1, out, depth + 1, sort, 0)
+      if (end == 0) return 0
+      if (sort == VOLUME && isOfToken) hasDropped = true
+      else {
+        out = end
+        count++
+      }
+      at = after
+      const next = <u32>load<u8>(at++)
+      if (next == CLOSE_BRACKET) break
+      if (next != COMMA) return 0
+    }
+  }
+  after = at
+  isEmptied = hasDropped && count == 0
+  return setHeader(to, out, 0x90, 0xdc, count)
 }
 
 /** `"annotations": {}`, which SimKube writes into every object. */

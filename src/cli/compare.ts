@@ -1,0 +1,138 @@
+/** `reel compare`: reports of several replays of one trace side by side. What is compared is decided in src/simulation/comparison. */
+import { randomBytes } from "node:crypto"
+import { readFile, stat } from "node:fs/promises"
+import { basename } from "node:path"
+import { visible } from "../recorder/configuration/quoted.ts"
+import { compareReports } from "../simulation/comparison/compare-reports.ts"
+import {
+  type ComparedReport,
+  differentTrace,
+  NotAReport,
+  readReport,
+} from "../simulation/comparison/compared-report.ts"
+import { comparisonPage, mostRuns } from "../simulation/page/comparison-page.ts"
+import { codeOf, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
+import { type OutputSink, openOutputFile } from "../trace/files/output-file.ts"
+import {
+  type CommandSyntax,
+  flag,
+  type OptionValues,
+  oneOf,
+  optional,
+  text,
+  withDefault,
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { comparisonTable } from "./compare/comparison-table.ts"
+import type { Terminal } from "./terminal/terminal.ts"
+
+const options = {
+  output: withDefault("text", {
+    short: "o",
+    placeholder: "FORMAT",
+    help: "text for people, json for programs",
+    parse: oneOf("text", "json"),
+  }),
+  html: optional({
+    placeholder: "FILE",
+    help: "also write a page for browsers, with pods and lateness over time",
+    parse: text,
+  }),
+  force: flag({ short: "f", help: "overwrite FILE if it exists; compare reports of different traces all the same" }),
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel compare",
+  summary: "Shows reports of several replays of one trace side by side.",
+  description: [
+    "The question people replay for: what changes with another scheduler, autoscaler or setting? " +
+      "Compares pending and running times, punctuality, refusals and fidelity.",
+  ],
+  options,
+  operand: {
+    placeholder: "REPORT REPORT...",
+    help: `at least two files that reel replay --report wrote, at most ${mostRuns}`,
+    count: 2,
+    isRepeated: true,
+  },
+  examples: [
+    "reel compare scheduler-1.34.json scheduler-1.35.json",
+    "reel compare before.json after.json --html comparison.html",
+    "reel compare before.json after.json --output json | jq .groups",
+  ],
+}
+
+/** Far above any report: what is larger is another file. */
+const largestReport = 64 * 1024 * 1024
+
+export const compareCommand = (): Command =>
+  command(syntax, async (given, terminal, paths) => {
+    const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
+    if (paths.length > mostRuns) {
+      const problem = `${paths.length} reports: at most ${mostRuns} can be compared`
+      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
+      return exitCodes.usage
+    }
+    try {
+      return await compare(given, paths, terminal, say)
+    } catch (error) {
+      const isKnown = error instanceof NotAReport || error instanceof OutputExists || error instanceof OutputFailed
+      if (!isKnown) throw error
+      say(error.message)
+      return error instanceof OutputExists ? exitCodes.usage : exitCodes.failed
+    }
+  })
+
+const compare = async (
+  { output, html, force }: OptionValues<typeof options>,
+  paths: ReadonlyArray<string>,
+  { standardOutput }: Terminal,
+  say: (line: string) => void,
+): Promise<ExitCode> => {
+  const names = namesOf(paths)
+  const runs = await Promise.all(paths.map((path, index) => readFrom(path, names[index] ?? path)))
+  const [first] = runs
+  const different = first === undefined ? [] : runs.slice(1).flatMap((run) => differentTrace(first, run) ?? [])
+  for (const problem of different)
+    say(`${problem}${force ? "; their numbers mean different things" : "; --force compares them all the same"}`)
+  if (different.length > 0 && !force) return exitCodes.failed
+  for (const { name, fidelity } of runs)
+    if (fidelity === undefined) say(`${name} has no comparison with its cluster: pods and fidelity are left out`)
+  const groups = compareReports(runs)
+  const sink: OutputSink | undefined =
+    html === undefined ? undefined : await openOutputFile(html, { force, token: randomBytes(8).toString("hex") })
+  try {
+    await sink?.write(Buffer.from(comparisonPage(runs, groups)))
+    await sink?.commit()
+  } finally {
+    await sink?.discard()
+  }
+  if (output === "json") {
+    const columns = runs.map(({ name, report }) => ({ name, replay: report.replay, startedAt: report.startedAt }))
+    standardOutput.write(`${JSON.stringify({ version: 1, runs: columns, groups }, undefined, 2)}\n`)
+  } else for (const line of comparisonTable(names, groups)) standardOutput.write(`${visible(line)}\n`)
+  return exitCodes.ok
+}
+
+/** Rejects with NotAReport. */
+const readFrom = async (path: string, name: string): Promise<ComparedReport> => {
+  const wrong = (detail: string): NotAReport => new NotAReport({ detail: `${path} ${detail}` })
+  try {
+    const status = await stat(path)
+    if (status.isDirectory()) throw wrong("is a directory")
+    if (status.size > largestReport) throw wrong("is too large for a report of reel replay")
+    return readReport(name, await readFile(path, "utf8"))
+  } catch (error) {
+    if (error instanceof NotAReport) throw error.detail.startsWith(path) ? error : wrong(error.detail)
+    const code = codeOf(error)
+    throw wrong(code === "ENOENT" ? "does not exist" : `cannot be read (${code})`)
+  }
+}
+
+/** File names without folder and extension; whole paths if those are not unique. */
+const namesOf = (paths: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const names = paths.map((path) => basename(path).replace(/\.json$/, ""))
+  return new Set(names).size === paths.length ? names : paths.map((path, index) => `${index + 1}: ${path}`)
+}

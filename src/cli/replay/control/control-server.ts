@@ -1,0 +1,122 @@
+/**
+ * The HTTP interface of a running replay: `GET /replay`, `PUT` or `POST /replay`, `GET /metrics`, `GET /healthz`. It has no authentication:
+ * by default it listens on a loopback address. There, web pages can neither read nor change anything; on other addresses a page whose host
+ * name is changed to resolve to the address (DNS rebinding) can, because the names of the address are not known (see browser-guard.ts).
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import * as Schema from "effect/Schema"
+import { messageOf } from "../../../message-of.ts"
+import { isForeignPage, isOwnHost } from "../../../recorder/access/browser-guard.ts"
+import { isLoopback } from "../../../recorder/access/open-access.ts"
+import { json, text } from "../../../recorder/http/http-answer.ts"
+import { bracketed } from "../../../recorder/http/listen-error.ts"
+import { readBody } from "../../../recorder/http/request-body.ts"
+import { formatMetrics, type Metric, metricsContentType } from "../../../recorder/metrics/metrics-text.ts"
+import { type Reading, refused, value } from "../../command-line/arguments.ts"
+import { follow, readControlRequest } from "./control-request.ts"
+import type { ReplayState } from "./control-state.ts"
+import type { ReplayControl } from "./replay-control.ts"
+
+/** Where to listen. */
+export interface ControlAddress {
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+}
+
+/** `ADDRESS:PORT`, or `PORT` on a loopback address. */
+export const parseControlAddress = (given: string): Reading<ControlAddress> => {
+  const { host, port = "" } = /^(?:(?<host>\[[0-9a-f:.]+\]|[^:/\s]+):)?(?<port>\d{1,5})$/i.exec(given)?.groups ?? {}
+  if (port === "" || Number(port) > 65_535) return refused("must be PORT or ADDRESS:PORT, such as 7780 or 0.0.0.0:7780")
+  return value({ host: host?.replace(/^\[(.*)\]$/, "$1") ?? "127.0.0.1", port: Number(port) })
+}
+
+/** The address cannot be listened on. */
+export class ControlUnavailable extends Schema.TaggedError<ControlUnavailable>()("ControlUnavailable", {
+  address: Schema.String,
+  code: Schema.String,
+}) {
+  override get message(): string {
+    const why = this.code === "EADDRINUSE" ? "it is in use" : this.code
+    return `cannot listen on ${this.address}: ${why}; choose another --control ADDRESS:PORT (port 0 is any free one)`
+  }
+}
+
+interface ControlSources {
+  readonly control: ReplayControl
+  readonly state: () => ReplayState
+  readonly metrics: () => ReadonlyArray<Metric>
+}
+
+/** A server that listens; disposing closes it and its connections. */
+export interface ControlServer extends AsyncDisposable {
+  readonly url: string
+}
+
+/** Rejects with {@link ControlUnavailable}. */
+export const serveControl = async ({ host, port }: ControlAddress, sources: ControlSources): Promise<ControlServer> => {
+  const hosts = isLoopback(host) || host === "localhost" ? new Set(["localhost"]) : undefined
+  const server = createServer((request, response) => {
+    answer(request, response, sources, hosts).catch((cause: unknown) => {
+      if (response.headersSent) response.destroy()
+      else text(response, 500, `${messageOf(cause)}\n`)
+    })
+  })
+  await listening(server, { host, port })
+  const address = server.address()
+  const actual = typeof address === "object" && address !== null ? address.port : port
+  return {
+    url: `http://${bracketed(host)}:${actual}`,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+const listening = (server: Server, { host, port }: ControlAddress): Promise<void> =>
+  new Promise((resolve, reject) => {
+    // Stays: after the server listens, an error such as too many open files loses one connection, and must not end the replay.
+    server.on("error", (error: NodeJS.ErrnoException) =>
+      reject(new ControlUnavailable({ address: `${bracketed(host)}:${port}`, code: error.code ?? error.message })),
+    )
+    server.listen(port, host, resolve)
+  })
+
+const paths: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
+  ["/replay", ["GET", "HEAD", "PUT", "POST"]],
+  ["/metrics", ["GET", "HEAD"]],
+  ["/healthz", ["GET", "HEAD"]],
+])
+
+const answer = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  { control, state, metrics }: ControlSources,
+  hosts: ReadonlySet<string> | undefined,
+): Promise<void> => {
+  const { method = "", headers } = request
+  const path = URL.parse(request.url ?? "/", "http://localhost")?.pathname ?? ""
+  const allowed = paths.get(path)
+  const refuse = (status: number, message: string): void => text(response, status, `${message}\n`)
+  if (allowed === undefined) return refuse(404, `not found; available are ${[...paths.keys()].join(", ")}`)
+  if (!allowed.includes(method)) {
+    response.setHeader("Allow", allowed.join(", "))
+    return refuse(405, `only ${allowed.join(", ")} are allowed`)
+  }
+  if (hosts !== undefined && !isOwnHost(headers.host, hosts))
+    return refuse(421, "this host name is not allowed: the replay accepts localhost and IP addresses")
+  if (path === "/healthz") return refuse(200, "ok")
+  if (path === "/metrics") return text(response, 200, formatMetrics(metrics()), metricsContentType)
+  if (method === "PUT" || method === "POST") {
+    if (isForeignPage(headers)) return refuse(403, "requests by web pages of other origins are rejected")
+    const body = await readBody(request)
+    if (body.tag === "gone") return
+    if (body.tag !== "whole") return refuse(body.status, body.message)
+    const reading = readControlRequest(body.text)
+    const refusal = reading.tag === "refused" ? reading : follow(reading.request, control)
+    if (refusal !== undefined) return refuse(refusal.status, refusal.message)
+  }
+  json(response, 200, state())
+}

@@ -1,0 +1,42 @@
+/** A running replay as its user controls it: by keys, by signals, and over HTTP. */
+
+import type { Repetitions } from "../../../simulation/replay/repetitions.ts"
+import { type Speed, speedLimits } from "../../../simulation/replay/replay-clock.ts"
+
+/** What a user can do to a running replay. */
+export interface ReplayControl {
+  readonly isPaused: boolean
+  readonly speed: Speed
+  pause(): void
+  resume(): void
+  setSpeed(speed: Speed): void
+  /** Without effect unless it is paused. */
+  step(moments?: number): void
+  /** As Ctrl-C: ends the replay and removes what it created. */
+  stop(): void
+}
+
+/** The control of all repetitions; `stop` ends the run. */
+export const controlOf = (run: Repetitions, stop: () => void): ReplayControl => ({
+  get isPaused() {
+    return run.isPaused
+  },
+  get speed() {
+    return run.speed
+  },
+  pause: () => run.pause(),
+  resume: () => run.resume(),
+  setSpeed: (speed) => run.setSpeed(speed),
+  step: (moments) => run.step(moments),
+  stop,
+})
+
+/** Pauses, or resumes if it is paused. */
+export const togglePause = (control: ReplayControl): void => (control.isPaused ? control.resume() : control.pause())
+
+/** Multiplies the speed within its limits. The maximum is not multiplied, and is halved to the fastest speed. */
+export const multiplySpeed = (control: ReplayControl, factor: number): void => {
+  const { minimum, maximum } = speedLimits
+  if (control.speed !== "max") control.setSpeed(Math.min(maximum, Math.max(minimum, control.speed * factor)))
+  else if (factor < 1) control.setSpeed(maximum)
+}

@@ -1,0 +1,79 @@
+/** The comparison of a replay with the recording of its cluster, for people. */
+import type { Both, FidelityReport, FidelityUnknown, PodFidelity } from "../../simulation/fidelity/fidelity-report.ts"
+import type { Spread } from "../../simulation/replay/replay-report.ts"
+import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
+
+/** Worst writes that are shown; the report has more. */
+const mostWorst = 3
+
+/** Lines of at most some 100 columns, except for reasons. `isStopped`: the replay was, so it did not wait for the cluster to settle. */
+export const describeFidelity = (
+  fidelity: FidelityReport | FidelityUnknown,
+  isStopped: boolean,
+): ReadonlyArray<string> => {
+  if ("unknown" in fidelity) return [`fidelity   unknown: ${fidelity.unknown}`]
+  const { score, tolerance, objects, states, gaps, observedMs, pods, recording, worst } = fidelity
+  const inOrder = states.equal - states.outOfOrder
+  const lines = [
+    `fidelity   objects equal ${share(score.objectsEqual)} (${formatInteger(objects.equal)} of ${formatInteger(objects.total)}), ` +
+      `states in order ${share(score.statesInOrder)} (${formatInteger(inOrder)} of ${formatInteger(states.total)})`,
+  ]
+  if (gaps !== null)
+    lines.push(
+      `gaps kept  ${share(score.gapsWithin)} within ${tolerance.ms} ms or ${tolerance.share * 100} %; off by ${spread(gaps.errorMs)}`,
+    )
+  if (observedMs !== null) lines.push(`observed   ${spread(observedMs)} after due`)
+  if (pods !== null) lines.push(...describePods(pods))
+  const wrong = (["different", "missing", "refused", "outOfOrder", "extra"] as const).flatMap((each) =>
+    states[each] === 0 ? [] : [`${formatInteger(states[each])} ${words[each]}`],
+  )
+  if (wrong.length > 0) lines.push(`states     ${wrong.join(", ")}`)
+  const shown = worst.filter(({ result }) => result !== "equal").slice(0, mostWorst)
+  for (const { gvk, namespace, name, result, reason } of shown)
+    lines.push(`worst      ${result}: ${gvk} ${namespace === "" ? name : `${namespace}/${name}`}: ${reason}`)
+  for (const { gvk, reason } of recording.unmeasured) lines.push(`unmeasured ${gvk}: ${reason}`)
+  if (!recording.isSettled && !isStopped)
+    lines.push(
+      `settling   the cluster still changed after ${formatDuration(recording.settlingMs)}; --settle can wait longer`,
+    )
+  return lines
+}
+
+const words = {
+  different: "different from what was applied",
+  missing: "never observed",
+  refused: "refused",
+  outOfOrder: "out of order",
+  extra: "changed by something else",
+}
+
+/** Never 100 % unless it is all. */
+export const share = (part: number | null): string =>
+  part === null ? "–" : `${part === 1 ? 100 : (Math.floor(part * 1000) / 10).toFixed(1)} %`
+
+const spread = ({ p50, p99, max }: Spread): string =>
+  `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, at most ${max.toFixed(1)} ms`
+
+const describePods = ({ created, neverStarted, pendingMs, runningMs }: PodFidelity): ReadonlyArray<string> => {
+  const inTrace = (count: number | null): string => (count === null ? "" : `, ${formatInteger(count)} in the trace`)
+  const never = `; ${formatInteger(neverStarted.replayed)} never started to run${inTrace(neverStarted.recorded)}`
+  const lines = [
+    `pods       ${formatCount(created.replayed, "pod")} created${inTrace(created.recorded)}${neverStarted.replayed === 0 ? "" : never}`,
+  ]
+  for (const [label, both] of [
+    ["pending", pendingMs],
+    ["running", runningMs],
+  ] as const)
+    if (both.recorded !== null || both.replayed !== null) lines.push(`${label.padEnd(11)}${describeBoth(both)}`)
+  return lines
+}
+
+/** Tenths of a second matter here. */
+const duration = (ms: number): string =>
+  ms >= 999.5 && ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : formatDuration(ms)
+
+const describeBoth = ({ recorded, replayed }: Both<Spread | null>): string => {
+  const at = (percentile: "p50" | "p99"): string =>
+    [replayed, recorded].map((each) => (each === null ? "–" : duration(each[percentile]))).join(", in the trace ")
+  return `p50 ${at("p50")}; p99 ${at("p99")}`
+}

@@ -1,0 +1,45 @@
+/** Whether the pods of a replay follow their recorded lives, and how the cluster reaches the webhook that tells them. */
+import { isIP } from "node:net"
+import { followRecordedLives } from "../../simulation/pods/followed-pods.ts"
+import { LifeScout } from "../../simulation/pods/life-scout.ts"
+import { PassingLives } from "../../simulation/pods/life-source.ts"
+import type { RepetitionsOptions } from "../../simulation/replay/repetitions.ts"
+import type { ReplayOptions } from "../../simulation/replay/replay.ts"
+import type { WebhookAddress } from "../../simulation/webhook/pod-webhook.ts"
+import type { ReplayOrder, Say } from "./replay-order.ts"
+import type { ReplayStage } from "./replay-stage.ts"
+import { isLoopback } from "./replay-target.ts"
+
+/** The trace as each run reads it, and what gives the run's pods their lives. */
+export const podsOf = (
+  { pods, webhookAddress }: Pick<ReplayOrder, "pods" | "webhookAddress">,
+  { source, target }: Pick<ReplayStage<unknown>, "source" | "target">,
+  say: Say,
+): Pick<RepetitionsOptions, "open" | "followPods"> => {
+  const { open } = source
+  if (pods === "cluster") return { open }
+  let passing = new PassingLives()
+  const followPods = followRecordedLives({
+    client: target.podsClient,
+    source: () => (source.isPipe ? passing : new LifeScout(open)),
+    address: addressOf(webhookAddress, target.isHere),
+    random: Math.random,
+    onProblem: say,
+  })
+  if (!source.isPipe) return { open, followPods }
+  const openPipe = async (): Promise<ReplayOptions["items"]> => {
+    passing = new PassingLives()
+    return passing.items(await open())
+  }
+  return { open: openPipe, followPods }
+}
+
+const loopback = "127.0.0.1"
+
+const addressOf = (given: ReplayOrder["webhookAddress"], isHere: boolean): WebhookAddress | undefined => {
+  if (given === undefined) return isHere ? { host: loopback, listen: { address: loopback, port: 0 } } : undefined
+  const { host, port } = given
+  // The host may be that of a proxy or a NAT in front of this machine.
+  const address = isLoopback(host) ? (isIP(host) === 0 ? loopback : host) : "::"
+  return { host, listen: { address, port } }
+}

@@ -1,0 +1,52 @@
+/** What a replay reads from and writes to, opened in the order in which mistakes cost least, and closed whatever happens. */
+import type { ReplayOrder } from "./replay-order.ts"
+import { openReportFiles, type ReportFiles } from "./replay-reports.ts"
+import { type OpenTarget, openTarget } from "./replay-target.ts"
+import { openSource, type ReplaySource, type SourceSurroundings } from "./source/replay-source.ts"
+
+export interface ReplayStage<Checked> {
+  readonly source: ReplaySource
+  readonly target: OpenTarget
+  readonly checked: Checked
+  readonly reports: Pick<ReportFiles, "write">
+}
+
+/**
+ * Runs `run` between opening and closing. `check` sees the trace before the report and the cluster are opened, and its first bytes are those
+ * of a trace by then. Rejects with what opening and `run` reject with. Reading ends when `signal` is aborted, and with `run`: a pipe may be
+ * silent for ever.
+ */
+export const withStage = async <Checked, Result>(
+  order: ReplayOrder,
+  { signal, ...surroundings }: SourceSurroundings,
+  check: (source: ReplaySource) => Promise<Checked>,
+  run: (stage: ReplayStage<Checked>) => Promise<Result>,
+): Promise<Result> => {
+  const reading = new AbortController()
+  const given = await openSource(order, { ...surroundings, signal: AbortSignal.any([reading.signal, signal]) })
+  try {
+    const checked = await check(given)
+    const source = await openedOnce(given)
+    const reports = await openReportFiles(order)
+    try {
+      await using target = await openTarget({ ...order.target, concurrency: order.concurrency })
+      return await run({ source, target, checked, reports })
+    } finally {
+      await reports.discard()
+    }
+  } finally {
+    reading.abort()
+    given.close()
+  }
+}
+
+/** The same source, of which the first reading has been opened. */
+const openedOnce = async (source: ReplaySource): Promise<ReplaySource> => {
+  let first: Awaited<ReturnType<ReplaySource["open"]>> | undefined = await source.open()
+  const open: ReplaySource["open"] = async () => {
+    const items = first ?? (await source.open())
+    first = undefined
+    return items
+  }
+  return { ...source, open }
+}

@@ -1,0 +1,78 @@
+/** The data directory of a recorder as the source of a replay. It is only read, so the recorder may be running. */
+import * as Schema from "effect/Schema"
+import { NotARecordingError } from "../../../archive/archive-errors.ts"
+import { ArchiveReader } from "../../../archive/archive-reader.ts"
+import { type RecordedWindow, recordedTrace } from "../../../archive/reading/recorded-trace.ts"
+import { ExportInterrupted } from "../../../trace/files/output-errors.ts"
+import type { TraceItem } from "../../../trace/trace-item.ts"
+import type { ReplaySource } from "./replay-source.ts"
+
+/** A directory was named that has nothing to replay. */
+export class NoRecording extends Schema.TaggedError<NoRecording>()("NoRecording", {
+  directory: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `cannot replay ${this.directory}: it is a directory, but ${this.reason}; name a trace, or the data directory of a recorder`
+  }
+}
+
+/** ms of reading between two turns of the event loop, in which what is due is sent: reading is synchronous. */
+const turnMs = 4
+
+/** Throws {@link NoRecording}, or another ArchiveError. */
+export const recordedDirectory = (directory: string, window: RecordedWindow, signal: AbortSignal): ReplaySource => {
+  const readers = new Set<ArchiveReader>()
+  const open = async (): Promise<AsyncGenerator<Iterable<TraceItem>, void>> => {
+    const reader = openReader(directory)
+    readers.add(reader)
+    const close = (): void => {
+      if (readers.delete(reader)) reader.close()
+    }
+    return inTurns(recordedTrace(reader, window), signal, close)
+  }
+  const close = (): void => {
+    for (const reader of readers) reader.close()
+    readers.clear()
+  }
+  return { name: directory, isPipe: false, open, close }
+}
+
+const openReader = (directory: string): ArchiveReader => {
+  let reader: ArchiveReader
+  try {
+    reader = ArchiveReader.open(directory)
+  } catch (error) {
+    if (error instanceof NotARecordingError) throw new NoRecording({ directory, reason: error.reason })
+    throw error
+  }
+  if (reader.summary().events > 0) return reader
+  reader.close()
+  throw new NoRecording({ directory, reason: "nothing is recorded in it yet" })
+}
+
+/** Chunks that are read while they are iterated, each for a few ms; calls `close` at the end, also at an early one. */
+async function* inTurns(
+  items: Generator<TraceItem, void, void>,
+  signal: AbortSignal,
+  close: () => void,
+): AsyncGenerator<Iterable<TraceItem>, void> {
+  let isOver = false
+  function* turn(): Generator<TraceItem, void> {
+    const endMs = performance.now() + turnMs
+    do {
+      const next = items.next()
+      if (next.done === true) isOver = true
+      else yield next.value
+    } while (!isOver && performance.now() < endMs)
+  }
+  try {
+    while (!isOver) {
+      if (signal.aborted) throw new ExportInterrupted()
+      yield turn()
+      await new Promise(setImmediate)
+    }
+  } finally {
+    close()
+  }
+}

@@ -1,0 +1,88 @@
+/** Where the trace of a replay comes from: a file, a pipe, an object store, a data directory, or a running recorder. */
+import { stat } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { openSource as openObject } from "../../../blob/open-source.ts"
+import { readTargetPath, type StoreAddress } from "../../../blob/target-address.ts"
+import { systemClock } from "../../../clock.ts"
+import { visible } from "../../../recorder/configuration/quoted.ts"
+import type { ReplayOptions } from "../../../simulation/replay/replay.ts"
+import { SpooledBytes } from "../../../trace/files/spooled-bytes.ts"
+import { openTraceFile } from "../../../trace/files/trace-input.ts"
+import { openTraceItems } from "../../../trace/files/trace-items.ts"
+import { fileSpool } from "../../../trace/spool.ts"
+import type { ReplayOrder } from "../replay-order.ts"
+import { recordedDirectory } from "./recorded-directory.ts"
+import { exportedWindow } from "./running-recorder.ts"
+
+export interface ReplaySource {
+  /** For people. */
+  readonly name: string
+  /** It may be silent for ever. */
+  readonly isPipe: boolean
+  /** The trace from its beginning, again for each call; a pipe only once. Rejects with what reading throws. */
+  readonly open: () => Promise<ReplayOptions["items"]>
+  /** Call it when nothing is read any more. */
+  readonly close: () => void
+}
+
+export interface SourceSurroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Ends reading. */
+  readonly signal: AbortSignal
+}
+
+/** Rejects with the errors of the place that was named. */
+export const openSource = async (order: ReplayOrder, surroundings: SourceSurroundings): Promise<ReplaySource> => {
+  const { trace, recorder, window, format, repetitions } = order
+  const { signal } = surroundings
+  if (recorder !== undefined) {
+    const { from = 0, to = systemClock.wallMicros(), duration = Number.POSITIVE_INFINITY } = window
+    const endTime = Math.min(to, from + duration)
+    const { name, bytes } = await exportedWindow({ ...surroundings, recorder, startTime: from, endTime })
+    return ofBytes(name, async () => bytes.read(), { format, signal }, { close: () => bytes[Symbol.dispose]() })
+  }
+  if (trace === "-") return ofPipe("standard input", process.stdin, { format, signal }, repetitions)
+  const name = visible(trace)
+  const store = readTargetPath(trace)
+  if (store.tag === "store") return ofObject(name, store.address, { format, signal })
+  const status = await stat(trace).catch(() => undefined)
+  if (status?.isDirectory() === true) return recordedDirectory(trace, window, signal)
+  const open = async (): Promise<AsyncIterable<Uint8Array>> => (await openTraceFile(trace)).bytes
+  if (status === undefined || status.isFile()) return ofBytes(name, open, { format, signal })
+  return ofPipe(name, await open(), { format, signal }, repetitions)
+}
+
+type Reading = Pick<ReplayOrder, "format"> & Pick<SourceSurroundings, "signal">
+
+const ofBytes = (
+  name: string,
+  bytes: () => Promise<AsyncIterable<Uint8Array>>,
+  { format: from, signal }: Reading,
+  { isPipe = false, close = () => undefined }: Partial<Pick<ReplaySource, "isPipe" | "close">> = {},
+): ReplaySource => ({
+  name,
+  isPipe,
+  open: async () => {
+    const input = { bytes: await bytes(), size: undefined }
+    return (await openTraceItems(input, { inputName: name, from, signal })).items
+  },
+  close,
+})
+
+const ofObject = async (name: string, address: StoreAddress, reading: Reading): Promise<ReplaySource> => {
+  const object = await openObject(address, { signal: reading.signal })
+  return ofBytes(name, async () => object.read(), reading, { close: () => object.close() })
+}
+
+/** What is replayed several times is kept on disk meanwhile. */
+const ofPipe = (
+  name: string,
+  bytes: AsyncIterable<Uint8Array>,
+  reading: Reading,
+  repetitions: number,
+): ReplaySource => {
+  if (repetitions === 1) return ofBytes(name, async () => bytes, reading, { isPipe: true })
+  const spooled = new SpooledBytes(fileSpool(tmpdir()), bytes)
+  const close = (): void => spooled[Symbol.dispose]()
+  return ofBytes(name, async () => spooled.read(), reading, { isPipe: true, close })
+}

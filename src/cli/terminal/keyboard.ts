@@ -1,0 +1,68 @@
+/**
+ * Single keys of the terminal that a command runs in, without waiting for Enter.
+ *
+ * Guaranteed: the terminal is as before once listening has ended, while the command is suspended (Ctrl-Z), and when the process ends (Node
+ * resets it); Ctrl-C, Ctrl-\ and Ctrl-Z do what they do otherwise, to the whole pipeline. A command in the background does not touch the
+ * terminal: it would be stopped for it.
+ */
+import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { emitKeypressEvents, type Key } from "node:readline"
+
+/** Raw mode turns the terminal's own signals off, so that they have to be sent. */
+const signalKeys: ReadonlyMap<string, NodeJS.Signals> = new Map([
+  ["\u0003", "SIGINT"],
+  ["\u001c", "SIGQUIT"],
+  ["\u001a", "SIGTSTP"],
+])
+
+/** Calls `listener` with each key: its character, or a name such as `right`. Returns what ends that; `undefined` if there is no keyboard. */
+export const listenToKeyboard = (listener: (key: string) => void): (() => void) | undefined => {
+  const { stdin } = process
+  if (stdin.isTTY !== true || !isInForeground()) return undefined
+  const start = (): void => {
+    if (!isInForeground()) return
+    stdin.setRawMode(true)
+    // A process may be continued that was never stopped.
+    stdin.off("keypress", read).on("keypress", read)
+    stdin.resume()
+  }
+  const stop = (): void => {
+    stdin.off("keypress", read)
+    stdin.setRawMode(false)
+    stdin.pause()
+  }
+  const read = (_: string | undefined, { sequence = "", name }: Key): void => {
+    const signal = signalKeys.get(sequence)
+    if (signal !== undefined) send(signal)
+    else listener(sequence.length === 1 ? sequence : (name ?? sequence))
+  }
+  const send = (signal: NodeJS.Signals): void => {
+    if (signal !== "SIGINT") stop()
+    if (process.platform === "win32") process.emit(signal)
+    // The process group, as the terminal does.
+    else process.kill(0, signal)
+  }
+  emitKeypressEvents(stdin)
+  start()
+  process.on("SIGCONT", start)
+  return () => {
+    process.off("SIGCONT", start)
+    stop()
+  }
+}
+
+/** Whether the terminal's foreground process group is this process's. */
+const isInForeground = (): boolean => {
+  if (process.platform === "win32") return true
+  try {
+    const status = readFileSync("/proc/self/stat", "utf8")
+    // After the name, which may contain anything: state, parent, group, session, terminal, the terminal's foreground group.
+    const [, , group, , , foreground] = status.slice(status.lastIndexOf(")") + 2).split(" ")
+    return group === foreground
+  } catch {
+    // No /proc: ps marks processes in the foreground with a plus.
+    const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(process.pid)], { encoding: "utf8" })
+    return stdout?.includes("+") === true
+  }
+}

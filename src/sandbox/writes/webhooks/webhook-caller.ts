@@ -1,0 +1,78 @@
+/**
+ * Calls webhooks over HTTPS. A call ends within the webhook's own time limit, and holds nothing but its own connection
+ * meanwhile; connections to one server are kept for the next call.
+ */
+
+import type { Resource } from "../../../apiserver/kinds/resources.ts"
+import type { Timers } from "../../../clock.ts"
+import { HttpClient } from "../../../kube/http/http-client.ts"
+import { describeFailure, sendOnce } from "../../../kube/http/request-once.ts"
+import type { Randomness } from "../../randomness.ts"
+import { answerIn, dryRunRefused, failedAnswer, reviewText, type WebhookAnswer } from "./admission-review.ts"
+import type { AdmissionAttributes } from "./matching.ts"
+import type { Webhook } from "./webhook.ts"
+
+/** A replay creates pods by the hundred at once, and a handshake costs more than a review. */
+const keptConnections = 16
+
+export class WebhookCaller {
+  readonly #timers: Timers
+  readonly #random: Randomness
+  /** By server and authority. */
+  readonly #clients = new Map<string, HttpClient>()
+
+  constructor(timers: Timers, random: Randomness) {
+    this.#timers = timers
+    this.#random = random
+  }
+
+  /** Shows the request as one of `view`. Never rejects: whatever goes wrong is an answer. */
+  async call(webhook: Webhook, attributes: AdmissionAttributes, view: Resource): Promise<WebhookAnswer> {
+    if (attributes.dryRun && webhook.hasSideEffects) return dryRunRefused(webhook)
+    const { url, service, certificateAuthority } = webhook.target
+    // Pods run nothing here, so no Service leads anywhere.
+    if (url === undefined)
+      return failedAnswer(`failed to call webhook: service ${JSON.stringify(service)} has no endpoints`)
+    const address = URL.parse(url)
+    if (address === null) return failedAnswer(`failed to call webhook: ${JSON.stringify(url)} is not a URL`)
+    address.searchParams.set("timeout", `${webhook.timeoutMs / 1000}s`)
+    const uid = this.#random.uid()
+    const outcome = await sendOnce(
+      this.#client(address.origin, certificateAuthority),
+      {
+        method: "POST",
+        path: `${address.pathname}${address.search}`,
+        body: reviewText(webhook, uid, attributes, view),
+        // Webhooks must be idempotent, and the server may have closed an idle connection.
+        isRepeatable: true,
+      },
+      { deadlineMs: webhook.timeoutMs, timers: this.#timers },
+    )
+    const failed = (problem: string): WebhookAnswer =>
+      failedAnswer(`failed to call webhook: Post ${JSON.stringify(address.href)}: ${problem}`)
+    if (outcome.tag === "deadline") return failed("context deadline exceeded")
+    if (outcome.tag !== "response") return failed(describeFailure(outcome))
+    if (outcome.status < 200 || outcome.status > 299) return failed(`the response has the status ${outcome.status}`)
+    return answerIn(webhook, uid, outcome.body.toString("utf8"))
+  }
+
+  /** Ends running calls as failed. */
+  close(): void {
+    for (const client of this.#clients.values()) client.close()
+  }
+
+  #client(server: string, certificateAuthority: string | undefined): HttpClient {
+    const key = `${server} ${certificateAuthority ?? ""}`
+    const known = this.#clients.get(key)
+    if (known !== undefined) return known
+    const endpoint = { server, headers: [], ...(certificateAuthority !== undefined && { certificateAuthority }) }
+    const client = new HttpClient(endpoint, {
+      userAgent: "kube-apiserver-admission",
+      maximumIdle: keptConnections,
+      // The limit of a call includes connecting; this is the longest that a webhook may have.
+      connectTimeoutMs: 30_000,
+    })
+    this.#clients.set(key, client)
+    return client
+  }
+}

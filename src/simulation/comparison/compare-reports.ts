@@ -1,0 +1,134 @@
+/** Runs side by side: the numbers for which people replay a trace more than once. */
+import type { Spread } from "../replay/replay-report.ts"
+import type { ComparedFidelity, ComparedReport } from "./compared-report.ts"
+
+/** `null`: the run does not have it. */
+export type Value = number | string | null
+
+export interface Row {
+  readonly label: string
+  /** What the numbers are. */
+  readonly unit: "ms" | "share" | "count" | "text"
+  /** Which number is better, if one is. */
+  readonly better: "lower" | "higher" | undefined
+  /** One for each run. */
+  readonly values: ReadonlyArray<Value>
+}
+
+export interface RowGroup {
+  readonly title: string
+  readonly rows: ReadonlyArray<Row>
+}
+
+/** Reasons for refusals that get a row. */
+const mostReasons = 10
+
+/** Rows that no run has are left out. */
+export const compareReports = (runs: ReadonlyArray<ComparedReport>): ReadonlyArray<RowGroup> => {
+  const row = (
+    label: string,
+    unit: Row["unit"],
+    better: Row["better"],
+    of: (run: ComparedReport) => Value | undefined,
+  ): Row => ({ label, unit, better, values: runs.map((run) => of(run) ?? null) })
+  const spread = (
+    label: string,
+    of: (run: ComparedReport) => Spread | null | undefined,
+    better: Row["better"],
+  ): ReadonlyArray<Row> =>
+    (["p50", "p95", "p99", "max"] as const).map((each) =>
+      row(`${label}, ${each === "max" ? "at most" : each}`, "ms", better, (run) => of(run)?.[each]),
+    )
+  const score = (label: string, key: keyof ComparedFidelity["score"]): Row =>
+    row(label, "share", "higher", ({ fidelity }) => fidelity?.score[key])
+  const phase = (name: string): Row =>
+    row(`${name.toLowerCase()} at the same time, at most`, "count", undefined, ({ fidelity }) => {
+      const pods = fidelity?.timeline.pods.replayed
+      if (pods === null || pods === undefined) return undefined
+      return (pods[name] ?? []).reduce((most, count) => Math.max(most, count), 0)
+    })
+  const groups: ReadonlyArray<RowGroup> = [
+    {
+      title: "Run",
+      rows: [
+        row("speed", "text", undefined, ({ report }) => (report.speed === "max" ? "max" : `${report.speed}×`)),
+        row("duration", "ms", undefined, ({ report }) => report.run.durationMs),
+        row("schedule delayed by", "ms", "lower", ({ report }) => report.run.delayedMs),
+        row("ended early", "text", undefined, ({ report }) => report.stopped),
+      ],
+    },
+    {
+      title: "Fidelity",
+      rows: [
+        score("objects equal", "objectsEqual"),
+        score("states in order", "statesInOrder"),
+        score("gaps kept", "gapsWithin"),
+      ],
+    },
+    {
+      title: "Pods",
+      rows: [
+        row("created", "count", undefined, ({ fidelity }) => fidelity?.pods?.created.replayed),
+        row("created in the trace", "count", undefined, ({ fidelity }) => fidelity?.pods?.created.recorded),
+        row("never started to run", "count", "lower", ({ fidelity }) => fidelity?.pods?.neverStarted.replayed),
+        ...spread("pending", ({ fidelity }) => fidelity?.pods?.pendingMs.replayed, "lower"),
+        ...spread("running", ({ fidelity }) => fidelity?.pods?.runningMs.replayed, undefined).slice(0, 3),
+        phase("Pending"),
+        phase("Running"),
+      ],
+    },
+    {
+      title: "Punctuality, after due",
+      rows: [
+        ...spread("sent", ({ report }) => report.dispatchErrorMs, "lower").filter(isTail),
+        ...spread("answered", ({ report }) => report.lagMs, "lower").filter(isTail),
+        ...spread("observed", ({ fidelity }) => fidelity?.observedMs, "lower").filter(isTail),
+      ],
+    },
+    {
+      title: "Events",
+      rows: [
+        row("accepted", "count", undefined, ({ report }) => report.events.accepted),
+        row("skipped", "count", undefined, ({ report }) => report.events.skipped),
+        row(
+          "refused, with the state at the start",
+          "count",
+          "lower",
+          ({ report }) => report.events.refused + report.seed.refused,
+        ),
+        ...reasonsOf(runs).map((reason) =>
+          row(`refused: ${reason}`, "count", "lower", ({ report }) => refusals(report, reason)),
+        ),
+      ],
+    },
+  ]
+  return groups
+    .map(({ title, rows }) => ({ title, rows: rows.filter(({ values }) => values.some((value) => value !== null)) }))
+    .filter(({ rows }) => rows.length > 0)
+}
+
+/** The middle and the tail are enough here. */
+const isTail = ({ label }: Row): boolean => label.endsWith("p50") || label.endsWith("p99") || label.endsWith("at most")
+
+/** Over all runs, the most frequent first. */
+const reasonsOf = (runs: ReadonlyArray<ComparedReport>): ReadonlyArray<string> => {
+  const total = new Map<string, number>()
+  for (const { report } of runs)
+    for (const { gvk, reason, count } of report.refused)
+      total.set(`${gvk} ${reason}`, (total.get(`${gvk} ${reason}`) ?? 0) + count)
+  return [...total]
+    .toSorted(([, left], [, right]) => right - left)
+    .slice(0, mostReasons)
+    .map(([reason]) => reason)
+}
+
+const refusals = ({ refused }: ComparedReport["report"], reason: string): number =>
+  refused.filter((cause) => `${cause.gvk} ${cause.reason}` === reason).reduce((sum, { count }) => sum + count, 0)
+
+/** The indexes of the best values; none if all are the same, or there is no better. */
+export const bestOf = ({ better, values }: Row): ReadonlySet<number> => {
+  const numbers = values.filter((value) => typeof value === "number")
+  if (better === undefined || new Set(numbers).size < 2) return new Set()
+  const best = better === "lower" ? Math.min(...numbers) : Math.max(...numbers)
+  return new Set(values.flatMap((value, index) => (value === best ? [index] : [])))
+}

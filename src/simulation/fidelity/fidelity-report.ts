@@ -1,0 +1,159 @@
+/** How close a replay came to its trace: the part `fidelity` of the report, documented in docs/reference/replay-report.md. */
+import type { Spread } from "../replay/replay-report.ts"
+import type { FieldDifference } from "./applied-fields.ts"
+import type { WriteResult } from "./state-comparison.ts"
+import type { UnmeasuredKind } from "./target-recording.ts"
+
+/** The target could not be recorded. */
+export interface FidelityUnknown {
+  /** For people. */
+  readonly unknown: string
+}
+
+export interface FidelityReport {
+  /** Shares between 0 and 1; `null`: there was nothing to measure. */
+  readonly score: {
+    /** Of the objects: every state was observed as applied, in order, and nothing else changed it. */
+    readonly objectsEqual: number | null
+    /** Of the states: observed as applied, and in order. */
+    readonly statesInOrder: number | null
+    /** Of the gaps between successive events: as planned, within `tolerance`. */
+    readonly gapsWithin: number | null
+  }
+  /** A gap is as planned if it differs by at most the larger of `ms` and `share` of itself. */
+  readonly tolerance: { readonly ms: number; readonly share: number }
+  readonly recording: {
+    /** ms waited after the last response. */
+    readonly settlingMs: number
+    /** Whether nothing changed any more when the recording ended. */
+    readonly isSettled: boolean
+    /** Kinds of which the recording lacks something; their objects are in no number here. */
+    readonly unmeasured: ReadonlyArray<UnmeasuredKind>
+  }
+  readonly objects: { readonly total: number; readonly equal: number }
+  /** States and deletions that were to be written, by what became of them. */
+  readonly states: Readonly<Record<Exclude<WriteResult, "unmeasured" | "skipped">, number>> & {
+    readonly total: number
+    /** Of the equal ones: observed after a later state of the same object. */
+    readonly outOfOrder: number
+    /** Not caused by the replay, and not as it had applied. */
+    readonly extra: number
+  }
+  /** ms from due to the arrival of the state at the recorder; of events, not of the state at the start. `null`: none was observed. */
+  readonly observedMs: Spread | null
+  /** Between successive events of the trace. `errorMs`: by how many ms it is longer or shorter than planned. `null` at speed `max`. */
+  readonly gaps: { readonly total: number; readonly within: number; readonly errorMs: Spread } | null
+  /** `null` if neither trace nor target has pods, or those of the target could not be recorded. */
+  readonly pods: PodFidelity | null
+  readonly timeline: Timeline
+  /** The ten worst writes and why. */
+  readonly worst: ReadonlyArray<WorstWrite>
+  /** Objects in detail: those with differences first, then the latest; at most {@link mostDetails}. */
+  readonly details: ReadonlyArray<ObjectDetail>
+}
+
+/** Pods that were created during the run. Durations in real ms; those of the trace are divided by the speed. */
+export interface PodFidelity {
+  readonly created: PodCount
+  /** Of those, how many were pending until the end or their deletion: they are in no duration. */
+  readonly neverStarted: PodCount
+  /** Pods of the trace that have a counterpart: the n-th pod of the same owner. */
+  readonly paired: number
+  /** From creation to the first phase after Pending; `null`: none was measured. */
+  readonly pendingMs: Both<Spread | null>
+  /** From there to the end or the deletion. */
+  readonly runningMs: Both<Spread | null>
+  /** ms by which the durations of a pair differ. */
+  readonly pendingDifferenceMs: Spread | null
+  readonly runningDifferenceMs: Spread | null
+  /** The ten pairs that differ most. */
+  readonly worst: ReadonlyArray<{
+    readonly owner: string
+    readonly pod: Both<string>
+    readonly pendingMs: Both<number | null>
+    readonly runningMs: Both<number | null>
+  }>
+}
+
+/** `null`: the trace has no pods. */
+export interface PodCount {
+  readonly recorded: number | null
+  readonly replayed: number
+}
+
+/** Something in the trace, and in the target. */
+export interface Both<T> {
+  readonly recorded: T
+  readonly replayed: T
+}
+
+/** Numbers at the end of each step; ms of real time after the first moment. Those of the trace are at the times at which they were due. */
+export interface Timeline {
+  readonly stepMs: number
+  readonly points: number
+  /** By phase. */
+  readonly pods: Both<Readonly<Record<string, ReadonlyArray<number>>> | null>
+  readonly nodes: Both<ReadonlyArray<number> | null>
+  /** Objects that the replay writes, by kind; kinds beyond the eight most frequent are together in `others`. */
+  readonly objects: Both<Readonly<Record<string, ReadonlyArray<number>>>>
+  /** The latest of each step, by the time at which they were due. */
+  readonly lateMs: {
+    readonly sent: ReadonlyArray<number | null>
+    readonly answered: ReadonlyArray<number | null>
+    readonly observed: ReadonlyArray<number | null>
+  }
+}
+
+export interface WorstWrite {
+  readonly gvk: string
+  /** In the target. */
+  readonly namespace: string
+  readonly name: string
+  /** µs since the Unix epoch, in the trace. */
+  readonly time: number
+  readonly verb: "apply" | "delete"
+  readonly result: WriteResult
+  /** ms; `null`: not observed, or without schedule. */
+  readonly observedMs: number | null
+  /** For people. */
+  readonly reason: string
+}
+
+export interface ObjectDetail {
+  readonly gvk: string
+  /** In the target. */
+  readonly namespace: string
+  readonly name: string
+  readonly isEqual: boolean
+  /** All of them; `states` has at most {@link mostStates}. */
+  readonly total: number
+  readonly states: ReadonlyArray<StateDetail>
+  /** What happened to it besides. */
+  readonly extra: ReadonlyArray<{
+    /** ms after the first moment. */
+    readonly at: number
+    readonly reason: string
+    readonly differences: ReadonlyArray<FieldDifference>
+  }>
+}
+
+/** Times in ms after the first moment of the trace was due; `null`: it did not happen, or has no schedule. */
+export interface StateDetail {
+  /** µs since the Unix epoch, in the trace. */
+  readonly time: number
+  readonly verb: "apply" | "delete"
+  readonly result: WriteResult
+  readonly isInOrder: boolean
+  readonly due: number | null
+  readonly sent: number | null
+  readonly answered: number | null
+  readonly observed: number | null
+  /** Why it was not accepted; the empty string if it was. */
+  readonly reason: string
+  readonly differences: ReadonlyArray<FieldDifference>
+}
+
+export const mostDetails = 60
+export const mostStates = 30
+/** Wide enough for a server that is busy for a moment, and far below the seconds that pods take to start. */
+export const gapTolerance = { ms: 250, share: 0.05 } as const

@@ -1,0 +1,87 @@
+/** Pods, nodes, objects and lateness over the time of a replay, as the trace has them and as the target had them. */
+import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { Timeline } from "./fidelity-report.ts"
+import type { PodTimes } from "./pod-times.ts"
+import { rounded } from "./spread.ts"
+import type { ComparedWrite } from "./state-comparison.ts"
+import { listOf, nodeKind, type Step, type TargetReading } from "./target-reading.ts"
+import { TimeLine } from "./time-line.ts"
+import type { WriteJournal } from "./write-journal.ts"
+
+/** Kinds with a line of their own; the others share one. */
+const mostKinds = 8
+
+/** `endMs`: when the recording ended. */
+export const timelineOf = (
+  journal: WriteJournal,
+  target: TargetReading,
+  tracePods: PodTimes,
+  observed: ReadonlyArray<ComparedWrite>,
+  endMs: number,
+  unmeasured: ReadonlySet<string>,
+): Timeline => {
+  const lastDue = journal.writes.findLast(({ due }) => due !== undefined)?.due ?? 0
+  const line = new TimeLine(Math.max(endMs, lastDue))
+  const phases = ({ steps }: PodTimes) =>
+    Object.fromEntries([...Map.groupBy(steps, ({ phase }) => phase)].map(([phase, some]) => [phase, line.counts(some)]))
+  const expected = expectedObjects(journal)
+  const frequent = [...expected].toSorted(([, left], [, right]) => right.length - left.length).map(([gvk]) => gvk)
+  const byKind = (steps: ReadonlyMap<string, ReadonlyArray<Step>>) => {
+    const shown = frequent.slice(0, mostKinds)
+    const others = frequent.slice(mostKinds).flatMap((gvk) => steps.get(gvk) ?? [])
+    const counted = shown.map((gvk) => [gvk, line.counts(steps.get(gvk) ?? [])] as const)
+    return Object.fromEntries(frequent.length > mostKinds ? [...counted, ["others", line.counts(others)]] : counted)
+  }
+  const nodes = presence(journal.nodes)
+  const late = (writes: Iterable<{ readonly due: number | undefined; readonly at: number | undefined }>) =>
+    line
+      .maxima(
+        [...writes].flatMap(({ due, at }) =>
+          due === undefined || at === undefined ? [] : [{ at: due, value: at - due }],
+        ),
+      )
+      .map((value) => (value === null ? null : rounded(value)))
+  const { writes } = journal
+  return {
+    stepMs: line.stepMs,
+    points: line.points,
+    pods: {
+      recorded: journal.pods.length === 0 ? null : phases(tracePods),
+      replayed: unmeasured.has(podKind) ? null : phases(target.pods),
+    },
+    nodes: {
+      recorded: journal.nodes.length === 0 ? null : line.counts(nodes),
+      replayed: unmeasured.has(nodeKind) ? null : line.counts(target.nodes),
+    },
+    objects: { recorded: byKind(expected), replayed: byKind(target.objects) },
+    lateMs: {
+      sent: late(writes.map(({ due, sent }) => ({ due, at: sent }))),
+      answered: late(writes.map(({ due, sent, settled }) => ({ due, at: sent === undefined ? undefined : settled }))),
+      observed: late(observed.map(({ write, observed: at }) => ({ due: write.due, at }))),
+    },
+  }
+}
+
+/** What the trace has of the objects that are replayed, at the times at which it was due. */
+const expectedObjects = (journal: WriteJournal): ReadonlyMap<string, ReadonlyArray<Step>> => {
+  const steps = new Map<string, Step[]>()
+  for (const { place, writes } of journal.objects.values()) {
+    let exists = false
+    for (const { verb, due = 0 } of writes) {
+      if ((verb === "apply") === exists) continue
+      exists = verb === "apply"
+      listOf(steps, place.gvk).push({ at: due, change: exists ? 1 : -1 })
+    }
+  }
+  return steps
+}
+
+const presence = (changes: WriteJournal["nodes"]): ReadonlyArray<Step> => {
+  const present = new Set<string>()
+  return changes.flatMap(({ name, at, exists }): ReadonlyArray<Step> => {
+    if (present.has(name) === exists) return []
+    if (exists) present.add(name)
+    else present.delete(name)
+    return [{ at, change: exists ? 1 : -1 }]
+  })
+}

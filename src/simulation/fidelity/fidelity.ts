@@ -1,0 +1,167 @@
+/**
+ * Watches a replay: keeps what it does, records its target meanwhile, and compares the two afterwards.
+ *
+ * A replay never fails because of it: if the target cannot be recorded, or there is no room for what the replay does, the report says so
+ * instead. The replay waits for it twice, until the recorder watches before anything is written, and until the target has settled at the end.
+ */
+import { ArchiveReader } from "../../archive/archive-reader.ts"
+import type { Clock } from "../../clock.ts"
+import type { EndpointSource } from "../../kube/endpoint.ts"
+import { messageOf } from "../../message-of.ts"
+import type { ObjectEvent } from "../../trace/event.ts"
+import { kindWithoutVersion, notReplayedKinds } from "../objects/not-replayed.ts"
+import type { ReplayWitness, SettledWrite, SubmittedWrite } from "../replay/replay-witness.ts"
+import type { TraceChange } from "../replay/trace-changes.ts"
+import type { FidelityReport, FidelityUnknown } from "./fidelity-report.ts"
+import { judgeReplay } from "./judge-replay.ts"
+import { type EndedRecording, TargetRecording, type UnmeasuredKind, wholeKinds } from "./target-recording.ts"
+import { WriteJournal } from "./write-journal.ts"
+
+export interface FidelityOptions {
+  readonly endpoints: EndpointSource
+  readonly userAgent: string
+  readonly clock: Clock
+  /** Real ms that the target may take to settle at the end. */
+  readonly settleMs: number
+  /** Where to keep the recording; default: it is removed. */
+  readonly directory: string | undefined
+  readonly namespacePrefix: string
+  /** Name of the replay. */
+  readonly replay: string
+}
+
+export class Fidelity implements ReplayWitness, AsyncDisposable {
+  readonly #options: FidelityOptions
+  readonly #seen = new Set<string>()
+  #journal: WriteJournal | undefined
+  #recording: TargetRecording | undefined
+  #ended: EndedRecording | undefined
+  #failure: string | undefined
+  /** µs since the Unix epoch, and ms after that. */
+  #startMicros = 0
+  #endMs = 0
+
+  constructor(options: FidelityOptions) {
+    this.#options = options
+  }
+
+  async begin(kinds: Iterable<string>): Promise<void> {
+    const { endpoints, userAgent, clock, directory, replay } = this.#options
+    for (const gvk of [...wholeKinds, ...kinds]) if (isRecorded(gvk)) this.#seen.add(gvk)
+    await this.#guarded(async () => {
+      this.#journal = new WriteJournal()
+      const recording = await TargetRecording.start({
+        endpoints,
+        userAgent,
+        clock,
+        directory,
+        replay,
+        kinds: [...this.#seen],
+      })
+      this.#recording = recording
+      await recording.ready()
+    })
+  }
+
+  expectKind(gvk: string): void {
+    if (this.#seen.has(gvk)) return
+    this.#seen.add(gvk)
+    this.#recording?.follow(gvk)
+  }
+
+  started(startMs: number): void {
+    const { clock } = this.#options
+    this.#startMicros = clock.wallMicros() - (clock.monotonicMs() - startMs) * 1000
+    this.#journal?.started(startMs)
+  }
+
+  passed(change: TraceChange, dueMs: number | undefined): void {
+    this.#noted((journal) => journal.passed(change, dueMs))
+  }
+
+  submitted(write: SubmittedWrite): number {
+    let number = -1
+    this.#noted((journal) => {
+      number = journal.submitted(write)
+    })
+    return number
+  }
+
+  settled(write: number, settled: SettledWrite): void {
+    this.#noted((journal) => journal.settled(write, settled))
+  }
+
+  async end(signal: AbortSignal): Promise<void> {
+    const { clock, settleMs } = this.#options
+    await this.#guarded(async () => {
+      this.#ended = await this.#recording?.end(settleMs, signal)
+      this.#endMs = (clock.wallMicros() - this.#startMicros) / 1000
+    })
+  }
+
+  /** Call it after the replay. `undefined` if the replay did not come to its end. Throws nothing. */
+  compare(): FidelityReport | FidelityUnknown | undefined {
+    if (this.#failure !== undefined) return { unknown: this.#failure }
+    const [journal, ended] = [this.#journal, this.#ended]
+    if (journal === undefined || ended === undefined) return undefined
+    try {
+      return this.#compare(journal, ended)
+    } catch (error) {
+      return { unknown: messageOf(error) }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#journal?.[Symbol.dispose]()
+    try {
+      await this.#recording?.close()
+    } finally {
+      await this.#recording?.remove()
+    }
+  }
+
+  #compare(journal: WriteJournal, { directory, cut, unmeasured, since, ...settling }: EndedRecording): FidelityReport {
+    const reader = ArchiveReader.open(directory)
+    try {
+      const gaps = reader.gaps({ cut }).map(({ gvk, detail }): UnmeasuredKind => ({ gvk, reason: `a gap: ${detail}` }))
+      const recorded = {
+        events: objectsOf(reader, cut),
+        unmeasured: [...unmeasured, ...gaps],
+        since,
+        settling,
+        startMicros: this.#startMicros,
+        endMs: this.#endMs,
+      }
+      const { namespacePrefix } = this.#options
+      return judgeReplay(journal, recorded, (name) => (namespacePrefix === "" ? name : `${namespacePrefix}-${name}`))
+    } finally {
+      reader.close()
+    }
+  }
+
+  /** A failure ends the measurement, not the replay. */
+  async #guarded(action: () => Promise<void>): Promise<void> {
+    if (this.#failure !== undefined) return
+    try {
+      await action()
+    } catch (error) {
+      this.#failure = messageOf(error)
+    }
+  }
+
+  #noted(action: (journal: WriteJournal) => void): void {
+    if (this.#journal === undefined || this.#failure !== undefined) return
+    try {
+      action(this.#journal)
+    } catch (error) {
+      this.#failure = `what the replay does could not be kept: ${messageOf(error)}`
+    }
+  }
+}
+
+/** Kinds that are never replayed are not recorded either, except nodes. */
+const isRecorded = (gvk: string): boolean => wholeKinds.includes(gvk) || !notReplayedKinds.has(kindWithoutVersion(gvk))
+
+function* objectsOf(reader: ArchiveReader, cut: number): Generator<ObjectEvent, void> {
+  for (const event of reader.events({ cut })) if (event.type === "object") yield event
+}

@@ -1,0 +1,14 @@
+/** Percentiles of measurements that are all at hand. */
+import type { Spread } from "../replay/replay-report.ts"
+
+/** Nearest-rank percentiles; `undefined` if there are no values. Sorts the values. */
+export const spreadOf = (values: Float64Array | ReadonlyArray<number>): Spread | undefined => {
+  if (values.length === 0) return undefined
+  const sorted = Float64Array.from(values).sort()
+  const at = (share: number): number =>
+    rounded(sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] as number)
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: rounded(sorted.at(-1) as number) }
+}
+
+/** To µs: more digits are not measured. */
+export const rounded = (ms: number): number => Math.round(ms * 1000) / 1000

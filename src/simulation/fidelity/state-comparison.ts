@@ -1,0 +1,232 @@
+/**
+ * Compares the states that a replay applied to each object with those that the recording of the target has.
+ *
+ * The response to a write names the resourceVersion that the object got, and the recording has an event for every resourceVersion: so each
+ * write is found exactly, whatever controllers write in between. What is then compared is the content ({@link appliedDifferences}). A write
+ * that changed nothing has the version of an earlier event. If the recording of a kind began late, the state in its first list is compared
+ * with the last write before that list.
+ *
+ * A deletion is matched with the next one of the replay. Memory: one number per object and write; states are read from disk.
+ */
+import type { ObjectEvent } from "../../trace/event.ts"
+import { exactJsonIn, type JsonValue } from "../../trace/json/exact-json.ts"
+import { keyOf } from "../replay/changes-to-writes.ts"
+import { appliedDifferences, type FieldDifference } from "./applied-fields.ts"
+import type { JournalObject, JournalWrite } from "./write-journal.ts"
+
+/**
+ * What became of one write: `equal`: the target had that state; `different`: fields that were applied are not as applied; `missing`: the
+ * target never had the state; `refused`: it did not accept it; `skipped`: it was not written on purpose; `unmeasured`: its kind could not be
+ * recorded.
+ */
+export type WriteResult = "equal" | "different" | "missing" | "refused" | "skipped" | "unmeasured"
+
+export interface ComparedWrite {
+  readonly write: JournalWrite
+  readonly result: WriteResult
+  /** ms after the first moment; `undefined` if it was not observed. */
+  readonly observed: number | undefined
+  /** False: it was observed after a later state of its object. */
+  readonly isInOrder: boolean
+  readonly differences: ReadonlyArray<FieldDifference>
+}
+
+/** A state that the replay did not cause, and that is not what it had applied. */
+export interface ExtraState {
+  /** ms after the first moment. */
+  readonly at: number
+  readonly reason: string
+  readonly differences: ReadonlyArray<FieldDifference>
+}
+
+export interface ComparedObject {
+  readonly object: JournalObject
+  readonly writes: ReadonlyArray<ComparedWrite>
+  /** At most {@link mostExtra} of them; `extraStates` counts all. */
+  readonly extra: ReadonlyArray<ExtraState>
+  readonly extraStates: number
+  /** Every state was observed as applied, in order, and nothing else changed what was applied. */
+  readonly isEqual: boolean
+  /** Whether anything about it could be measured. */
+  readonly isMeasured: boolean
+}
+
+/** What the comparison needs of a journal. */
+export interface AppliedStates {
+  readonly objects: ReadonlyMap<string, JournalObject>
+  read(range: NonNullable<JournalWrite["body"]>): Uint8Array
+}
+
+const mostExtra = 5
+/** The reason of a deletion that had nothing to delete. */
+const wasAbsent = "did not exist in the target"
+
+interface Track {
+  readonly object: JournalObject
+  /** Accepted applies by the version that the response named. */
+  readonly versions: ReadonlyMap<string, ReadonlyArray<number>>
+  readonly found: Array<Omit<ComparedWrite, "write"> | undefined>
+  readonly extra: ExtraState[]
+  extraStates: number
+  /** Index of the latest write that was observed; -1: none. */
+  last: number
+  /** In what the object differs from what was applied last, since something else changed it; the empty string: in nothing. */
+  changed: string
+}
+
+export class StateComparison {
+  readonly #states: AppliedStates
+  readonly #tracks = new Map<string, Track>()
+
+  constructor(states: AppliedStates) {
+    this.#states = states
+  }
+
+  /** Takes the events of the recording in order. `at`: ms after the first moment. */
+  observe(event: ObjectEvent, at: number): void {
+    const track = this.#trackOf(keyOf(event))
+    if (track === undefined) return
+    if (event.action !== "applied") return this.#deleted(track, at)
+    const exact = track.versions.get(event.resourceVersion)
+    const indexes = exact ?? supersededBy(event.resourceVersion, track)
+    const observed = exactJsonIn(event.object)
+    if (indexes.length === 0) return this.#changed(track, observed, at)
+    for (const index of indexes) this.#matched(track, index, observed, at, exact !== undefined)
+  }
+
+  /** `measuredFrom`: ms after the first moment from which on the recording has all of a kind; Infinity: it lacks something. */
+  *results(measuredFrom: (gvk: string) => number): Generator<ComparedObject, void> {
+    for (const [key, object] of this.#states.objects) {
+      const from = measuredFrom(object.place.gvk)
+      const isMeasured = from < Number.POSITIVE_INFINITY
+      const track = this.#trackOf(key)
+      const writes = object.writes.map((write, index): ComparedWrite => {
+        const found = track?.found[index]
+        if (found !== undefined) return { write, ...found }
+        return { write, result: unobserved(write, from), observed: undefined, isInOrder: true, differences: [] }
+      })
+      const extraStates = track?.extraStates ?? 0
+      const isEqual = extraStates === 0 && writes.every(({ result, isInOrder }) => isInOrder && asIntended.has(result))
+      yield { object, writes, extra: track?.extra ?? [], extraStates, isEqual, isMeasured }
+    }
+  }
+
+  #trackOf(key: string): Track | undefined {
+    const known = this.#tracks.get(key)
+    if (known !== undefined) return known
+    const object = this.#states.objects.get(key)
+    if (object === undefined) return undefined
+    const versions = new Map<string, number[]>()
+    for (const [index, write] of object.writes.entries()) {
+      if (write.verb !== "apply" || write.outcome !== "accepted" || write.version === "") continue
+      const same = versions.get(write.version)
+      if (same === undefined) versions.set(write.version, [index])
+      else same.push(index)
+    }
+    const track: Track = { object, versions, found: [], extra: [], extraStates: 0, last: -1, changed: "" }
+    this.#tracks.set(key, track)
+    return track
+  }
+
+  #matched(track: Track, index: number, observed: JsonValue | undefined, at: number, isExact: boolean): void {
+    const write = track.object.writes[index] as JournalWrite
+    if (track.found[index] !== undefined)
+      return addExtra(track, { at, reason: "the same state again", differences: [] })
+    const differences = this.#differences(track.object, index, observed)
+    // A listed state that is not the last one applied says nothing about that one: something else has changed it since.
+    if (!isExact && differences.length > 0) return
+    // One that changed nothing was there before it was sent.
+    const since = write.sent !== undefined && at < write.sent ? write.settled : at
+    const isInOrder = index >= track.last
+    track.found[index] = {
+      result: differences.length === 0 ? "equal" : "different",
+      observed: since,
+      isInOrder,
+      differences,
+    }
+    track.last = Math.max(track.last, index)
+    track.changed = ""
+  }
+
+  /** A state that is not the replay's: of interest only if what was applied last is no longer as applied. */
+  #changed(track: Track, observed: JsonValue | undefined, at: number): void {
+    const { object, last } = track
+    if (last === -1 || object.writes[last]?.verb !== "apply") return
+    // It was different from the beginning.
+    if (track.found[last]?.result === "different") return
+    const differences = this.#differences(object, last, observed)
+    const changed = differences.length === 0 ? "" : JSON.stringify(differences)
+    // Later states with other statuses have the same change.
+    const isNew = changed !== "" && changed !== track.changed
+    track.changed = changed
+    if (isNew) addExtra(track, { at, reason: "something else in the cluster changed it", differences })
+  }
+
+  #deleted(track: Track, at: number): void {
+    const { writes } = track.object
+    for (let index = track.last + 1; index < writes.length; index++) {
+      const write = writes[index] as JournalWrite
+      if (write.verb !== "delete") continue
+      const isOurs = write.outcome === "accepted" && write.sent !== undefined && write.sent <= at + clockErrorMs
+      // The garbage collector, or the deletion of the namespace, was faster.
+      if (!isOurs && !isAbsent(write)) break
+      track.found[index] = { result: "equal", observed: at, isInOrder: true, differences: [] }
+      track.last = index
+      return
+    }
+    addExtra(track, { at, reason: "something else in the cluster deleted it", differences: [] })
+  }
+
+  #differences(object: JournalObject, index: number, observed: JsonValue | undefined): ReadonlyArray<FieldDifference> {
+    const applied = this.#bodyOf(object.writes[index])
+    if (applied === undefined || observed === undefined) return []
+    return appliedDifferences(applied, observed, this.#bodyBefore(object, index), object.place.gvk === "v1.Secret")
+  }
+
+  #bodyBefore(object: JournalObject, index: number): JsonValue | undefined {
+    for (let before = index - 1; before >= 0; before--) {
+      const write = object.writes[before] as JournalWrite
+      if (write.verb === "delete") return undefined
+      if (write.outcome === "accepted") return this.#bodyOf(write)
+    }
+    return undefined
+  }
+
+  #bodyOf(write: JournalWrite | undefined): JsonValue | undefined {
+    return write?.body === undefined ? undefined : exactJsonIn(this.#states.read(write.body))
+  }
+}
+
+/** ms by which the wall clock of a watcher's thread and the monotonic clock of the replay may disagree. */
+const clockErrorMs = 5
+
+/** The write that a state in the first list is compared with: the last one that is older and was not observed. At most one. */
+const supersededBy = (version: string, { object, found, last }: Track): ReadonlyArray<number> => {
+  for (let index = object.writes.length - 1; index > last; index--) {
+    const write = object.writes[index] as JournalWrite
+    const isOlder = write.verb === "apply" && write.outcome === "accepted" && isNewer(version, write.version)
+    if (isOlder) return found[index] === undefined ? [index] : []
+  }
+  return []
+}
+
+/** Versions of built-in storage are integers (Kubernetes 1.35 guarantees that they can be compared). */
+const isNewer = (left: string, right: string): boolean =>
+  /^\d+$/.test(left) && /^\d+$/.test(right) && BigInt(left) > BigInt(right)
+
+const isAbsent = ({ outcome }: JournalWrite): boolean => outcome !== "accepted" && outcome.reason === wasAbsent
+
+/** The result of a write that was not observed. */
+const unobserved = (write: JournalWrite, measuredFrom: number): WriteResult => {
+  if (write.outcome !== "accepted") return isAbsent(write) ? "skipped" : write.outcome.tag
+  // Of what was before the first list, only the last state is known.
+  return (write.settled ?? 0) >= measuredFrom ? "missing" : "unmeasured"
+}
+
+/** What says nothing against an object. */
+const asIntended: ReadonlySet<WriteResult> = new Set<WriteResult>(["equal", "skipped", "unmeasured"])
+
+const addExtra = (track: Track, state: ExtraState): void => {
+  track.extraStates++
+  if (track.extra.length < mostExtra) track.extra.push(state)
+}

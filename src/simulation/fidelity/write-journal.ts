@@ -1,0 +1,153 @@
+/**
+ * What a replay did, write by write: when each was due, sent and settled, and what it applied. And what the trace says of pods and nodes,
+ * which a replay does not write.
+ *
+ * Memory: some 200 bytes a write and 100 bytes a change of a pod; texts are on disk ({@link BodyFile}). Times are ms after the first moment
+ * of the trace was due, by the monotonic clock; the state at the start has times before 0.
+ */
+import { kindWithoutVersion } from "../objects/not-replayed.ts"
+import type { TargetPlace } from "../objects/target-object.ts"
+import { keyOf } from "../replay/changes-to-writes.ts"
+import type { SettledWrite, SubmittedWrite } from "../replay/replay-witness.ts"
+import type { TraceChange } from "../replay/trace-changes.ts"
+import type { WriteOutcome } from "../target/target-cluster.ts"
+import { BodyFile, type BodyRange } from "./body-file.ts"
+
+/** One write of the replay. */
+export interface JournalWrite {
+  /** Position among all writes, in the order of submission. */
+  readonly number: number
+  readonly object: JournalObject
+  readonly verb: "apply" | "delete"
+  /** µs since the Unix epoch, in the trace. */
+  readonly time: number
+  /** ms; `undefined` for the state at the start. */
+  readonly due: number | undefined
+  /** ms: the same without delays of the schedule; NaN without a schedule. */
+  readonly planned: number
+  /** ms; `undefined` if no request was sent. */
+  sent: number | undefined
+  /** ms; `undefined` while it has no response. */
+  settled: number | undefined
+  /** `accepted`, or why not. */
+  outcome: "accepted" | { readonly tag: "refused" | "skipped"; readonly reason: string }
+  /** resourceVersion that the response gave the object; the empty string without one. */
+  version: string
+  body: BodyRange | undefined
+}
+
+/** One object of the target that the replay writes. */
+export interface JournalObject {
+  readonly place: TargetPlace
+  /** In the order of submission, which is that of the requests. */
+  readonly writes: JournalWrite[]
+}
+
+/** A state of a pod in the trace. */
+export interface TracePod {
+  /** `namespace/name` in the trace. */
+  readonly key: string
+  /** ms; 0 for the state at the start. */
+  readonly at: number
+  readonly isAtStart: boolean
+  /** Its JSON; `undefined`: it was deleted. */
+  readonly body: BodyRange | undefined
+}
+
+/** A node of the trace that appears or goes. */
+export interface TraceNode {
+  readonly name: string
+  /** ms; 0 for the state at the start. */
+  readonly at: number
+  readonly exists: boolean
+}
+
+/** Characters of a message that are kept: some name every field of an object. */
+const mostCharacters = 300
+
+const shortened = (outcome: Exclude<WriteOutcome, { tag: "accepted" }>): string => {
+  const text = outcome.tag === "refused" ? outcome.message : outcome.reason
+  return text.length > mostCharacters ? `${text.slice(0, mostCharacters - 1)}…` : text
+}
+
+export class WriteJournal implements Disposable {
+  readonly #bodies = new BodyFile()
+  readonly #objects = new Map<string, JournalObject>()
+  readonly writes: JournalWrite[] = []
+  readonly pods: TracePod[] = []
+  readonly nodes: TraceNode[] = []
+  #startMs = Number.NaN
+
+  /** Monotonic ms. */
+  started(startMs: number): void {
+    this.#startMs = startMs
+    for (const write of this.writes) {
+      if (write.sent !== undefined) write.sent -= startMs
+      if (write.settled !== undefined) write.settled -= startMs
+    }
+  }
+
+  /** Monotonic ms at which the first moment of the trace was due; NaN if it never was. */
+  get startMs(): number {
+    return this.#startMs
+  }
+
+  /** By their keys in the target. */
+  get objects(): ReadonlyMap<string, JournalObject> {
+    return this.#objects
+  }
+
+  passed({ gvk, namespace, name, object }: TraceChange, dueMs: number | undefined): void {
+    const at = dueMs === undefined ? 0 : dueMs - this.#startMs
+    if (gvk === "v1.Pod") {
+      const body = object === undefined ? undefined : this.#bodies.append(object)
+      this.pods.push({ key: `${namespace}/${name}`, at, isAtStart: dueMs === undefined, body })
+    }
+    if (kindWithoutVersion(gvk) === "Node") this.nodes.push({ name, at, exists: object !== undefined })
+  }
+
+  submitted({ place, verb, time, due }: SubmittedWrite): number {
+    const key = keyOf(place)
+    const object = this.#objects.get(key) ?? { place, writes: [] }
+    this.#objects.set(key, object)
+    const number = this.writes.length
+    const write: JournalWrite = {
+      number,
+      object,
+      verb,
+      time,
+      due: due === undefined ? undefined : due.dueMs - this.#startMs,
+      planned: due === undefined ? Number.NaN : due.plannedMs - this.#startMs,
+      sent: undefined,
+      settled: undefined,
+      outcome: { tag: "skipped", reason: "the replay ended before the response" },
+      version: "",
+      body: undefined,
+    }
+    object.writes.push(write)
+    this.writes.push(write)
+    return number
+  }
+
+  settled(number: number, { sentMs, settledMs, outcome, body }: SettledWrite): void {
+    const write = this.writes[number]
+    if (write === undefined) return
+    // When the start is known, what precedes it is corrected.
+    const origin = Number.isNaN(this.#startMs) ? 0 : this.#startMs
+    write.sent = sentMs === undefined ? undefined : sentMs - origin
+    write.settled = settledMs - origin
+    if (outcome.tag === "accepted") {
+      write.outcome = "accepted"
+      write.version = outcome.version
+    } else write.outcome = { tag: outcome.tag, reason: shortened(outcome) }
+    if (body !== undefined) write.body = this.#bodies.append(body)
+  }
+
+  read(range: BodyRange): Buffer {
+    return this.#bodies.read(range)
+  }
+
+  [Symbol.dispose](): void {
+    this.#bodies[Symbol.dispose]()
+  }
+}

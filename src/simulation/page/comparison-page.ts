@@ -1,0 +1,120 @@
+/** Several runs of one trace as a page: pods and lateness over time, and all numbers side by side. */
+import { bestOf, type Row, type RowGroup, type Value } from "../comparison/compare-reports.ts"
+import type { ComparedFidelity, ComparedReport } from "../comparison/compared-report.ts"
+import { type Html, html } from "./html.ts"
+import { type Chart, lineChart, type Series } from "./line-chart.ts"
+import { page } from "./page.ts"
+import { formatCount, formatInstant, formatMs, formatShare } from "./words.ts"
+
+/** Runs that the charts can tell apart. */
+export const mostRuns = 6
+
+/** At most {@link mostRuns} runs, of one trace. */
+export const comparisonPage = (runs: ReadonlyArray<ComparedReport>, groups: ReadonlyArray<RowGroup>): string => {
+  const first = runs[0]?.report
+  const drawn = charts(runs)
+  const body = html`<main><header><h1>Comparison of ${runs.map(({ name }) => name).join(" and ")}</h1>
+${
+  first !== undefined &&
+  html`<p class="quiet">${formatCount(runs.length)} replays of the trace from ${formatInstant(first.trace.start)} to ${formatInstant(first.trace.end)}</p>`
+}</header>
+${
+  drawn.length > 0 &&
+  html`<h2>Over time</h2><p class="note">Real time since the first moment of the trace. The dashed line is the trace of the first run, where it was due.</p><div class="charts">${drawn.map(lineChart)}</div>`
+}
+<h2>Side by side</h2>
+<p class="note">The better of two different numbers is bold, where one is better.</p>
+<div class="table"><table><thead><tr><th scope="col"></th>${runs.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>
+${groups.map(({ title, rows }) => html`<tr class="group"><th scope="rowgroup" colspan="${runs.length + 1}">${title}</th></tr>${rows.map(tableRow)}`)}
+</tbody></table></div></main>`
+  return page(`Comparison of ${runs.map(({ name }) => name).join(", ")}`, body)
+}
+
+const tableRow = (row: Row): Html => {
+  const best = bestOf(row)
+  return html`<tr><th scope="row">${row.label}</th>${row.values.map(
+    (value, index) => html`<td class="number${best.has(index) && " best"}">${formatCell(value, row.unit)}</td>`,
+  )}</tr>
+`
+}
+
+const formatCell = (value: Value, unit: Row["unit"]): string => {
+  if (value === null) return "–"
+  if (typeof value === "string") return value
+  return unit === "ms" ? formatMs(value) : unit === "share" ? formatShare(value) : formatCount(value)
+}
+
+const charts = (runs: ReadonlyArray<ComparedReport>): ReadonlyArray<Chart> => {
+  const measured = runs.flatMap(({ name, fidelity }, index) =>
+    fidelity === undefined ? [] : [{ name, timeline: fidelity.timeline, colour: `run-${index}` }],
+  )
+  const [first] = measured
+  if (first === undefined) return []
+  const trace = first.timeline
+  // Runs of different lengths have different steps: all are drawn with the longest.
+  const stepMs = Math.max(...measured.map(({ timeline }) => timeline.stepMs))
+  const traceMs = runs.find(({ fidelity }) => fidelity?.timeline === trace)?.report.run.expectedMs
+  const traceSteps = traceMs === null || traceMs === undefined ? trace.points : Math.ceil(traceMs / trace.stepMs)
+  const chart = (
+    title: string,
+    unit: string,
+    form: Chart["form"],
+    of: (timeline: ComparedFidelity["timeline"]) => ReadonlyArray<number | null> | undefined,
+    ofTrace: ReadonlyArray<number> | undefined,
+  ): ReadonlyArray<Chart> => {
+    const series = measured.flatMap(({ name, timeline, colour }): ReadonlyArray<Series> => {
+      const values = of(timeline)
+      const pick = form === "steps" ? last : largest
+      return values === undefined
+        ? []
+        : [{ label: name, values: resampled(values, timeline.stepMs, stepMs, pick), colour }]
+    })
+    if (series.every(({ values }) => values.every((value) => value === null || value === 0))) return []
+    const recorded: ReadonlyArray<Series> =
+      ofTrace === undefined
+        ? []
+        : [
+            {
+              label: "trace",
+              values: resampled(ofTrace, trace.stepMs, stepMs, last),
+              colour: "recorded",
+              isDashed: true,
+            },
+          ]
+    return [{ title, unit, stepMs, form, series: [...recorded, ...series] }]
+  }
+  return [
+    ...["Pending", "Running", "Succeeded", "Failed"].flatMap((phase) =>
+      chart(
+        `Pods: ${phase}`,
+        "",
+        "steps",
+        ({ pods }) => pods.replayed?.[phase],
+        trace.pods.recorded?.[phase]?.slice(0, traceSteps),
+      ),
+    ),
+    ...chart("Nodes", "", "steps", ({ nodes }) => nodes.replayed ?? undefined, undefined),
+    ...chart("Answered after due", "ms", "points", ({ lateMs }) => lateMs.answered, undefined),
+  ]
+}
+
+type Pick = (values: ReadonlyArray<number | null>) => number | null
+
+const last: Pick = (values) => values.at(-1) ?? null
+
+const largest: Pick = (values) =>
+  values.reduce<number | null>((most, value) => (value === null ? most : Math.max(most ?? value, value)), null)
+
+/** The values in longer steps. */
+const resampled = (
+  values: ReadonlyArray<number | null>,
+  fromMs: number,
+  toMs: number,
+  pick: Pick,
+): ReadonlyArray<number | null> => {
+  if (fromMs === toMs) return values
+  return Array.from({ length: Math.ceil((values.length * fromMs) / toMs) }, (_, index) => {
+    const from = Math.floor((index * toMs) / fromMs)
+    return pick(values.slice(from, Math.max(from + 1, Math.floor(((index + 1) * toMs) / fromMs))))
+  })
+}

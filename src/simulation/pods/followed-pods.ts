@@ -1,0 +1,130 @@
+/**
+ * Pods of a replay that lead the lives of the recorded ones: knowledge of the trace, webhook and rescheduling, for one run of a replay.
+ */
+import type { Clock } from "../../clock.ts"
+import type { ApiClient } from "../../kube/client/api-client.ts"
+import { messageOf } from "../../message-of.ts"
+import type { Placement } from "../objects/pod-templates.ts"
+import type { Ownership, TargetPlace } from "../objects/target-object.ts"
+import type { LiveSchedule, Speed } from "../replay/replay-clock.ts"
+import { PodWebhook, type WebhookAddress } from "../webhook/pod-webhook.ts"
+import { BarePods } from "./bare-pods.ts"
+import { LifeMatching } from "./life-matching.ts"
+import type { LifeSource } from "./life-source.ts"
+import { lifeTiming } from "./life-timing.ts"
+import { mayHaveLives, type TraceFacts } from "./may-have-lives.ts"
+import { type LivesCount, PodLives } from "./pod-lives.ts"
+import { PodOwners } from "./pod-owners.ts"
+
+/** What a replay tells about itself once its root exists. */
+export interface PodsContext extends TraceFacts {
+  readonly own: Ownership
+  readonly clock: Clock
+  readonly namespacePrefix: string
+  readonly placement: Placement
+  /** µs since the Unix epoch: the first moment that is replayed. */
+  readonly startMicros: number
+  readonly speed: () => Speed
+  /** `undefined` before the first moment is due. */
+  readonly schedule: () => LiveSchedule | undefined
+}
+
+/** What a replay tells while it runs. */
+export interface FollowedPods {
+  /** `undefined` if pods live as the target decides. */
+  readonly count: LivesCount | undefined
+  /** The trace deletes this object. */
+  deleting(place: TargetPlace): void
+  /**
+   * Call it before the replay is removed: afterwards no pod is changed or created. Never rejects. `signal` ends waiting for a target that
+   * does not answer.
+   */
+  close(signal: AbortSignal): Promise<void>
+}
+
+/** Starts to follow; never rejects. */
+export type FollowPods = (context: PodsContext) => Promise<FollowedPods>
+
+export interface FollowOptions {
+  /**
+   * For the target; not the one that writes the objects of the replay. Those writes wait for the webhook, so it must never wait for them.
+   */
+  readonly client: ApiClient
+  /** Called once for each run. */
+  readonly source: () => LifeSource
+  /** `undefined`: the API server cannot reach this process. */
+  readonly address: WebhookAddress | undefined
+  readonly random: () => number
+  /** Gets one sentence, for people, for each thing that keeps pods from their recorded lives. */
+  readonly onProblem: (problem: string) => void
+}
+
+/** ms after the start during which the first pods wait until their lives have been read; the first event is due within 3 s. */
+const patienceMs = 2000
+
+export const followRecordedLives =
+  (options: FollowOptions): FollowPods =>
+  async (context) => {
+    const { client, address, random } = options
+    const { own, clock, startMicros } = context
+    if (!mayHaveLives(context)) return idle
+    // A failure that concerns every pod would be told for each.
+    const told = new Set<string>()
+    const onProblem = (problem: string): void => {
+      if (told.size > mostProblems || told.has(problem)) return
+      told.add(problem)
+      options.onProblem(told.size > mostProblems ? "more problems of pods are not shown" : problem)
+    }
+    if (address === undefined) {
+      onProblem(
+        "pods live as the cluster decides, because its API server cannot reach this process: see --webhook-address",
+      )
+      return idle
+    }
+    const source = options.source()
+    source.begin(startMicros, { clock, onProblem })
+    const ending = new AbortController()
+    const owners = new PodOwners(client, ending.signal)
+    const deadlineMs = clock.monotonicMs() + patienceMs
+    const lives = new PodLives({
+      ...context,
+      replay: own.replay,
+      client,
+      matching: new LifeMatching(source.lives),
+      timing: lifeTiming(clock, context.speed, context.schedule),
+      ownersOf: (pod) => owners.of(pod),
+      isLearning: () => !source.isFinished,
+      learn: () => source.waitFor(deadlineMs - clock.monotonicMs()),
+      onProblem,
+    })
+    const review = lives.review.bind(lives)
+    let webhook: PodWebhook | undefined
+    let bare: BarePods | undefined
+    try {
+      webhook = await PodWebhook.start({ client, clock, own, address, review, onProblem })
+      bare = new BarePods({ client, clock, random, own, onProblem })
+    } catch (error) {
+      lives.close()
+      source.close()
+      onProblem(`pods live as the cluster decides, because the webhook cannot be set up: ${messageOf(error)}`)
+    }
+    const isTelling = bare !== undefined
+    return {
+      get count() {
+        return isTelling ? lives.count : undefined
+      },
+      deleting: (place) => bare?.deleting(place),
+      close: async (signal) => {
+        bare?.close()
+        lives.close()
+        await webhook?.close({ signal })
+        ending.abort()
+        source.close()
+      },
+    }
+  }
+
+/** Different ones that are told; more would only hide the first. */
+const mostProblems = 20
+
+const idle: FollowedPods = { count: undefined, deleting: () => undefined, close: () => Promise.resolve() }

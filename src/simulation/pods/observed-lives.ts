@@ -1,0 +1,191 @@
+/**
+ * The lives of pods from a trace that has Pod objects with their status.
+ *
+ * By UID, or by name in formats without UIDs. A life is known once its pod was scheduled, and grows as the trace is read.
+ * Its owner is the uppermost of which the trace knows: a Deployment for the pods of its ReplicaSets, whose names are different in the target.
+ * A pod that was deleted while it ran has no end of its own: the same deletion ends it in the target. Of a pod that was running at the start
+ * of the replay, only the rest of its life counts.
+ */
+import type { ObjectEvent } from "../../trace/event.ts"
+import { NestingTooDeepError } from "../../trace/formats/simkube/hash/simkube-hash.ts"
+import { stablePodSpecHash } from "../../trace/formats/simkube/hash/stable-pod-spec.ts"
+import { exactJsonIn, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import { between, type Moment, momentsOf } from "./pod-moments.ts"
+import { type GrowingLife, ownerKey, type RecordedLives } from "./recorded-lives.ts"
+
+interface ObservedPod {
+  readonly owner: string
+  readonly hash: bigint
+  readonly created: number
+  readonly life: GrowingLife
+  isKnown: boolean
+  scheduled: Moment | undefined
+  started: Moment | undefined
+  ready: Moment | undefined
+  isOver: boolean
+}
+
+export class ObservedLives {
+  readonly #lives: RecordedLives
+  /** ms since the Unix epoch: the first moment that is replayed. */
+  startMs = 0
+  readonly #pods = new Map<string, ObservedPod>()
+  /** Controlling owners of what may own pods. */
+  readonly #parents = new Map<string, string>()
+
+  constructor(lives: RecordedLives) {
+    this.#lives = lives
+  }
+
+  /** One event of the trace, in its order. `isSnapshot`: what it shows may have happened before. */
+  observe(event: ObjectEvent, isSnapshot: boolean): void {
+    if (event.gvk === podKind) return this.#observePod(event, isSnapshot)
+    if (event.action === "applied" && mayOwnPods(event.gvk)) this.#observeOwner(event)
+  }
+
+  #observeOwner({ gvk, namespace, name, object }: ObjectEvent): void {
+    const key = ownerKey(gvk, namespace, name)
+    if (this.#parents.has(key) || !Buffer.from(object.buffer, object.byteOffset, object.length).includes(ownerMember))
+      return
+    const value = parsed(object)
+    const parent = value === undefined ? undefined : controllerOf(value)
+    if (parent === undefined) return
+    this.#parents.set(key, ownerKey(`${parent.apiVersion}.${parent.kind}`, namespace, parent.name))
+    this.#lives.move(key, this.#uppermost(key))
+  }
+
+  #observePod({ uid, namespace, name, action, time, object }: ObjectEvent, isSnapshot: boolean): void {
+    const key = uid === "" ? `${namespace}/${name}` : uid
+    const known = this.#pods.get(key)
+    if (action !== "applied") {
+      if (known === undefined) return
+      this.#pods.delete(key)
+      if (action === "deleted") this.#read(known, object, time, true)
+      if (known.isKnown && time / 1000 < this.startMs) this.#lives.remove(known.owner, known.hash, known.life)
+      return
+    }
+    if (known?.isOver === true) return
+    if (known !== undefined) return this.#read(known, object, time, false)
+    const pod = this.#meet(namespace, name, object)
+    if (pod === undefined) return
+    this.#pods.set(key, pod)
+    this.#read(pod, object, isSnapshot ? undefined : time, false)
+  }
+
+  #meet(namespace: string, name: string, bytes: Uint8Array): ObservedPod | undefined {
+    const object = parsed(bytes)
+    const hash = object === undefined ? undefined : hashOf(object.spec)
+    if (object === undefined || hash === undefined) return undefined
+    const metadata = isJsonObject(object.metadata) ? object.metadata : {}
+    const created = typeof metadata.creationTimestamp === "string" ? Date.parse(metadata.creationTimestamp) : Number.NaN
+    return {
+      owner: this.#ownerOf(object, namespace, name),
+      hash,
+      created: Number.isNaN(created) ? 0 : created,
+      life: { startMs: undefined, readyMs: undefined, runMs: undefined, exitCode: 0, restarts: 0 },
+      isKnown: false,
+      scheduled: undefined,
+      started: undefined,
+      ready: undefined,
+      isOver: false,
+    }
+  }
+
+  /** `time`: µs at which the state was recorded; `undefined`: it is older. */
+  #read(pod: ObservedPod, bytes: Uint8Array, time: number | undefined, isDeletion: boolean): void {
+    const value = bytes.length === 0 ? undefined : parsed(bytes)
+    if (value === undefined) return
+    const shown = momentsOf(value as Readonly<Record<string, unknown>>)
+    const seenMs = time === undefined ? undefined : time / 1000
+    const moment = (stated: number | undefined): Moment => ({ statedMs: stated, seenMs })
+    if (shown.scheduled !== false) pod.scheduled ??= moment(shown.scheduled)
+    if (shown.started !== false) pod.started ??= moment(shown.started)
+    // Becoming ready again after a restart is not part of the start.
+    if (shown.ready !== false) pod.ready ??= moment(shown.ready)
+    const { life, scheduled, started, ready } = pod
+    life.restarts = shown.restarts
+    if (started !== undefined) {
+      if (scheduled !== undefined) life.startMs ??= between(scheduled, started)
+      if (ready !== undefined) life.readyMs ??= between(started, ready)
+      if (shown.ended !== false && !isDeletion && !isBeingDeleted(value)) {
+        pod.isOver = true
+        life.exitCode = shown.exitCode
+        life.runMs = this.#rest(started, moment(shown.ended))
+      }
+    }
+    if (pod.isKnown || (scheduled ?? started) === undefined) return
+    pod.isKnown = true
+    this.#lives.add(pod.owner, pod.hash, life, pod.created)
+  }
+
+  /** The whole life of a pod that had ended before the replay starts: if it is created again, that is what is known of it. */
+  #rest(started: Moment, ended: Moment): number | undefined {
+    const startedMs = started.statedMs ?? started.seenMs ?? 0
+    const run = between(started, ended)
+    if (run === undefined || startedMs >= this.startMs || startedMs + run <= this.startMs) return run
+    return startedMs + run - this.startMs
+  }
+
+  #ownerOf(pod: JsonObject, namespace: string, name: string): string {
+    const controller = controllerOf(pod)
+    if (controller === undefined) return ownerKey(podKind, namespace, name)
+    const { apiVersion, kind } = controller
+    const metadata = isJsonObject(pod.metadata) ? pod.metadata : {}
+    const hash = isJsonObject(metadata.labels) ? metadata.labels["pod-template-hash"] : undefined
+    // Only Deployments label pods so, and their ReplicaSets need not be in the trace.
+    if (kind === "ReplicaSet" && typeof hash === "string" && controller.name.endsWith(`-${hash}`))
+      return this.#uppermost(ownerKey("apps/v1.Deployment", namespace, controller.name.slice(0, -hash.length - 1)))
+    return this.#uppermost(ownerKey(`${apiVersion}.${kind}`, namespace, controller.name))
+  }
+
+  #uppermost(key: string): string {
+    let top = key
+    for (let depth = 0; depth < deepestChain; depth++) {
+      const parent = this.#parents.get(top)
+      if (parent === undefined) break
+      top = parent
+    }
+    return top
+  }
+}
+
+/** A chain that is longer is a circle. */
+const deepestChain = 8
+
+const ownerMember = '"ownerReferences"'
+
+/** Custom kinds may own pods; of the built-in ones these are owned themselves. */
+const mayOwnPods = (gvk: string): boolean =>
+  gvk === "batch/v1.Job" || gvk === "apps/v1.ReplicaSet" || /^[^/]+\.[^/]+\//.test(gvk.replace(/^[^/]*\.k8s\.io\//, ""))
+
+const controllerOf = ({ metadata }: JsonObject): OwnerReference | undefined =>
+  readOwnerReferences(withUids(isJsonObject(metadata) ? metadata.ownerReferences : undefined)).find(
+    ({ controller }) => controller,
+  )
+
+/** Sanitised traces have owner references without UIDs, which are still names. */
+const withUids = (references: JsonValue | undefined): JsonValue | undefined =>
+  Array.isArray(references)
+    ? (references as ReadonlyArray<JsonValue>).map((each) => (isJsonObject(each) ? { uid: "-", ...each } : each))
+    : references
+
+const isBeingDeleted = ({ metadata }: JsonObject): boolean =>
+  isJsonObject(metadata) && metadata.deletionTimestamp !== undefined
+
+/** `undefined` if it nests too deeply. */
+const hashOf = (spec: JsonValue | undefined): bigint | undefined => {
+  try {
+    return stablePodSpecHash(spec)
+  } catch (error) {
+    if (error instanceof NestingTooDeepError) return undefined
+    throw error
+  }
+}
+
+/** `undefined` if it is not an object, which the replay of that object reports. */
+const parsed = (bytes: Uint8Array): JsonObject | undefined => {
+  const value = exactJsonIn(bytes)
+  return isJsonObject(value) ? value : undefined
+}

@@ -1,0 +1,75 @@
+/**
+ * Who a pod of the target is in the terms of the trace: its owners there, and the hash that its spec had before the replay changed it.
+ */
+import type { OwnerReference, Pod } from "../../kube/client/objects.ts"
+import { stablePodSpecHash } from "../../trace/formats/simkube/hash/stable-pod-spec.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { withMember, withoutMember } from "../../trace/json/members.ts"
+import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { Placement } from "../objects/pod-templates.ts"
+import { ownerKey } from "./recorded-lives.ts"
+import { originalOwnerAnnotation, sequenceAnnotation, stableHashAnnotation } from "./well-known.ts"
+
+/** How the replay changes names and specs. */
+export interface IdentityOptions {
+  readonly namespacePrefix: string
+  readonly placement: Placement
+}
+
+/** Keys of all under which the trace may know the pod's life: its owners from the nearest up, then itself. */
+export const ownersInTrace = (
+  namespace: string,
+  { metadata }: Pick<Pod, "metadata">,
+  chain: ReadonlyArray<OwnerReference>,
+  { namespacePrefix }: IdentityOptions,
+): ReadonlyArray<string> => {
+  const original = withoutPrefix(namespace, namespacePrefix)
+  const itself = metadata.annotations?.[originalOwnerAnnotation] ?? metadata.name ?? ""
+  return [
+    ...chain.map(({ apiVersion, kind, name }) => ownerKey(`${apiVersion}.${kind}`, original, name)),
+    ownerKey(podKind, original, itself),
+  ]
+}
+
+/**
+ * The hash of the stable spec without what the replay has added, by which the trace can know it (W-38: SimKube hashes what its own driver
+ * has changed, so a custom resource's pods never match). @throws NestingTooDeepError
+ */
+export const recordedHash = (spec: JsonObject, { placement, namespacePrefix }: IdentityOptions): bigint =>
+  stablePodSpecHash(asRecorded(spec, placement, namespacePrefix))
+
+/** The hash and the number that the pod got when it was created. */
+export const rememberedIdentity = ({
+  metadata,
+}: Pick<Pod, "metadata">): { readonly hash: bigint; readonly number: number } | undefined => {
+  const { [stableHashAnnotation]: hash = "", [sequenceAnnotation]: number = "" } = metadata.annotations ?? {}
+  return /^\d{1,20}$/.test(hash) && /^\d{1,9}$/.test(number)
+    ? { hash: BigInt(hash), number: Number(number) }
+    : undefined
+}
+
+const withoutPrefix = (name: string, prefix: string): string =>
+  prefix !== "" && name.startsWith(`${prefix}-`) ? name.slice(prefix.length + 1) : name
+
+const asRecorded = (spec: JsonObject, { nodeSelector, taintKey }: Placement, prefix: string): JsonObject => {
+  let left = spec
+  if (isJsonObject(left.nodeSelector)) {
+    let selector = left.nodeSelector
+    for (const [key, value] of Object.entries(nodeSelector))
+      if (selector[key] === value) selector = withoutMember(selector, key)
+    left = withOrWithout(left, "nodeSelector", selector, Object.keys(selector).length)
+  }
+  if (Array.isArray(left.tolerations) && taintKey !== undefined) {
+    const tolerations = (left.tolerations as ReadonlyArray<JsonValue>).filter(
+      (each) => !(isJsonObject(each) && each.key === taintKey),
+    )
+    left = withOrWithout(left, "tolerations", tolerations, tolerations.length)
+  }
+  const { priorityClassName } = left
+  return typeof priorityClassName === "string"
+    ? withMember(left, "priorityClassName", withoutPrefix(priorityClassName, prefix))
+    : left
+}
+
+const withOrWithout = (object: JsonObject, key: string, value: JsonValue, size: number): JsonObject =>
+  size === 0 ? withoutMember(object, key) : withMember(object, key, value)

@@ -1,0 +1,212 @@
+/**
+ * Gives the pods of a replay the lives that the trace has: what the webhook adds to a pod when it is created, and when it runs.
+ *
+ * When it is created: whose pod it is, and how long it takes to start and to be ready. When a node reports that it runs: when it ends, if
+ * it ends by itself. If that is not known yet, because the trace is still being read or the replay is paused, it is decided later and
+ * written directly. What has been decided stays: a later change of speed does not move it.
+ */
+import type { Clock, Timer } from "../../clock.ts"
+import type { ApiClient } from "../../kube/client/api-client.ts"
+import { NotFoundError } from "../../kube/client/api-errors.ts"
+import { kinds } from "../../kube/client/kinds.ts"
+import type { OwnerReference, Pod } from "../../kube/client/objects.ts"
+import { messageOf } from "../../message-of.ts"
+import type { JsonObject } from "../../trace/json/exact-json.ts"
+import * as stages from "../../trace/pods/pod-stages.ts"
+import { replayLabel } from "../objects/target-object.ts"
+import type { PatchOperation, PodReview } from "../webhook/admission-review.ts"
+import type { LifeMatching } from "./life-matching.ts"
+import type { LifeTiming } from "./life-timing.ts"
+import { type IdentityOptions, ownersInTrace, recordedHash, rememberedIdentity } from "./pod-identity.ts"
+import { type Marks, markPatch, placementPatch } from "./pod-patch.ts"
+import type { RecordedLife } from "./recorded-lives.ts"
+import { sequenceAnnotation, simulationLabel, stableHashAnnotation } from "./well-known.ts"
+
+export interface PodLivesOptions extends IdentityOptions {
+  readonly replay: string
+  readonly client: ApiClient
+  readonly clock: Pick<Clock, "after" | "wallMicros">
+  readonly timing: LifeTiming
+  readonly matching: LifeMatching
+  readonly ownersOf: (pod: Pod) => Promise<ReadonlyArray<OwnerReference>>
+  /** Whether more of the trace's lives may become stages. */
+  readonly isLearning: () => boolean
+  /** Resolves when more is known, or when there is no more time to wait for it. */
+  readonly learn: () => Promise<void>
+  readonly onProblem: (problem: string) => void
+}
+
+/** A pod that runs, and whose end is not decided. */
+interface Undecided {
+  readonly pod: Pod
+  readonly namespace: string
+  readonly owners: ReadonlyArray<string>
+  readonly startedMs: number
+}
+
+/** More are left to the cluster. */
+const mostUndecided = 10_000
+/** ms between two looks at the undecided. */
+const lookMs = 500
+
+/** Of the pods that the target was about to create. */
+export interface LivesCount {
+  readonly created: number
+  /** Those for which the trace had a life when they were created. */
+  readonly told: number
+}
+
+export class PodLives {
+  readonly #options: PodLivesOptions
+  /** By UID. */
+  readonly #undecided = new Map<string, Undecided>()
+  #timer: Timer | undefined
+  #isClosed = false
+  #created = 0
+  #told = 0
+
+  constructor(options: PodLivesOptions) {
+    this.#options = options
+  }
+
+  /** What to change in the pod. Rejects if its spec is nested too deeply to have a hash. */
+  async review(review: PodReview): Promise<ReadonlyArray<PatchOperation>> {
+    return review.operation === "CREATE" ? this.#creating(review) : this.#changed(review)
+  }
+
+  get count(): LivesCount {
+    return { created: this.#created, told: this.#told }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    this.#undecided.clear()
+  }
+
+  async #creating({ pod, namespace, isDryRun }: PodReview): Promise<ReadonlyArray<PatchOperation>> {
+    const { replay, placement, matching, isLearning, learn } = this.#options
+    const owners = await this.#owners(pod, namespace)
+    const hash = recordedHash(pod.spec as unknown as JsonObject, this.#options)
+    // Counted by the uppermost, which does not depend on what has been read of the trace.
+    const number = matching.number(owners.at(-2) ?? owners[0] ?? "", hash, isDryRun)
+    let life = this.#life(owners, hash, number)
+    if (life === undefined && isLearning() && !isDryRun) {
+      await learn()
+      life = this.#life(owners, hash, number)
+    }
+    if (!isDryRun) {
+      this.#created++
+      if (life !== undefined) this.#told++
+    }
+    const marks = {
+      labels: { [replayLabel]: replay, [simulationLabel]: replay },
+      annotations: {
+        [stableHashAnnotation]: String(hash),
+        [sequenceAnnotation]: String(number),
+        ...(life === undefined ? {} : this.#startUp(life)),
+      },
+    }
+    return [...markPatch(pod, marks), ...placementPatch(pod, placement)]
+  }
+
+  async #changed({ pod, before, namespace }: PodReview): Promise<ReadonlyArray<PatchOperation>> {
+    const { metadata, status } = pod
+    if (status?.phase !== "Running" || metadata.deletionTimestamp !== undefined) return []
+    if (metadata.labels?.[stages.completeLabel] !== undefined) return []
+    // Pods from before the webhook have no number; one that is undecided waits for its turn.
+    if (this.#undecided.has(metadata.uid ?? "") || rememberedIdentity(pod) === undefined) return []
+    const isNew = before?.status?.phase !== "Running"
+    const startedMs = isNew ? this.#options.clock.wallMicros() / 1000 : startOf(pod)
+    const undecided = { pod, namespace, startedMs, owners: await this.#owners(pod, namespace) }
+    const end = this.#endOf(undecided)
+    if (end !== undefined) return end === "never" ? [] : markPatch(pod, end)
+    if (this.#undecided.size < mostUndecided && !this.#isClosed) {
+      this.#undecided.set(metadata.uid ?? "", undecided)
+      this.#timer ??= this.#options.clock.after(lookMs, () => void this.#decide())
+    }
+    return []
+  }
+
+  async #owners(pod: Pod, namespace: string): Promise<ReadonlyArray<string>> {
+    const chain = await this.#options.ownersOf({ ...pod, metadata: { ...pod.metadata, namespace } })
+    return ownersInTrace(namespace, pod, chain, this.#options)
+  }
+
+  #life(owners: ReadonlyArray<string>, hash: bigint, number: number): RecordedLife | undefined {
+    for (const owner of owners) {
+      const life = this.#options.matching.life(owner, hash, number)
+      if (life !== undefined) return life
+    }
+    return undefined
+  }
+
+  #startUp({ startMs, readyMs, runMs }: RecordedLife): Readonly<Record<string, string>> {
+    const { timing } = this.#options
+    const delay = (name: string, ms: number | undefined) => {
+      if (ms === undefined) return {}
+      const scaled = `${Math.round(timing.scaledMs(ms))}ms`
+      return { [name]: scaled, [`${name}${stages.jitterSuffix}`]: scaled }
+    }
+    return {
+      ...delay(stages.createDelayAnnotation, startMs),
+      ...delay(stages.readyDelayAnnotation, readyMs),
+      ...(runMs !== undefined && { [stages.runTimeAnnotation]: `${Math.round(runMs)}ms` }),
+    }
+  }
+
+  /** `undefined`: not known yet. */
+  #endOf({ pod, owners, startedMs }: Undecided): Marks | "never" | undefined {
+    const { timing, isLearning } = this.#options
+    const identity = rememberedIdentity(pod)
+    if (identity === undefined) return "never"
+    const life = this.#life(owners, identity.hash, identity.number)
+    if (life?.runMs === undefined) return isLearning() ? undefined : "never"
+    const endMs = timing.endMs(startedMs, life.runMs)
+    if (endMs === undefined) return undefined
+    return {
+      labels: { [stages.completeLabel]: "true" },
+      annotations: {
+        [stages.completeTimeAnnotation]: new Date(endMs).toISOString(),
+        ...(life.exitCode !== 0 && { [stages.exitCodeAnnotation]: String(life.exitCode) }),
+        ...(life.restarts !== 0 && { [stages.restartsAnnotation]: String(life.restarts) }),
+      },
+    }
+  }
+
+  async #decide(): Promise<void> {
+    const writes: Array<Promise<void>> = []
+    for (const [uid, undecided] of this.#undecided) {
+      const end = this.#endOf(undecided)
+      if (end === undefined) continue
+      this.#undecided.delete(uid)
+      // After a pause thousands may be due: the client sends as many at once as it is allowed to.
+      if (end !== "never") writes.push(this.#write(uid, undecided, end))
+    }
+    await Promise.all(writes)
+    if (this.#isClosed) return
+    this.#timer = this.#undecided.size > 0 ? this.#options.clock.after(lookMs, () => void this.#decide()) : undefined
+  }
+
+  async #write(uid: string, { pod, namespace }: Undecided, marks: Marks): Promise<void> {
+    const { client, onProblem } = this.#options
+    const { name } = pod.metadata
+    try {
+      // The UID guards against a pod that was created again under this name.
+      await client.patch(kinds.pods, { namespace, name }, "merge", { metadata: { uid, ...marks } })
+    } catch (error) {
+      if (error instanceof NotFoundError || this.#isClosed) return
+      onProblem(`pod ${namespace}/${name} does not end when it should: ${messageOf(error)}`)
+    }
+  }
+}
+
+/** When its first container started, by its status, which has whole seconds: the server may not have asked at that moment. */
+const startOf = ({ metadata, status }: Pod): number => {
+  const starts = (status?.containerStatuses ?? []).flatMap(
+    ({ state }) => Date.parse(state.running?.startedAt ?? "") || [],
+  )
+  return starts.length > 0
+    ? Math.min(...starts)
+    : Date.parse(status?.startTime ?? metadata.creationTimestamp ?? "") || 0
+}

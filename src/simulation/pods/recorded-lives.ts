@@ -1,0 +1,120 @@
+/**
+ * What a trace knows about the lives of its pods, by owner and by the hash of the pod's stable spec, in order of creation.
+ *
+ * Memory: some 100 bytes for each life; from {@link mostLives} on, further ones are dropped and {@link RecordedLives.isFull} says so.
+ */
+
+/** One pod's life. Durations are ms of the trace's time; what is not known is `undefined`. */
+export interface RecordedLife {
+  /** From being scheduled to the start of its containers. */
+  readonly startMs: number | undefined
+  /** From there to ready. */
+  readonly readyMs: number | undefined
+  /** From the start to an end of its own; `undefined` also for a pod that was deleted while it ran. */
+  readonly runMs: number | undefined
+  /** The highest of its containers. */
+  readonly exitCode: number
+  /** The highest count of its containers. */
+  readonly restarts: number
+}
+
+/** A life that is still being observed. */
+export type GrowingLife = { -readonly [Member in keyof RecordedLife]: RecordedLife[Member] }
+
+/** Names an owner in the trace: `apps/v1.Deployment shop/web`. */
+export const ownerKey = (gvk: string, namespace: string, name: string): string =>
+  `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`
+
+/** 50 MB. */
+const mostLives = 500_000
+
+interface Entry {
+  readonly life: RecordedLife
+  /** Whatever orders pods by creation. */
+  readonly created: number
+}
+
+/** Pods of one owner with the same spec, such as those of one ReplicaSet of a Deployment. */
+interface Generation {
+  /** SimKube's hash of the stable spec. */
+  readonly hash: bigint
+  readonly entries: Entry[]
+}
+
+export class RecordedLives {
+  /** By owner; generations in the order in which their first pods were created. */
+  readonly #owners = new Map<string, Generation[]>()
+  #count = 0
+  #isFull = false
+
+  /** How many lives are known. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** Whether lives were dropped because there are too many. */
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  /** `created`: any number that increases with the pod's creation; equal ones keep the order of the calls. */
+  add(owner: string, hash: bigint, life: RecordedLife, created: number): void {
+    if (this.#count >= mostLives) {
+      this.#isFull = true
+      return
+    }
+    this.#count++
+    this.#insert(owner, hash, { life, created })
+  }
+
+  /** The pod was gone before the part of the trace that is replayed. */
+  remove(owner: string, hash: bigint, life: RecordedLife): void {
+    const generations = this.#owners.get(owner) ?? []
+    const entries = generations.find((each) => each.hash === hash)?.entries ?? []
+    const index = entries.findIndex((entry) => entry.life === life)
+    if (index === -1) return
+    this.#count--
+    entries.splice(index, 1)
+    if (entries.length > 0) return
+    const left = generations.filter((each) => each.hash !== hash)
+    if (left.length === 0) this.#owners.delete(owner)
+    else this.#owners.set(owner, left)
+  }
+
+  /** An owner turns out to be owned itself: its pods are those of its own owner, such as a Job's of a CronJob. */
+  move(owner: string, to: string): void {
+    const generations = this.#owners.get(owner)
+    if (generations === undefined || owner === to) return
+    this.#owners.delete(owner)
+    for (const { hash, entries } of generations) for (const entry of entries) this.#insert(to, hash, entry)
+  }
+
+  /** The life with an index, counted round: recorded lives are used again when there are more pods than were recorded. */
+  life(owner: string, hash: bigint, index: number): RecordedLife | undefined {
+    const entries = this.#owners.get(owner)?.find((each) => each.hash === hash)?.entries
+    return entries?.[index % entries.length]?.life
+  }
+
+  /** Hashes of the owner's generations; empty if nothing is known about its pods. */
+  hashes(owner: string): ReadonlyArray<bigint> {
+    return (this.#owners.get(owner) ?? []).map(({ hash }) => hash)
+  }
+
+  #insert(owner: string, hash: bigint, entry: Entry): void {
+    const generations = this.#owners.get(owner) ?? []
+    this.#owners.set(owner, generations)
+    let generation = generations.find((each) => each.hash === hash)
+    if (generation === undefined) {
+      generation = { hash, entries: [] }
+      generations.push(generation)
+    }
+    const { entries } = generation
+    // Nearly always the last one.
+    let at = entries.length
+    while (at > 0 && (entries[at - 1] as Entry).created > entry.created) at--
+    entries.splice(at, 0, entry)
+    if (at === 0) generations.sort((left, right) => createdOf(left) - createdOf(right))
+  }
+}
+
+const createdOf = ({ entries }: Generation): number => entries[0]?.created ?? 0

@@ -1,0 +1,120 @@
+/**
+ * A trace that is replayed several times: each repetition starts with the state at the start again, after everything of the one before was
+ * removed. It is controlled as one run: a pause and a change of speed hold for the repetitions that follow.
+ *
+ * No repetition follows one that was stopped, that failed, or whose removal left something.
+ */
+import { Replay, type ReplayOptions } from "./replay.ts"
+import type { Speed } from "./replay-clock.ts"
+import type { ReplayReport } from "./replay-report.ts"
+import type { ReplayWitness } from "./replay-witness.ts"
+
+/** Options of every repetition, and how many there are. */
+export interface RepetitionsOptions extends Omit<ReplayOptions, "items" | "startsPaused" | "witness"> {
+  /** How many; `Infinity`: until it is stopped. `keep` concerns the last one. */
+  readonly repetitions: number
+  /** The trace from its beginning; called once for each repetition. */
+  readonly open: () => Promise<ReplayOptions["items"]>
+  /** Runs each repetition with a witness, and adds to its report what that found. Default: without. */
+  readonly judged?: (replay: (witness: ReplayWitness) => Promise<ReplayReport>) => Promise<ReplayReport>
+  /** Gets the report of each repetition when it has ended. */
+  readonly onRepetition: (report: ReplayReport) => void
+}
+
+/** One run of one or more repetitions. */
+export class Repetitions {
+  readonly #options: RepetitionsOptions
+  #replay: Replay | undefined
+  #speed: Speed
+  #isPaused = false
+  #number = 0
+  #isOver = false
+
+  constructor(options: RepetitionsOptions) {
+    this.#options = options
+    this.#speed = options.speed
+  }
+
+  /** `Infinity`: until it is stopped. */
+  get repetitions(): number {
+    return this.#options.repetitions
+  }
+
+  /** From 1; 0 before the first. */
+  get number(): number {
+    return this.#number
+  }
+
+  /** The repetition under way, or the last one. */
+  get current(): Replay | undefined {
+    return this.#replay
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused
+  }
+
+  get speed(): Speed {
+    return this.#speed
+  }
+
+  /** See {@link Replay.pause}. */
+  pause(): void {
+    this.#isPaused = true
+    this.#replay?.pause()
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#replay?.resume()
+  }
+
+  setSpeed(speed: Speed): void {
+    this.#speed = speed
+    this.#replay?.setSpeed(speed)
+  }
+
+  /** See {@link Replay.step}. */
+  step(moments?: number): void {
+    this.#replay?.step(moments)
+  }
+
+  /** The reports, one for each repetition. Rejects with what {@link Replay.run} and `open` reject with. Call it once. */
+  async run(): Promise<ReadonlyArray<ReplayReport>> {
+    const { repetitions, open, judged, onRepetition, signal } = this.#options
+    const reports: ReplayReport[] = []
+    do {
+      this.#number++
+      const items = await open()
+      const once = (witness?: ReplayWitness): Promise<ReplayReport> => {
+        this.#replay = new Replay(this.#optionsOf(items, witness))
+        return this.#replay.run()
+      }
+      const report = await (judged === undefined ? once() : judged(once))
+      reports.push(report)
+      onRepetition(report)
+      this.#isOver ||= report.stopped !== null
+    } while (this.#number < repetitions && !this.#isOver && !signal.aborted)
+    return reports
+  }
+
+  #optionsOf(items: ReplayOptions["items"], witness: ReplayWitness | undefined): ReplayOptions {
+    const { keep, repetitions, onRemovalFailed, signal } = this.#options
+    const isLast = this.#number >= repetitions
+    return {
+      ...this.#options,
+      items,
+      ...(witness !== undefined && { witness }),
+      speed: this.#speed,
+      startsPaused: this.#isPaused,
+      // Asked for at the end: one that is interrupted is the last.
+      get keep() {
+        return keep && (isLast || signal.aborted)
+      },
+      onRemovalFailed: (error) => {
+        this.#isOver = true
+        onRemovalFailed(error)
+      },
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** The namespace to which everything that a replay creates belongs, and the check that the target is not the cluster that was recorded. */
+import { randomUUID } from "node:crypto"
+import type { ApiClient } from "../../kube/client/api-client.ts"
+import { AlreadyExistsError, ForbiddenError, NotFoundError } from "../../kube/client/api-errors.ts"
+import { kinds } from "../../kube/client/kinds.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import { messageOf } from "../../message-of.ts"
+import { type ReplayRoot, replayLabel } from "../objects/target-object.ts"
+import { RecordedCluster, ReplayExists, TargetUnusable } from "../replay/errors.ts"
+
+/** Tells the root of one run from that of another of the same name. */
+const runAnnotation = "kubereel.dev/run"
+
+/**
+ * Creates the root of a replay. A creation whose response is lost is repeated, and then finds its own namespace. Rejects with
+ * {@link ReplayExists} or {@link TargetUnusable}.
+ */
+export const createRoot = async (client: ApiClient, replay: string): Promise<ReplayRoot> => {
+  const run = randomUUID()
+  const metadata = {
+    name: `kubereel-replay-${replay}`,
+    labels: { [replayLabel]: replay },
+    annotations: { [runAnnotation]: run },
+  }
+  try {
+    const root = await createOrFind(client, { apiVersion: "v1", kind: "Namespace", metadata })
+    if (root.metadata.annotations?.[runAnnotation] !== run) throw new ReplayExists({ replay })
+    return { apiVersion: "v1", kind: "Namespace", name: metadata.name, uid: root.metadata.uid ?? "" }
+  } catch (error) {
+    if (error instanceof ReplayExists) throw error
+    // Its response may be what is missing.
+    if (!(error instanceof ForbiddenError)) await client.delete(kinds.namespaces, metadata).catch(() => undefined)
+    throw unusable(error)
+  }
+}
+
+/**
+ * A UID of namespace kube-system identifies a cluster. Rejects with {@link RecordedCluster} if the target has this one, and with
+ * {@link TargetUnusable} if the target does not say.
+ */
+export const refuseCluster = async (client: ApiClient, clusterUid: string): Promise<void> => {
+  let uid: string | undefined
+  try {
+    uid = (await client.get<ApiObject>(kinds.namespaces, { name: "kube-system" })).metadata.uid
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw unusable(error)
+  }
+  if (uid === clusterUid) throw new RecordedCluster({ clusterUid })
+}
+
+const unusable = (error: unknown): TargetUnusable =>
+  new TargetUnusable({ detail: messageOf(error), isForbidden: error instanceof ForbiddenError })
+
+const createOrFind = async (client: ApiClient, object: ApiObject): Promise<ApiObject> => {
+  try {
+    return await client.create<ApiObject>(kinds.namespaces, object)
+  } catch (error) {
+    if (error instanceof AlreadyExistsError) return await client.get<ApiObject>(kinds.namespaces, object.metadata)
+    throw error
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * The HTTPS server that an API server asks about pods, with `POST` to one path.
+ *
+ * Guaranteed: a review is always answered with "allowed"; what goes wrong inside costs the pod its patch and is reported. Bodies and the
+ * number of connections are bounded. Requests for other paths are rejected before their bodies are read.
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer, type Server } from "node:https"
+import type { AddressInfo } from "node:net"
+import { messageOf } from "../../message-of.ts"
+import { answerReview, type PatchOperation, type PodReview, readReview } from "./admission-review.ts"
+import type { ServerCertificate } from "./certificate.ts"
+
+/** `review`: what to change in a pod; may reject, which costs the pod its patch. */
+export interface WebhookServerOptions {
+  /** Where it listens; port 0: any that is free. */
+  readonly address: string
+  readonly port: number
+  /** API servers do not authenticate to webhooks: a path that cannot be guessed keeps others from sending reviews. */
+  readonly path: string
+  readonly certificate: ServerCertificate
+  readonly review: (review: PodReview) => Promise<ReadonlyArray<PatchOperation>>
+  /** Gets one sentence for each pod that was not changed because of a failure. */
+  readonly onProblem: (problem: string) => void
+}
+
+/** Old and new state of the largest object that etcd accepts, 1.5 MiB each, escaped. */
+const mostBytes = 8 * 1024 * 1024
+/**
+ * API servers keep connections for 90 s. If this side closed one first, a review sent at that moment would be lost, and a POST is not
+ * repeated: the pod would be created without its life.
+ */
+const keepAliveMs = 300_000
+/** An API server needs one for each pod that is created at the same moment: at most 600 by default, its requests in flight. */
+const mostConnections = 1024
+
+/** A server that listens from {@link WebhookServer.start} to {@link WebhookServer.close}. */
+export class WebhookServer {
+  readonly #server: Server
+  readonly port: number
+
+  private constructor(server: Server) {
+    this.#server = server
+    this.port = (server.address() as AddressInfo).port
+  }
+
+  /** Rejects with the error of the socket. */
+  static async start(options: WebhookServerOptions): Promise<WebhookServer> {
+    const { certificate: cert, key } = options.certificate
+    const server = createServer({ cert, key, keepAliveTimeout: keepAliveMs }, (request, response) => {
+      handle(request, response, options).catch((error: unknown) => {
+        // The connection broke: no one waits for the response.
+        options.onProblem(`a review could not be read: ${messageOf(error)}`)
+        response.destroy()
+      })
+    })
+    server.maxConnections = mostConnections
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject)
+      server.listen(options.port, options.address, () => {
+        server.off("error", reject)
+        // Such as too many open files: that connection is lost, the others go on.
+        server.on("error", (error) => options.onProblem(`a connection to the webhook failed: ${messageOf(error)}`))
+        resolve()
+      })
+    })
+    return new WebhookServer(server)
+  }
+
+  /** For new connections. */
+  renew({ certificate: cert, key }: ServerCertificate): void {
+    this.#server.setSecureContext({ cert, key })
+  }
+
+  /** Resolves when all connections are closed. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve())
+      this.#server.closeAllConnections()
+    })
+  }
+}
+
+const handle = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: WebhookServerOptions,
+): Promise<void> => {
+  if (request.url?.split("?", 1)[0] !== options.path) return reply(response, 404, "text/plain", "not found\n")
+  if (request.method !== "POST") return reply(response, 405, "text/plain", "only POST is allowed\n")
+  const body = await read(request)
+  if (body === undefined) {
+    response.setHeader("connection", "close")
+    return reply(response, 413, "text/plain", `at most ${mostBytes} bytes\n`)
+  }
+  const review = readReview(body)
+  if ("problem" in review) return reply(response, 400, "text/plain", `${review.problem}\n`)
+  reply(
+    response,
+    200,
+    "application/json",
+    answerReview(review.uid, "pod" in review ? await patch(review, options) : []),
+  )
+}
+
+const patch = async (review: PodReview, options: WebhookServerOptions): Promise<ReadonlyArray<PatchOperation>> => {
+  try {
+    return await options.review(review)
+  } catch (error) {
+    const { name, generateName = "" } = review.pod.metadata
+    options.onProblem(
+      `pod ${review.namespace}/${name || generateName} lives as the cluster decides: ${messageOf(error)}`,
+    )
+    return []
+  }
+}
+
+/** `undefined`: too long. */
+const read = async (request: IncomingMessage): Promise<string | undefined> => {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > mostBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+const reply = (response: ServerResponse, status: number, type: string, body: string): void => {
+  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) }).end(body)
+}

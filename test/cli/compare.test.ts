@@ -1,0 +1,179 @@
+/** `reel compare`: the table, the page, and what it does with files that cannot be compared. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
+import { compareCommand } from "../../src/cli/compare.ts"
+import { capturedTerminal } from "./captured-terminal.ts"
+
+let folder = ""
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "reel-compare-"))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const path = (name: string): string => join(folder, name)
+
+const start = 1_763_700_000_000_000
+const spreadOf = (ms: number) => ({ p50: ms, p95: ms * 2, p99: ms * 3, max: ms * 4 })
+
+interface Facts {
+  readonly pendingMs?: number
+  readonly lagMs?: number
+  readonly refused?: number
+  readonly start?: number
+  readonly stopped?: string
+  readonly pending?: ReadonlyArray<number>
+  readonly stepMs?: number
+}
+
+/** A report as reel replay writes it, with the members that a comparison needs. */
+const reportOf = ({
+  pendingMs = 100,
+  lagMs = 5,
+  refused = 0,
+  pending = [0, 3, 1, 0],
+  stepMs = 500,
+  ...facts
+}: Facts = {}) => {
+  const counts = { total: 10, sent: 10, accepted: 10 - refused, refused, skipped: 0 }
+  const traceStart = facts.start ?? start
+  return {
+    version: 1,
+    replay: "abc",
+    speed: 10,
+    startedAt: "2026-11-20T00:00:00.000Z",
+    trace: { start: traceStart, end: traceStart + 20_000_000 },
+    run: { durationMs: 2000, expectedMs: 2000, delayedMs: 0 },
+    stopped: facts.stopped ?? null,
+    seed: { total: 0, sent: 0, accepted: 0, refused: 0, skipped: 0, durationMs: 1 },
+    events: counts,
+    dispatchErrorMs: spreadOf(1),
+    lagMs: spreadOf(lagMs),
+    gaps: 0,
+    refused: refused === 0 ? [] : [{ gvk: "v1.Pod", reason: "403 Forbidden", count: refused, example: "no" }],
+    skipped: [],
+    latest: [],
+    fidelity: {
+      score: { objectsEqual: 1, statesInOrder: 0.9991, gapsWithin: null },
+      observedMs: spreadOf(lagMs + 1),
+      pods: {
+        created: { recorded: 4, replayed: 4 },
+        neverStarted: { recorded: 0, replayed: 1 },
+        pendingMs: { recorded: spreadOf(10), replayed: spreadOf(pendingMs) },
+        runningMs: { recorded: null, replayed: null },
+      },
+      timeline: {
+        stepMs,
+        points: pending.length,
+        pods: { recorded: { Pending: pending }, replayed: { Pending: pending } },
+        nodes: { recorded: null, replayed: pending.map(() => 3) },
+        lateMs: { sent: [], answered: [null, 5], observed: [null, 6] },
+      },
+    },
+  }
+}
+
+const write = (name: string, report: unknown): string => {
+  writeFileSync(path(name), typeof report === "string" ? report : JSON.stringify(report))
+  return path(name)
+}
+
+const compare = async (...argv: ReadonlyArray<string>) => {
+  const terminal = capturedTerminal()
+  const code = await compareCommand().run(argv, terminal)
+  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
+}
+
+describe("a comparison", () => {
+  test("has a column for each run, and marks the better of two numbers", async () => {
+    const before = write("before.json", reportOf())
+    const after = write("after.json", reportOf({ pendingMs: 50, lagMs: 7, refused: 2 }))
+    const { code, output, error } = await compare(before, after)
+    expect([code, error]).toEqual([exitCodes.ok, ""])
+    const lines = output.split("\n")
+    expect(lines[0]).toMatch(/^ +before +after$/)
+    expect(output).toMatch(/^ {2}pending, p50 +100 ms +50\.0 ms \*$/m)
+    expect(output).toMatch(/^ {2}answered, p50 +5\.0 ms \* +7\.0 ms$/m)
+    expect(output).toMatch(/^ {2}objects equal +100 % +100 %$/m)
+    expect(output).toMatch(/^ {2}states in order +99\.9 % +99\.9 %$/m)
+    expect(output).toMatch(/^ {2}refused: v1\.Pod 403 Forbidden +0 \* +2$/m)
+    expect(output).toMatch(/^ {2}pending at the same time, at most +3 +3$/m)
+    expect(output).not.toMatch(/gaps kept|running, p50|ended early/)
+  })
+
+  test("is JSON for programs", async () => {
+    const runs = [write("a.json", reportOf()), write("b.json", reportOf({ pendingMs: 50 }))]
+    const { output } = await compare(...runs, "--output", "json")
+    const { version, runs: columns, groups } = JSON.parse(output)
+    expect([version, columns.map(({ name }: { name: string }) => name)]).toEqual([1, ["a", "b"]])
+    const rows = groups.flatMap((group: { rows: ReadonlyArray<{ label: string }> }) => group.rows)
+    expect(rows).toContainEqual({ label: "pending, p99", unit: "ms", better: "lower", values: [300, 150] })
+  })
+
+  test("is a page with the runs over time, also if their steps are of different lengths", async () => {
+    const short = write("short.json", reportOf({ pending: [0, 3, 1, 0], stepMs: 500 }))
+    const long = write("long<b>.json", reportOf({ pending: [2, 0, 0], stepMs: 1000 }))
+    expect((await compare(short, long, "--html", path("page.html"))).code).toBe(exitCodes.ok)
+    const page = readFileSync(path("page.html"), "utf8")
+    expect(page).toContain("Comparison of short and long&lt;b&gt;")
+    const values = [...page.matchAll(/data-label="([^"]+)" data-values="([^"]*)"/g)].slice(0, 3)
+    expect(values.map(([, label, text]) => [label, text])).toEqual([
+      ["trace", "3,0"],
+      ["short", "3,0"],
+      ["long&lt;b&gt;", "2,0,0"],
+    ])
+    expect((await compare(short, long, "--html", path("page.html"))).code).toBe(exitCodes.usage)
+    expect(readdirSync(folder)).toHaveLength(3)
+  })
+
+  test("of runs without a recording has what there is, and says so", async () => {
+    const { fidelity: _, ...plain } = reportOf()
+    const { code, output, error } = await compare(write("a.json", plain), write("b.json", reportOf()))
+    expect(code).toBe(exitCodes.ok)
+    expect(error).toBe("reel compare: a has no comparison with its cluster: pods and fidelity are left out\n")
+    expect(output).toMatch(/^ {2}pending, p50 +– +100 ms$/m)
+  })
+
+  test("of different traces is refused unless forced; a run that was stopped is of the same trace", async () => {
+    const files = [write("a.json", reportOf()), write("b.json", reportOf({ start: start + 1_000_000 }))]
+    const refused = await compare(...files)
+    expect([refused.code, refused.output]).toEqual([exitCodes.failed, ""])
+    expect(refused.error).toMatch(
+      /^reel compare: a is of the trace from 2025-.* b from .*; --force compares them all the same\n$/,
+    )
+    expect((await compare(...files, "--force")).code).toBe(exitCodes.ok)
+    const stopped = { ...reportOf({ stopped: "interrupted" }), trace: { start, end: start + 1 } }
+    expect((await compare(files[0] as string, write("c.json", stopped))).code).toBe(exitCodes.ok)
+  })
+})
+
+describe("bad input is one message:", () => {
+  test.each([
+    ["a file that is not there", undefined, /none\.json does not exist/],
+    ["a foreign file", "apiVersion: v1", /x is not a report of reel replay; write one with --report/],
+    ["other JSON", "[1]", /is not a report of reel replay/],
+    ["a forecast", { version: 1, kinds: [] }, /is not a report of reel replay/],
+    ["a newer version", { ...reportOf(), version: 2 }, /has version 2; this release of reel reads version 1/],
+    [
+      "several repetitions",
+      { version: 1, replay: "abc", repetitions: [reportOf()] },
+      /x is of a replay with --repetitions; compare/,
+    ],
+    ["a damaged report", { ...reportOf(), lagMs: { p50: "a" } }, /x is damaged: /],
+  ])("%s", async (_, content, message) => {
+    const file = content === undefined ? path("none.json") : write("x", content)
+    const { code, output, error } = await compare(write("good.json", reportOf()), file)
+    expect([code, output]).toEqual([exitCodes.failed, ""])
+    expect(error).toMatch(message)
+    expect(error.split("\n")).toHaveLength(2)
+  })
+
+  test("a directory, a single report, and too many", async () => {
+    const good = write("good.json", reportOf())
+    expect((await compare(good, folder)).error).toMatch(/is a directory/)
+    expect((await compare(good)).error).toMatch(/missing argument: expected REPORT REPORT/)
+    expect((await compare(...Array.from({ length: 7 }, () => good))).error).toMatch(/at most 6 can be compared/)
+  })
+})

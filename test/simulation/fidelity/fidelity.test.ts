@@ -1,0 +1,237 @@
+/** Replays into a cluster in this process, recorded by the recorder's own threads, and compared. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { ArchiveReader } from "../../../src/archive/index.ts"
+import { systemClock } from "../../../src/clock.ts"
+import { ApiClient } from "../../../src/kube/client/api-client.ts"
+import { kinds } from "../../../src/kube/client/kinds.ts"
+import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
+import { Fidelity } from "../../../src/simulation/fidelity/fidelity.ts"
+import type { FidelityReport } from "../../../src/simulation/fidelity/fidelity-report.ts"
+import { Replay, type ReplayOptions } from "../../../src/simulation/replay/replay.ts"
+import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import { patient } from "../../harness/patience.ts"
+import { plainReplay } from "../replay/plain-replay.ts"
+
+let cluster: LocalCluster
+let client: ApiClient
+let folder = ""
+beforeEach(async () => {
+  cluster = await LocalCluster.start({ nodes: 2 })
+  client = new ApiClient({ server: cluster.sandbox.endpoint, userAgent: "kubereel-test" })
+  folder = mkdtempSync(join(tmpdir(), "fidelity-"))
+})
+afterEach(async () => {
+  client.close()
+  await cluster.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const start = 1_763_700_000_000_000
+
+const event = (ms: number, gvk: string, name: string, object: object | undefined): TraceItem => ({
+  type: "event",
+  isSnapshot: ms < 0,
+  event: {
+    type: "object",
+    sequence: 1,
+    time: start + ms * 1000,
+    gvk,
+    action: object === undefined ? "deleted" : "applied",
+    uid: "",
+    namespace: "shop",
+    name,
+    resourceVersion: "",
+    object: Buffer.from(
+      object === undefined
+        ? ""
+        : JSON.stringify({ ...object, metadata: { namespace: "shop", name, ...metadataOf(object) } }),
+    ),
+  },
+})
+
+const metadataOf = (object: object): object => ("metadata" in object ? (object.metadata as object) : {})
+
+const deployment = (replicas: number): object => {
+  const labels = { app: "web" }
+  const template = { metadata: { labels }, spec: { containers: [{ name: "web", image: "web:1" }] } }
+  return { spec: { replicas, selector: { matchLabels: labels }, template } }
+}
+
+/** A pod that a ReplicaSet of the Deployment web created. */
+const pod = (phase: string): object => ({
+  metadata: {
+    labels: { "pod-template-hash": "abc" },
+    ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-abc", uid: "1", controller: true }],
+  },
+  status: { phase },
+})
+
+/** 2 s at speed 1. */
+const story: ReadonlyArray<TraceItem> = [
+  {
+    type: "header",
+    window: { start, end: start + 2_000_000 },
+    cut: 1,
+    kinds: ["v1.Pod", "v1.ConfigMap", "apps/v1.Deployment"],
+    incomplete: [],
+  },
+  event(-5, "v1.ConfigMap", "a", { data: { value: "1" } }),
+  event(100, "apps/v1.Deployment", "web", deployment(2)),
+  event(110, "v1.Pod", "web-abc-1", pod("Pending")),
+  event(120, "v1.Pod", "web-abc-2", pod("Pending")),
+  event(300, "v1.Pod", "web-abc-1", pod("Running")),
+  event(310, "v1.Pod", "web-abc-2", pod("Running")),
+  event(400, "v1.ConfigMap", "a", { data: { value: "2" } }),
+  event(700, "v1.ConfigMap", "b", { data: { value: "1" } }),
+  event(1000, "v1.ConfigMap", "a", undefined),
+  event(1500, "apps/v1.Deployment", "web", deployment(1)),
+  event(1550, "v1.Pod", "web-abc-2", undefined),
+]
+
+async function* chunks(items: ReadonlyArray<TraceItem>): AsyncGenerator<ReadonlyArray<TraceItem>, void> {
+  for (const item of items) yield [item]
+}
+
+interface Judged {
+  readonly fidelity: FidelityReport
+  readonly directory: string | undefined
+}
+
+const judged = async (
+  more: Partial<ReplayOptions> = {},
+  directory: string | undefined = undefined,
+  settleMs = 600,
+): Promise<Judged> => {
+  await using fidelity = new Fidelity({
+    endpoints: { endpoint: async () => cluster.sandbox.endpoint, onUnauthorized: async () => undefined },
+    userAgent: "kubereel-test",
+    clock: systemClock,
+    settleMs,
+    directory,
+    namespacePrefix: "virtual",
+    replay: "test",
+  })
+  const options = plainReplay(client, "test", chunks(story), start + 10_000_000)
+  await new Replay({ ...options, speed: 10, witness: fidelity, ...more }).run()
+  return { fidelity: fidelity.compare() as FidelityReport, directory }
+}
+
+describe("a replay that is recorded", { timeout: patient(30_000) }, () => {
+  test("at speed 10 is found equal: the same objects, in the same order, with the same gaps, and the pods that controllers made", async () => {
+    const { fidelity } = await judged()
+    expect(fidelity.score).toEqual({ objectsEqual: 1, statesInOrder: 1, gapsWithin: 1 })
+    expect(fidelity.objects).toEqual({ total: 3, equal: 3 })
+    expect(fidelity.states).toMatchObject({ total: 6, equal: 6, missing: 0, different: 0, refused: 0, extra: 0 })
+    expect(fidelity.gaps).toMatchObject({ total: 4, within: 4 })
+    expect(fidelity.recording.unmeasured).toEqual([])
+    expect(fidelity.observedMs?.p50).toBeGreaterThan(0)
+    expect(fidelity.pods).toMatchObject({
+      created: { recorded: 2, replayed: 2 },
+      neverStarted: { recorded: 0 },
+      paired: 2,
+    })
+    expect(fidelity.pods?.pendingMs.recorded?.max).toBeCloseTo(19, 1)
+    expect(fidelity.pods?.runningMs.recorded?.max).toBeCloseTo(124, 1)
+    expect(fidelity.pods?.pendingMs.replayed?.p50).toBeGreaterThan(0)
+    const { timeline } = fidelity
+    expect(timeline.pods.recorded?.Running?.at(-1)).toBe(1)
+    expect(timeline.objects.recorded["v1.ConfigMap"]?.at(-1)).toBe(1)
+    expect(timeline.objects.replayed["v1.ConfigMap"]?.at(-1)).toBe(1)
+    expect(timeline.nodes).toMatchObject({ recorded: null, replayed: expect.arrayContaining([2]) })
+  })
+
+  test("keeps its recording if a directory is named, which has nothing of others", async () => {
+    cluster.sandbox.put("v1.ConfigMap", { metadata: { namespace: "default", name: "theirs" }, data: {} })
+    const directory = join(folder, "recording")
+    await judged({ speed: "max" }, directory)
+    const reader = ArchiveReader.open(directory)
+    expect(reader.kinds().map(({ gvk }) => gvk)).toContain("apps/v1.Deployment")
+    const recorded = [...reader.events({ kinds: ["v1.ConfigMap"] })].map((each) =>
+      each.type === "gap" ? "" : each.name,
+    )
+    reader.close()
+    expect(new Set(recorded)).toEqual(new Set(["a", "b"]))
+  })
+
+  test("finds what someone else changes meanwhile, and says what", async () => {
+    let isDone = false
+    const meddle = async (): Promise<void> => {
+      const place = { namespace: "virtual-shop", name: "b" }
+      const found = await client.get(kinds.configMaps, place).catch(() => undefined)
+      if (found === undefined || isDone) return
+      isDone = true
+      await client.patch(kinds.configMaps, place, "merge", { data: { value: "theirs" } })
+    }
+    const { fidelity } = await judged({ onProgress: () => void meddle().catch(() => undefined) })
+    expect(fidelity).toMatchObject({ objects: { total: 3, equal: 2 }, states: { equal: 6, extra: 1 } })
+    const detail = fidelity.details.find(({ isEqual }) => !isEqual)
+    expect(detail).toMatchObject({
+      name: "b",
+      extra: [{ differences: [{ path: "data.value", applied: '"1"', observed: '"theirs"' }] }],
+    })
+  })
+
+  test("does not measure kinds that may not be listed, and measures the others", async () => {
+    cluster.sandbox.faults.respond("pods", 403)
+    const { fidelity } = await judged()
+    expect(fidelity.recording.unmeasured).toMatchObject([
+      { gvk: "v1.Pod", reason: expect.stringContaining("forbidden") },
+    ])
+    expect(fidelity.pods).toBeNull()
+    expect(fidelity.score).toMatchObject({ objectsEqual: 1, statesInOrder: 1 })
+  })
+
+  test("of a trace that does not name its kinds is found equal too", async () => {
+    const { fidelity } = await judged({ items: chunks(story.slice(1)) })
+    expect(fidelity.recording.unmeasured).toEqual([])
+    expect(fidelity.states).toMatchObject({ missing: 0, different: 0, refused: 0, extra: 0 })
+  })
+
+  test("of a trace without pods has the times of those that the target made", async () => {
+    const items = story.flatMap((item) => (item.type === "event" && item.event.gvk === "v1.Pod" ? [] : [item]))
+    const { fidelity } = await judged({ items: chunks(items) })
+    expect(fidelity.pods).toMatchObject({
+      created: { recorded: null, replayed: 2 },
+      pendingMs: { recorded: null, replayed: { p50: expect.any(Number) } },
+    })
+    expect(fidelity.timeline.pods).toMatchObject({ recorded: null, replayed: { Running: expect.any(Array) } })
+  })
+
+  test("does not wait for the target any longer once it is interrupted, and is compared all the same", async () => {
+    const abort = new AbortController()
+    const onProgress: ReplayOptions["onProgress"] = ({ phase }) => phase === "settling" && abort.abort()
+    const { fidelity } = await judged({ speed: "max", signal: abort.signal, onProgress }, undefined, 3_600_000)
+    expect(fidelity.recording).toMatchObject({ isSettled: false })
+    expect(fidelity.gaps).toBeNull()
+    expect(fidelity.states.refused).toBe(0)
+  })
+
+  test("reports a refused object as refused", async () => {
+    const broken = event(1200, "apps/v1.Deployment", "broken", { spec: { replicas: -1 } })
+    const { fidelity } = await judged({ items: chunks([...story.slice(0, -2), broken]) })
+    expect(fidelity.states).toMatchObject({ refused: 1, missing: 0 })
+    expect(fidelity.worst[0]).toMatchObject({
+      name: "broken",
+      result: "refused",
+      reason: expect.stringContaining("replicas"),
+    })
+  })
+
+  test("goes on without a comparison if the target cannot be recorded", async () => {
+    await using fidelity = new Fidelity({
+      endpoints: { endpoint: async () => cluster.sandbox.endpoint, onUnauthorized: async () => undefined },
+      userAgent: "kubereel-test",
+      clock: systemClock,
+      settleMs: 100,
+      directory: "/dev/null/recording",
+      namespacePrefix: "virtual",
+      replay: "test",
+    })
+    const options = plainReplay(client, "test", chunks(story), start + 10_000_000)
+    expect((await new Replay({ ...options, witness: fidelity }).run()).events.accepted).toBe(5)
+    expect(fidelity.compare()).toEqual({ unknown: expect.stringContaining("/dev/null/recording") })
+  })
+})

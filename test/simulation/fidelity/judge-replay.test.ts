@@ -1,0 +1,222 @@
+/** The comparison of a replay with a recording: what is equal is found equal, and each kind of difference is found as what it is. */
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import type { FidelityReport } from "../../../src/simulation/fidelity/fidelity-report.ts"
+import { judgeReplay } from "../../../src/simulation/fidelity/judge-replay.ts"
+import type { ObjectEvent } from "../../../src/trace/event.ts"
+import { rounds } from "../../harness/effort.ts"
+import { eventOf, type Planned, type Replayed, replayOf, start } from "./journal-of.ts"
+
+const judge = (
+  { journal }: Replayed,
+  events: ReadonlyArray<ObjectEvent>,
+  unmeasured: ReadonlyArray<string> = [],
+  sinceMs = -1,
+): FidelityReport => {
+  const endMs = Math.max(0, ...events.map(({ time }) => (time - start) / 1000))
+  return judgeReplay(
+    journal,
+    {
+      events,
+      unmeasured: unmeasured.map((gvk) => ({ gvk, reason: "forbidden" })),
+      since: new Map([["v1.ConfigMap", start + sinceMs * 1000]]),
+      settling: { settlingMs: 0, isSettled: true },
+      startMicros: start,
+      endMs,
+    },
+    (namespace) => `virtual-${namespace}`,
+  )
+}
+
+/** Some objects with their states, in which no state is the one before, and no deletion comes before a creation. */
+const plans = fc
+  .array(fc.record({ name: fc.constantFrom("a", "b", "c"), isDeletion: fc.boolean(), gap: fc.nat(3000) }), {
+    minLength: 1,
+    maxLength: 25,
+  })
+  .map((steps) => {
+    const existing = new Set<string>()
+    let due = 0
+    return steps.map(({ name, isDeletion, gap }, index): Planned => {
+      due += gap
+      const isDeleted = isDeletion && existing.delete(name)
+      if (!isDeleted) existing.add(name)
+      return { name, value: isDeleted ? undefined : `value ${index}`, due }
+    })
+  })
+
+const planAndIndex = plans.chain((plan) => fc.tuple(fc.constant(plan), fc.nat(plan.length - 1)))
+const states = (events: ReadonlyArray<ObjectEvent>): ReadonlyArray<number> =>
+  events.flatMap(({ action }, index) => (action === "applied" ? [index] : []))
+
+describe("a recording that has", () => {
+  test("what was applied, in order and in time, has no difference", () => {
+    fc.assert(
+      fc.property(plans, (plan) => {
+        const replay = replayOf(plan)
+        const { score, states, objects, observedMs, gaps, worst } = judge(replay, replay.events)
+        expect(score).toMatchObject({ objectsEqual: 1, statesInOrder: 1, gapsWithin: plan.length > 1 ? 1 : null })
+        expect(states).toMatchObject({
+          total: plan.length,
+          equal: plan.length,
+          missing: 0,
+          different: 0,
+          extra: 0,
+          outOfOrder: 0,
+        })
+        expect(objects.equal).toBe(new Set(plan.map(({ name }) => name)).size)
+        expect(observedMs).toEqual({ p50: 3, p95: 3, p99: 3, max: 3 })
+        expect(gaps?.errorMs.max ?? 0).toBe(0)
+        expect(worst.every(({ result }) => result === "equal")).toBe(true)
+      }),
+      { numRuns: rounds(100) },
+    )
+  })
+
+  test("lost a state misses exactly that one", () => {
+    fc.assert(
+      fc.property(planAndIndex, ([plan, nth]) => {
+        const replay = replayOf(plan)
+        const all = states(replay.events)
+        const lost = all[nth % Math.max(1, all.length)]
+        fc.pre(lost !== undefined)
+        const report = judge(replay, replay.events.toSpliced(lost as number, 1))
+        expect(report.states).toMatchObject({ total: plan.length, equal: plan.length - 1, missing: 1 })
+        expect(report.worst[0]).toMatchObject({
+          result: "missing",
+          time: start + (plan[lost as number]?.due ?? 0) * 1000,
+        })
+        expect(report.score.objectsEqual).toBeLessThan(1)
+      }),
+      { numRuns: rounds(100) },
+    )
+  })
+
+  test("a state twice has one extra", () => {
+    fc.assert(
+      fc.property(planAndIndex, ([plan, nth]) => {
+        const replay = replayOf(plan)
+        const all = states(replay.events)
+        const twice = all[nth % Math.max(1, all.length)]
+        fc.pre(twice !== undefined)
+        const events = replay.events.toSpliced(twice as number, 0, replay.events[twice as number] as ObjectEvent)
+        expect(judge(replay, events).states).toMatchObject({ equal: plan.length, extra: 1 })
+      }),
+      { numRuns: rounds(100) },
+    )
+  })
+
+  test("two states of an object in the wrong order has one out of order", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 20 }), fc.nat(), (length, nth) => {
+        const replay = replayOf(
+          Array.from({ length }, (_, index) => ({ name: "a", value: `${index}`, due: index * 10 })),
+        )
+        const at = nth % (length - 1)
+        const [first, second] = [replay.events[at] as ObjectEvent, replay.events[at + 1] as ObjectEvent]
+        const report = judge(replay, replay.events.toSpliced(at, 2, second, first))
+        expect(report.states).toMatchObject({ equal: length, missing: 0, outOfOrder: 1 })
+        expect(report.score).toMatchObject({
+          objectsEqual: 0,
+          statesInOrder: Math.floor(((length - 1) / length) * 10_000) / 10_000,
+        })
+      }),
+      { numRuns: rounds(100) },
+    )
+  })
+
+  test("a state late counts its lateness, and the gap around it if that is beyond the tolerance", () => {
+    const replay = replayOf([0, 1000, 2000].map((due) => ({ name: `at-${due}`, value: "1", due })))
+    const late = (ms: number) =>
+      judge(
+        replay,
+        replay.events.map((event, index) => (index === 1 ? { ...event, time: event.time + ms * 1000 } : event)),
+      )
+    expect(late(200)).toMatchObject({ observedMs: { max: 203 }, gaps: { total: 2, within: 2, errorMs: { max: 200 } } })
+    const report = late(400)
+    expect(report).toMatchObject({ gaps: { within: 0 }, score: { objectsEqual: 1, gapsWithin: 0 } })
+    expect(report.worst[0]).toMatchObject({
+      name: "at-1000",
+      observedMs: 403,
+      reason: "401 ms passed from the response until a watch delivered it",
+    })
+  })
+
+  test("another value has a difference with its path, and what changed it later is extra", () => {
+    const replay = replayOf([{ name: "a", value: "mine", due: 0 }])
+    const theirs = { name: "a", value: "theirs", due: 0 }
+    const changed = judge(replay, [{ ...eventOf(theirs, 0, 3) }])
+    expect(changed.states).toMatchObject({ different: 1, equal: 0 })
+    expect(changed.worst[0]?.reason).toBe('data.value is "theirs" instead of "mine"')
+    const later = judge(replay, [...replay.events, eventOf(theirs, 7, 9)])
+    expect(later.states).toMatchObject({ equal: 1, extra: 1 })
+    expect(later.details[0]?.extra).toMatchObject([{ at: 9, reason: "something else in the cluster changed it" }])
+  })
+
+  test("a change by something else in several states has it once, until it is undone and made again", () => {
+    const replay = replayOf([{ name: "a", value: "mine", due: 0 }])
+    const states = ["theirs", "theirs", "other", "mine", "other"].map((value, index) =>
+      eventOf({ name: "a", value, due: 0 }, 5 + index, 10 + index),
+    )
+    const { states: counts, details } = judge(replay, [...replay.events, ...states])
+    expect(counts.extra).toBe(3)
+    expect(details[0]?.extra.map(({ at }) => at)).toEqual([10, 12, 14])
+  })
+
+  test("a deletion that came before that of the replay is as intended, and not early", () => {
+    const replay = replayOf([
+      { name: "a", value: "1", due: 0 },
+      { name: "a", value: undefined, due: 900 },
+    ])
+    const deletion = replay.journal.writes[1] as (typeof replay.journal.writes)[number]
+    deletion.outcome = { tag: "skipped", reason: "did not exist in the target" }
+    const report = judge(replay, [
+      replay.events[0] as ObjectEvent,
+      eventOf({ name: "a", value: undefined, due: 0 }, 5, 100),
+    ])
+    expect(report).toMatchObject({ objects: { equal: 1 }, states: { equal: 2, extra: 0 }, observedMs: { max: 3 } })
+    expect(report.gaps).toBeNull()
+  })
+
+  test("a deletion that the replay did not make has it as extra", () => {
+    const replay = replayOf([{ name: "a", value: "1", due: 0 }])
+    const deletion = eventOf({ name: "a", value: undefined, due: 0 }, 5, 50)
+    expect(judge(replay, [...replay.events, deletion]).details[0]?.extra).toMatchObject([
+      { reason: "something else in the cluster deleted it" },
+    ])
+  })
+
+  test("a kind only in part does not count it", () => {
+    const replay = replayOf([{ name: "a", value: "1", due: 0 }])
+    const report = judge(replay, [], ["v1.ConfigMap"])
+    expect(report.states.total).toBe(0)
+    expect(report.score).toEqual({ objectsEqual: null, statesInOrder: null, gapsWithin: null })
+  })
+})
+
+test("a state before the kind was recorded is not measured, and the listed one stands for the last", () => {
+  const replay = replayOf([0, 10, 20].map((due) => ({ name: "a", value: `${due}`, due })))
+  const listed = { ...(replay.events[1] as ObjectEvent), resourceVersion: "115" }
+  const { states, objects } = judge(replay, [listed, ...replay.events.slice(2)], [], 15)
+  expect([states.total, states.equal, states.missing, objects.equal]).toEqual([2, 2, 0, 1])
+})
+
+describe("objects over time", () => {
+  test("are counted as they were due and as they were observed", () => {
+    const replay = replayOf([
+      { name: "a", value: "1", due: 0 },
+      { name: "b", value: "1", due: 400 },
+      { name: "a", value: undefined, due: 800 },
+    ])
+    const { stepMs, points, objects, lateMs } = judge(replay, replay.events).timeline
+    expect([stepMs, points]).toEqual([2, 402])
+    const at = (counts: ReadonlyArray<number> | undefined, ms: number) => counts?.[Math.floor(ms / stepMs)]
+    const { recorded, replayed } = {
+      recorded: objects.recorded["v1.ConfigMap"],
+      replayed: objects.replayed["v1.ConfigMap"],
+    }
+    expect([0, 399, 400, 799, 800].map((ms) => at(recorded, ms))).toEqual([1, 1, 2, 2, 1])
+    expect([0, 2, 403, 799, 803].map((ms) => at(replayed, ms))).toEqual([0, 1, 2, 2, 1])
+    expect(lateMs.observed.filter((each) => each !== null)).toEqual([3, 3, 3])
+  })
+})

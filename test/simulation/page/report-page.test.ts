@@ -1,0 +1,140 @@
+/** The page of a replay: complete, self-contained, and closed to what a cluster puts into names and messages. */
+import { hash } from "node:crypto"
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { judgeReplay } from "../../../src/simulation/fidelity/judge-replay.ts"
+import { escaped, html } from "../../../src/simulation/page/html.ts"
+import { lineChart } from "../../../src/simulation/page/line-chart.ts"
+import { reportPage } from "../../../src/simulation/page/report-page.ts"
+import type { ReplayReport } from "../../../src/simulation/replay/replay-report.ts"
+import { replayOf, start } from "../fidelity/journal-of.ts"
+
+const spread = { p50: 1, p95: 2, p99: 3, max: 4 }
+
+/** Of a replay in which everything that a cluster can name has this name. */
+const reportOf = (text: string): ReplayReport => {
+  const { journal, events } = replayOf([
+    { name: text, value: text, due: 0 },
+    { name: text, value: `${text}2`, due: 500 },
+  ])
+  const theirs = JSON.stringify({ data: { value: `${text}3` } })
+  const recorded = [
+    ...events,
+    { ...(events[1] as (typeof events)[number]), resourceVersion: "999", object: Buffer.from(theirs) },
+  ]
+  const fidelity = judgeReplay(
+    journal,
+    {
+      events: recorded,
+      unmeasured: [{ gvk: text, reason: text }],
+      since: new Map([["v1.ConfigMap", start - 1]]),
+      settling: { settlingMs: 10, isSettled: false },
+      startMicros: start,
+      endMs: 1000,
+    },
+    (namespace) => namespace,
+  )
+  const cause = { gvk: text, reason: text, count: 1, example: text }
+  const counts = { total: 2, sent: 2, accepted: 2, refused: 0, skipped: 0 }
+  return {
+    version: 1,
+    replay: text,
+    speed: 1,
+    startedAt: "2026-11-20T00:00:00Z",
+    trace: { start, end: start + 1_000_000 },
+    run: { durationMs: 1000, expectedMs: 1000, delayedMs: 1, pausedMs: 0 },
+    stopped: text,
+    seed: { ...counts, durationMs: 1 },
+    events: counts,
+    dispatchErrorMs: spread,
+    lagMs: spread,
+    gaps: 1,
+    incomplete: [],
+    refused: [cause],
+    skipped: [cause],
+    warnings: [],
+    latest: [],
+    fidelity,
+  }
+}
+
+/** Start tags, in order: what a text could add to. */
+const tagsOf = (text: string): ReadonlyArray<string> => text.match(/<[a-zA-Z!/][a-zA-Z0-9]*/g) ?? []
+
+describe("the page of a replay", () => {
+  const hostile = `"><script>alert(1)</script><img src=x onerror='alert(2)'>\u0000</style><!--&`
+
+  test("has the same elements whatever the names are, and no text of a cluster as HTML", () => {
+    const page = reportPage(reportOf(hostile))
+    expect(tagsOf(page)).toEqual(tagsOf(reportPage(reportOf("plain"))))
+    expect(page).not.toContain("<img")
+    expect(page).not.toContain("alert(1)</script>")
+    expect(page).toContain("&lt;script&gt;alert(1)&lt;/script&gt;")
+  })
+
+  test("escapes any text so that neither an element nor an attribute ends in it", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        expect(escaped(text)).not.toMatch(/[<>"']/)
+        expect(String(html`<a title="${text}">${text}</a>`).match(/["<>]/g)).toHaveLength(6)
+      }),
+    )
+  })
+
+  test("loads nothing, and forbids it; its own style and script are allowed by their hashes", () => {
+    const page = reportPage(reportOf("plain"))
+    expect(page).not.toMatch(/(?:src|href)=|@import|url\(|https?:/)
+    expect(page).not.toMatch(/ (?:style|on[a-z]+)="/)
+    const policy = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(page)?.[1]
+    for (const tag of ["style", "script"]) {
+      const content = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(page)?.[1] ?? ""
+      expect(content.length).toBeGreaterThan(500)
+      expect(policy).toContain(`${tag}-src 'sha256-${hash("sha256", content, "base64")}'`)
+    }
+    expect(policy).toMatch(/^default-src 'none'; /)
+  })
+
+  test("shows the shares, what went wrong, and the states of an object with their differences", () => {
+    const page = reportPage(reportOf("web"))
+    for (const shown of [
+      "Objects equal",
+      "0.0 %",
+      "changed by something else",
+      "Not measured: web",
+      "virtual-shop/web",
+    ])
+      expect(page).toContain(shown)
+    expect(page).toContain("data.value is &quot;web3&quot; instead of &quot;web2&quot;")
+  })
+
+  test("says why there is no comparison", () => {
+    const { fidelity: _, ...report } = reportOf("web")
+    expect(reportPage(report)).toContain("The cluster was not recorded.")
+    expect(reportPage({ ...report, fidelity: { unknown: "the disk is full" } })).toContain("the disk is full")
+  })
+})
+
+describe("a chart", () => {
+  const chart = (values: ReadonlyArray<number | null>, form: "steps" | "points" = "steps") =>
+    String(
+      lineChart({
+        title: "Pods",
+        unit: "",
+        stepMs: 100,
+        form,
+        series: [{ label: "trace", values, colour: "recorded" }],
+      }),
+    )
+
+  test("draws a line that holds until the next value, and says its maximum in words", () => {
+    const drawn = chart([0, 0, 4, 4])
+    expect(drawn).toContain('d="M52 164H299V12H546"')
+    expect(drawn).toContain('aria-label="Pods, over 400 ms. trace: at most 4."')
+    expect(drawn).toContain('data-values="0,0,4,4"')
+  })
+
+  test("draws separate measurements as points, and nothing where there is none", () => {
+    expect(chart([null, 1, null], "points")).toContain('d="M299 12h0"')
+    expect(chart([], "points")).toContain('d=""')
+  })
+})

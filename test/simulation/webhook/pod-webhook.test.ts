@@ -1,0 +1,167 @@
+/** A webhook over its whole life, in a cluster in this process. */
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { type Clock, systemClock } from "../../../src/clock.ts"
+import { ApiClient } from "../../../src/kube/client/api-client.ts"
+import { ForbiddenError } from "../../../src/kube/client/api-errors.ts"
+import { kinds } from "../../../src/kube/client/kinds.ts"
+import type { ApiObject, OwnerReference } from "../../../src/kube/client/objects.ts"
+import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
+import { ownMetadata } from "../../../src/simulation/objects/target-object.ts"
+import { PodWebhook } from "../../../src/simulation/webhook/pod-webhook.ts"
+import { WebhookRegistration, webhookConfigurations } from "../../../src/simulation/webhook/webhook-registration.ts"
+
+let cluster: LocalCluster
+beforeEach(async () => {
+  cluster = await LocalCluster.start({ nodes: 1 })
+})
+afterEach(() => cluster.close())
+
+/** Long waits end when the test says so. */
+const steppedClock = () => {
+  const waits: Array<{ readonly ms: number; readonly action: () => void }> = []
+  const after: Clock["after"] = (ms, action) => {
+    if (ms < 5000) return systemClock.after(ms, action)
+    waits.push({ ms, action })
+    return { cancel: () => undefined }
+  }
+  return { clock: { ...systemClock, after }, waits }
+}
+
+const newRoot = async (): Promise<OwnerReference> => {
+  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "root" } }
+  const { metadata } = await cluster.client.create<ApiObject>(kinds.namespaces, namespace)
+  return { apiVersion: "v1", kind: "Namespace", name: "root", uid: metadata.uid ?? "" }
+}
+
+const authoritiesIn = async (): Promise<number> => {
+  const { webhooks } = await cluster.client.get(webhookConfigurations, { name: "kubereel-replay-test" })
+  const [{ clientConfig }] = webhooks as [{ clientConfig: { caBundle: string } }]
+  return Buffer.from(clientConfig.caBundle, "base64").toString().split("BEGIN CERTIFICATE").length - 1
+}
+
+test("the API server trusts a renewed certificate before it is presented, so that every pod is reviewed", async () => {
+  const { client } = cluster
+  const created = await client.create<ApiObject>(kinds.namespaces, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "root", labels: { "kubereel.dev/replay": "test" } },
+  })
+  const root = { apiVersion: "v1", kind: "Namespace", name: "root", uid: created.metadata.uid ?? "" }
+  const own = { replay: "test", root }
+  await client.create<ApiObject>(kinds.namespaces, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "virtual-shop", ...ownMetadata(own) },
+  })
+  const { clock, waits } = steppedClock()
+  const problems: string[] = []
+  const webhook = await PodWebhook.start({
+    client,
+    clock,
+    own,
+    address: { host: "127.0.0.1", listen: { address: "127.0.0.1", port: 0 } },
+    review: async () => [{ op: "add", path: "/metadata/labels", value: { reviewed: "yes" } }],
+    onProblem: (problem) => problems.push(problem),
+  })
+  let pods = 0
+  const isReviewed = async (): Promise<boolean> => {
+    const metadata = { name: `p${pods++}`, namespace: "virtual-shop" }
+    const spec = { containers: [{ name: "main", image: "main" }] }
+    const pod = await client.create<ApiObject>(kinds.pods, { apiVersion: "v1", kind: "Pod", metadata, spec })
+    return pod.metadata.labels?.reviewed === "yes"
+  }
+  try {
+    expect([await isReviewed(), await authoritiesIn()]).toEqual([true, 1])
+    for (let renewal = 0; renewal < 2; renewal++) {
+      const [renew] = waits.splice(0)
+      expect(renew?.ms).toBe(5 * 86_400_000)
+      renew?.action()
+      await expect.poll(() => waits.length).toBe(1)
+      expect([await isReviewed(), await authoritiesIn()]).toEqual([true, 2])
+      const [present] = waits.splice(0)
+      expect(present?.ms).toBe(10_000)
+      present?.action()
+      expect([await isReviewed(), await authoritiesIn()]).toEqual([true, 2])
+    }
+  } finally {
+    await webhook.close()
+  }
+  expect(problems).toEqual([])
+  expect(await isReviewed()).toBe(false)
+  expect((await client.list(webhookConfigurations)).items).toEqual([])
+})
+
+test("that may not be registered leaves nothing behind", async () => {
+  cluster.sandbox.faults.respond("mutatingwebhookconfigurations", 403, { verb: "create", times: 1 })
+  const problems: string[] = []
+  const root = { apiVersion: "v1", kind: "Namespace", name: "root", uid: "u" }
+  const client = new ApiClient({ server: cluster.sandbox.endpoint, userAgent: "kubereel-test" })
+  const starting = PodWebhook.start({
+    client,
+    clock: systemClock,
+    own: { replay: "test", root },
+    address: { host: "127.0.0.1", listen: { address: "127.0.0.1", port: 0 } },
+    review: async () => [],
+    onProblem: (problem) => problems.push(problem),
+  })
+  await expect(starting).rejects.toBeInstanceOf(ForbiddenError)
+  expect(problems).toEqual([])
+  expect((await cluster.client.list(webhookConfigurations)).items).toEqual([])
+  client.close()
+})
+
+test("has a URL that cannot be guessed, and tells why the API server has not called it", async () => {
+  const { sandbox } = cluster
+  const root = await newRoot()
+  const client = new ApiClient({ server: sandbox.endpoint, userAgent: "kubereel-test" })
+  sandbox.faults.respond("pods", 403, { verb: "create" })
+  const paths: string[] = []
+  for (let run = 0; run < 2; run++) {
+    let nowMs = 0
+    const looked = async (): Promise<void> => {
+      // Time passes only between two looks.
+      nowMs += 1000
+      const { webhooks } = await client.get(webhookConfigurations, { name: "kubereel-replay-test" })
+      const [{ clientConfig }] = webhooks as [{ clientConfig: { url: string } }]
+      paths.push(new URL(clientConfig.url).pathname)
+    }
+    const starting = PodWebhook.start({
+      client,
+      clock: {
+        ...systemClock,
+        monotonicMs: () => nowMs,
+        after: (_, action) => systemClock.after(0, () => void looked().then(action)),
+      },
+      own: { replay: "test", root },
+      address: { host: "127.0.0.1", listen: { address: "127.0.0.1", port: 0 } },
+      review: async () => [],
+      onProblem: () => undefined,
+    })
+    await expect(starting).rejects.toThrow("within 5 s (the last trial creation of a pod was refused: ")
+  }
+  client.close()
+  expect(paths).toHaveLength(10)
+  expect(new Set(paths).size).toBe(2)
+  for (const path of paths) expect(path).toMatch(/^\/mutate\/[0-9a-f]{32}$/)
+})
+
+test("in the target's own cluster is reached through a Service", async () => {
+  // One that does not exist would have the registration collected.
+  const root = await newRoot()
+  const service = { namespace: "replays", name: "driver", path: "/mutate", port: 443 }
+  const { client } = cluster
+  const registration = new WebhookRegistration({
+    client,
+    clock: systemClock,
+    own: { replay: "test", root },
+    target: { service },
+  })
+  await registration.create("authority")
+  const caBundle = Buffer.from("authority").toString("base64")
+  expect(await client.get(webhookConfigurations, { name: "kubereel-replay-test" })).toMatchObject({
+    webhooks: [{ clientConfig: { service, caBundle } }],
+  })
+  await registration.remove()
+  await registration.remove()
+  expect((await client.list(webhookConfigurations)).items).toEqual([])
+})
