@@ -25,7 +25,7 @@ export interface LocalRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** With its query: `/api/v1/namespaces/default/pods?dryRun=All`. */
   readonly path: string
-  /** Text is sent as it is; anything else becomes JSON. Default: no body. */
+  /** Text and bytes are sent as they are; anything else becomes JSON. Default: no body. */
   readonly body?: unknown
   /** Default `application/json`, for a PATCH `application/merge-patch+json`. */
   readonly contentType?: string
@@ -86,8 +86,13 @@ const write = (
     query,
     contentType: mediaType(contentType ?? usual),
     userAgent,
-    body: body === undefined ? nothing : Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+    body: bytesOf(body),
   })
+}
+
+const bytesOf = (body: unknown): Buffer => {
+  if (body === undefined) return nothing
+  return Buffer.from(typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body))
 }
 
 const nothing = Buffer.alloc(0)

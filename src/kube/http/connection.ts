@@ -16,7 +16,7 @@ export class Connection implements Carrier, SocketEvents {
   readonly #onLost: (connection: Connection) => void
   #socket: Socket | undefined
   #carried: Carried | undefined
-  #unsent: string | undefined
+  #unsent: string | Uint8Array | undefined
   #isClosed = false
   #hasServed = false
 
@@ -29,7 +29,7 @@ export class Connection implements Carrier, SocketEvents {
     return this.#hasServed
   }
 
-  carry(carried: Carried, request: string): void {
+  carry(carried: Carried, request: string | Uint8Array): void {
     this.#carried = carried
     if (this.#socket === undefined) {
       this.#unsent = request

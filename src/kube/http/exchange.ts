@@ -22,7 +22,7 @@ export interface Carrier {
   /** Whether an exchange was completed on it, so that the server may have closed it since. */
   readonly hasServed: boolean
   /** Sends a request as soon as the connection is open; its events go to `carried` until the carrier is released. */
-  carry(carried: Carried, request: string): void
+  carry(carried: Carried, request: string | Uint8Array): void
   /** Resumes reading after `receive` returned `false`. */
   resumeReading(): void
   /** Closes at once; nothing is reported afterwards. */
@@ -39,7 +39,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
   readonly #owner: ExchangeOwner<Connection>
   /** Opens a connection to the server that the request was written for, even if the client's endpoint has changed since. */
   readonly #connect: () => Connection
-  readonly #request: string
+  readonly #request: string | Uint8Array
   readonly #isRepeatable: boolean
   readonly #handler: ResponseHandler
   readonly #parser: ResponseParser
@@ -59,7 +59,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
   constructor(
     owner: ExchangeOwner<Connection>,
     connect: () => Connection,
-    request: string,
+    request: string | Uint8Array,
     isRepeatable: boolean,
     handler: ResponseHandler,
     forwardedBy: string | undefined,

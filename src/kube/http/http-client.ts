@@ -65,7 +65,8 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
     const target = this.#target
     if ("problem" in target) return refuse(handler, connectionCodes.invalidEndpoint, target.problem)
     const text = requestText(target, this.#endpoint.headers, this.#userAgent, request)
-    if (typeof text !== "string") return refuse(handler, connectionCodes.invalidRequest, text.problem)
+    if (typeof text === "object" && "problem" in text)
+      return refuse(handler, connectionCodes.invalidRequest, text.problem)
     const forwardedBy = target.tls === undefined ? target.proxy?.description : undefined
     const isRepeatable = request.isRepeatable ?? request.method === "GET"
     const exchange = new Exchange(this, () => this.#connect(target), text, isRepeatable, handler, forwardedBy)

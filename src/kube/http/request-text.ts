@@ -31,13 +31,13 @@ const own = new Set([
   "user-agent",
 ])
 
-/** The request as text to be sent as UTF-8, or the problem that prevents it. Problems contain no secrets. */
+/** The request as text to be sent as UTF-8, or as bytes if its body is; or the problem that prevents it. Problems contain no secrets. */
 export const requestText = (
   target: Target,
   endpointHeaders: ApiEndpoint["headers"],
   userAgent: string,
   { method, path, headers, body, contentType = "application/json" }: HttpRequest,
-): string | InvalidTarget => {
+): string | Buffer | InvalidTarget => {
   if (!pathAndQuery.test(path))
     return { problem: "the path does not begin with / or contains characters that must be encoded" }
   const isForwarded = target.proxy !== undefined && target.tls === undefined
@@ -70,7 +70,8 @@ export const requestText = (
   if (body !== undefined) lines.push(`Content-Type: ${contentType}`, `Content-Length: ${Buffer.byteLength(body)}`)
   // RFC 9110 §8.6: a POST or PUT without a body should say so.
   else if (method !== "GET" && method !== "DELETE") lines.push("Content-Length: 0")
-  return `${lines.join("\r\n")}\r\n\r\n${body ?? ""}`
+  const head = `${lines.join("\r\n")}\r\n\r\n`
+  return typeof body === "object" ? Buffer.concat([Buffer.from(head), body]) : `${head}${body ?? ""}`
 }
 
 const problemOf = (name: string, value: string, taken: ReadonlySet<string>): string | undefined => {

@@ -12,8 +12,8 @@ export interface HttpRequest {
   readonly path: string
   /** Added to the endpoint's own headers, which they must not repeat. */
   readonly headers: Readonly<Record<string, string>>
-  /** Absent: no body. */
-  readonly body?: string | undefined
+  /** Text is sent as UTF-8. Absent: no body. */
+  readonly body?: string | Uint8Array | undefined
   /** Of the body. Default `application/json`. */
   readonly contentType?: string | undefined
   /**

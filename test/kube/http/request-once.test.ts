@@ -10,6 +10,7 @@ import { describeFailure, requestOnce, sendOnce } from "../../../src/kube/http/r
 import { eventually } from "../../harness/eventually.ts"
 import { ManualTimers } from "./manual-timers.ts"
 import { answer, TcpServer } from "./tcp-server.ts"
+import { startWebServer } from "./web-server.ts"
 
 const clientFor = (server: string): HttpClient => {
   const client = new HttpClient({ server, headers: [] }, { userAgent: "kubereel/test" })
@@ -53,6 +54,18 @@ describe("a one-off request", () => {
       tag: "failed",
       end: { code: "ERR_INVALID_REQUEST" },
     })
+  })
+
+  test("posts bytes as they are, whatever they are", async () => {
+    const body = Uint8Array.from({ length: 300 }, (_, index) => index)
+    const received: Buffer[] = []
+    await using server = await startWebServer((request, response) => {
+      request.on("data", (chunk: Buffer) => received.push(chunk)).on("end", () => response.end())
+    })
+    const client = clientFor(`http://127.0.0.1:${server.port}`)
+    const sent = { method: "PUT", path: "/raw", body, contentType: "application/octet-stream" } as const
+    expect(await sendOnce(client, sent)).toMatchObject({ status: 200 })
+    expect(Buffer.concat(received)).toEqual(Buffer.from(body))
   })
 
   test("keeps a body of exactly the allowed size and aborts on a larger one without reading it", async () => {
