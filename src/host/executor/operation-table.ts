@@ -1,0 +1,175 @@
+/**
+ * Which operations of which modules are under way, and to whom each is answered.
+ *
+ * Guaranteed: an operation that was taken is completed exactly once, to the worker that last named it, unless its module's life, or that
+ * worker's, ends before. Nothing is completed for a life that has ended. An operation that is named twice is carried out once.
+ */
+import type { Clock } from "../../clock.ts"
+import { defaultLimits } from "./module-limits.ts"
+import type { Completion, ModuleLife, Operation, OperationKey, Operations } from "./operation-frames.ts"
+import type { RequestExecutor } from "./request-executor.ts"
+import { statusAnswer } from "./status-answer.ts"
+import { TimerWheel } from "./timer-wheel.ts"
+
+export interface OperationTableOptions {
+  readonly clock: Pick<Clock, "monotonicMs" | "after">
+  readonly requests: RequestExecutor
+  /** An operation has ended; the worker is the one to tell. */
+  readonly completed: (worker: string, completion: Completion) => void
+  /** The life asked for more than its module may have under way. The operation is dropped, so the life has to be ended. Told once a life. */
+  readonly overrun: (life: ModuleLife, maximumOperations: number) => void
+}
+
+/** Gauge and counters of one module. */
+export interface OperationStatistics {
+  /** Delays under way. */
+  readonly delays: number
+  /** Operations that were dropped: of its former lives, or delays from before it was registered. */
+  readonly stale: number
+}
+
+interface Underway {
+  worker: string
+  readonly cancel: () => void
+}
+
+interface Life {
+  readonly incarnation: number
+  readonly underway: Map<bigint, Underway>
+  isOverrun: boolean
+}
+
+export class OperationTable {
+  readonly #options: OperationTableOptions
+  readonly #delays: TimerWheel<string, () => void>
+  readonly #lives = new Map<string, Life>()
+  readonly #stale = new Map<string, number>()
+
+  constructor(options: OperationTableOptions) {
+    this.#options = options
+    this.#delays = new TimerWheel(options.clock, (actions) => {
+      for (const action of actions) action()
+    })
+  }
+
+  receive(worker: string, { ended, operations, outstanding }: Operations): void {
+    for (const life of ended) this.#endUpTo(life)
+    for (const operation of operations) this.#take(worker, operation)
+    for (const key of outstanding) this.#recover(worker, key)
+  }
+
+  /** Gives up what would be answered to a worker that has died. */
+  workerLost(worker: string): void {
+    for (const { underway } of this.#lives.values()) {
+      for (const [id, one] of underway) {
+        if (one.worker !== worker) continue
+        underway.delete(id)
+        one.cancel()
+      }
+    }
+  }
+
+  /** Gives up everything of a module and forgets its lives. */
+  remove(module: string): void {
+    const life = this.#lives.get(module)
+    if (life !== undefined) this.#giveUp(life)
+    this.#lives.delete(module)
+    this.#stale.delete(module)
+  }
+
+  statistics(module: string): OperationStatistics {
+    return { delays: this.#delays.sizeOf(module), stale: this.#stale.get(module) ?? 0 }
+  }
+
+  /** Modules that have operations to be answered to that worker. */
+  modulesOf(worker: string): ReadonlyArray<string> {
+    const isOfWorker = (life: Life): boolean => [...life.underway.values()].some((one) => one.worker === worker)
+    return [...this.#lives].filter(([, life]) => isOfWorker(life)).map(([module]) => module)
+  }
+
+  close(): void {
+    for (const module of [...this.#lives.keys()]) this.remove(module)
+  }
+
+  #take(worker: string, operation: Operation): void {
+    const { requests, overrun } = this.#options
+    const { module, incarnation, id } = operation
+    const life = this.#lifeOf(operation)
+    if (life === undefined) return
+    const present = life.underway.get(id)
+    if (present !== undefined) {
+      present.worker = worker
+      return
+    }
+    const limits = requests.limitsOf(module)
+    // A request of a module that is not registered is answered; a delay has no answer that would say so.
+    if (limits === undefined && "delayMs" in operation) {
+      this.#countStale(module)
+      return
+    }
+    const { maximumOperations } = limits ?? defaultLimits
+    if (life.underway.size >= maximumOperations) {
+      if (!life.isOverrun) overrun({ module, incarnation }, maximumOperations)
+      life.isOverrun = true
+      return
+    }
+    const key: OperationKey = { module, incarnation, id }
+    const started =
+      "request" in operation
+        ? requests.submit(module, operation.request, (response) => this.#complete(life, { ...key, response }))
+        : this.#delays.add(module, operation.delayMs, () => this.#complete(life, key))
+    life.underway.set(id, { worker, cancel: () => started.cancel() })
+  }
+
+  /** A request that this life of the executor does not know was taken by a former one, or answered by it in vain. */
+  #recover(worker: string, key: OperationKey): void {
+    const life = this.#lifeOf(key)
+    if (life === undefined) return
+    const present = life.underway.get(key.id)
+    if (present !== undefined) {
+      present.worker = worker
+      return
+    }
+    const message = "the request executor was restarted while it had the request, which may have been carried out"
+    this.#options.completed(worker, { ...key, response: statusAnswer(503, message) })
+  }
+
+  #complete(life: Life, completion: Completion): void {
+    const one = life.underway.get(completion.id)
+    if (one === undefined) return
+    life.underway.delete(completion.id)
+    this.#options.completed(one.worker, completion)
+  }
+
+  /** The module's present life; a newer one ends the former. `undefined` for a life that has ended. */
+  #lifeOf({ module, incarnation }: ModuleLife): Life | undefined {
+    const life = this.#lives.get(module)
+    if (life !== undefined && life.incarnation >= incarnation) {
+      if (life.incarnation === incarnation) return life
+      this.#countStale(module)
+      return undefined
+    }
+    if (life !== undefined) this.#giveUp(life)
+    const fresh: Life = { incarnation, underway: new Map(), isOverrun: false }
+    this.#lives.set(module, fresh)
+    return fresh
+  }
+
+  #endUpTo({ module, incarnation }: ModuleLife): void {
+    const life = this.#lives.get(module)
+    if (life === undefined || life.incarnation > incarnation) return
+    this.#giveUp(life)
+    // From now on only a newer life is heard.
+    this.#lives.set(module, { incarnation: incarnation + 1, underway: new Map(), isOverrun: false })
+  }
+
+  #countStale(module: string): void {
+    this.#stale.set(module, (this.#stale.get(module) ?? 0) + 1)
+  }
+
+  #giveUp(life: Life): void {
+    const all = [...life.underway.values()]
+    life.underway.clear()
+    for (const one of all) one.cancel()
+  }
+}
