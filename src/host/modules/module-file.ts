@@ -1,0 +1,161 @@
+/**
+ * The YAML of one module: what it is called, which ABI it speaks, its environment, as whom it acts, and what it may take.
+ *
+ * Guaranteed: never throws; all mistakes of a file are returned together, each with its line; unknown and repeated keys are mistakes, because
+ * a misspelt limit would be none. The page for users is docs/reference/modules.md.
+ */
+import * as Result from "effect/Result"
+import type { Node } from "yaml"
+import { parseDuration } from "../../kube/duration.ts"
+import { quantityOf } from "../../kube/quantity.ts"
+import type { ModuleFileProblem } from "./module-problem.ts"
+import { type Entry, ModuleYaml } from "./module-yaml.ts"
+
+/** The ABIs of WebAssembly modules. */
+export const abis = ["rust_v1alpha1"] as const
+export type Abi = (typeof abis)[number]
+
+export interface ModuleFile {
+  /** A DNS label. Names the module in logs and metrics, and is its field manager. */
+  readonly name: string
+  /** Required for a WebAssembly module; of no meaning for others. */
+  readonly abi?: Abi
+  /** In the order of the file; each name once. */
+  readonly env: ReadonlyArray<{ readonly name: string; readonly value: string }>
+  /** Default: the identity of the host. */
+  readonly serviceAccount?: { readonly namespace: string; readonly name: string }
+  /** What is absent has the host's defaults. */
+  readonly limits: ModuleFileLimits
+}
+
+export interface ModuleFileLimits {
+  /** Largest linear memory in bytes. */
+  readonly memoryBytes?: number
+  /** Longest time of one wake-up in ms. */
+  readonly deadlineMs?: number
+  /** Of the module's requests, as in `ModuleLimits` of the executor. */
+  readonly requestsPerSecond?: number
+  readonly burst?: number
+  readonly maximumConcurrent?: number
+  readonly timeoutMs?: number
+}
+
+const rootKeys = ["name", "abi", "env", "serviceAccount", "limits"] as const
+const limitKeys = ["memory", "deadline", "requestsPerSecond", "burst", "concurrentRequests", "requestTimeout"] as const
+
+/** The module's file, or everything that is wrong with it, in the order of the file. */
+export const parseModuleFile = (bytes: Uint8Array): Result.Result<ModuleFile, ReadonlyArray<ModuleFileProblem>> => {
+  const yaml = new ModuleYaml(bytes)
+  const file = yaml.problems.length > 0 ? undefined : readFile(yaml)
+  if (file !== undefined && yaml.problems.length === 0) return Result.succeed(file)
+  return Result.fail(yaml.problems.toSorted((left, right) => left.line - right.line || left.column - right.column))
+}
+
+const readFile = (yaml: ModuleYaml): ModuleFile | undefined => {
+  const root = yaml.mapping(yaml.root, "the file", rootKeys)
+  if (root === undefined) return undefined
+  const name = root.has("name")
+    ? yaml.text(root.get("name")?.value, "name", dnsLabel, labelOf)
+    : yaml.missing("name", "add name: and a name such as simple-pod")
+  const abi = present(root, "abi", (node) =>
+    yaml.text(node, "abi", `one of ${abis.join(", ")}`, (text) => abis.find((one) => one === text)),
+  )
+  const env = present(root, "env", (node) => readEnvironment(yaml, node)) ?? []
+  const serviceAccount = present(root, "serviceAccount", (node) => readServiceAccount(yaml, node))
+  const limits = present(root, "limits", (node) => readLimits(yaml, node)) ?? {}
+  if (name === undefined) return undefined
+  return { name, ...defined({ abi, serviceAccount }), env, limits }
+}
+
+const readEnvironment = (yaml: ModuleYaml, node: Node | undefined): ModuleFile["env"] | undefined => {
+  const firstLines = new Map<string, number>()
+  return yaml.list(node, "env", "a list of name and value")?.flatMap((item, index) => {
+    const where = `env[${index}]`
+    const entries = yaml.mapping(item, where, ["name", "value"])
+    if (entries === undefined) return []
+    const nameNode = entries.get("name")?.value
+    const name = entries.has("name")
+      ? yaml.text(nameNode, `${where}.name`, "a name without = and control characters", variableOf)
+      : yaml.missing(`${where}.name`, "name the variable", item)
+    const value = entries.has("value")
+      ? yaml.text(entries.get("value")?.value, `${where}.value`, "text", (text) => text)
+      : yaml.missing(`${where}.value`, 'write value: "" for an empty one', item)
+    if (name === undefined || value === undefined) return []
+    const firstLine = firstLines.get(name)
+    const position = yaml.positionOf(nameNode)
+    if (firstLine !== undefined)
+      yaml.problems.push({ _tag: "DuplicateKey", ...position, key: `the variable ${name}`, firstLine })
+    else firstLines.set(name, position.line)
+    return [{ name, value }]
+  })
+}
+
+const readServiceAccount = (yaml: ModuleYaml, node: Node | undefined): ModuleFile["serviceAccount"] => {
+  const entries = yaml.mapping(node, "serviceAccount", ["namespace", "name"])
+  if (entries === undefined) return undefined
+  const read = (key: "namespace" | "name", allowed: string, check: (text: string) => string | undefined) =>
+    entries.has(key)
+      ? yaml.text(entries.get(key)?.value, `serviceAccount.${key}`, allowed, check)
+      : yaml.missing(`serviceAccount.${key}`, "name both the namespace and the ServiceAccount", node)
+  const namespace = read("namespace", dnsLabel, labelOf)
+  const name = read("name", "a name of a ServiceAccount: a DNS subdomain", subdomainOf)
+  return namespace === undefined || name === undefined ? undefined : { namespace, name }
+}
+
+const readLimits = (yaml: ModuleYaml, node: Node | undefined): ModuleFileLimits | undefined => {
+  const entries = yaml.mapping(node, "limits", limitKeys)
+  if (entries === undefined) return undefined
+  const read = (key: (typeof limitKeys)[number], allowed: string, check: (text: string) => number | undefined) =>
+    present(entries, key, (value) => yaml.text(value, `limits.${key}`, allowed, check))
+  const duration = "a duration such as 500ms or 30s, of at least 1 ms"
+  return defined({
+    memoryBytes: read("memory", "a quantity such as 64Mi, from 64Ki to 4Gi", memoryOf),
+    deadlineMs: read("deadline", duration, durationOf),
+    requestsPerSecond: read("requestsPerSecond", "a number above 0 and at most 10000", rateOf),
+    burst: read("burst", "a whole number from 1 to 10000", wholeOf),
+    maximumConcurrent: read("concurrentRequests", "a whole number from 1 to 10000", wholeOf),
+    timeoutMs: read("requestTimeout", duration, durationOf),
+  })
+}
+
+/** `undefined` without noting a mistake if the key is absent. */
+const present = <Key extends string, Value>(
+  entries: ReadonlyMap<Key, Entry>,
+  key: Key,
+  read: (node: Node | undefined) => Value | undefined,
+): Value | undefined => {
+  const entry = entries.get(key)
+  return entry === undefined ? undefined : read(entry.value)
+}
+
+/** Without the members that are `undefined`. */
+const defined = <Members extends object>(
+  members: Members,
+): { readonly [Key in keyof Members]?: NonNullable<Members[Key]> } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof Members]?: NonNullable<Members[Key]>
+  }
+
+const dnsLabel = "a DNS label: at most 63 of a to z, 0 to 9 and -, beginning and ending with a letter or digit"
+const labelOf = (text: string): string | undefined =>
+  /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text) ? text : undefined
+const subdomainOf = (text: string): string | undefined =>
+  text.length <= 253 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/.test(text)
+    ? text
+    : undefined
+const variableOf = (text: string): string | undefined => (/^[^=\p{Cc}]+$/u.test(text) ? text : undefined)
+
+/** A page of WebAssembly is 64 KiB, and its addresses have 32 bits. */
+const memoryOf = (text: string): number | undefined => within(quantityOf(text), 64 * 1024, 2 ** 32, Math.ceil)
+const durationOf = (text: string): number | undefined => within(parseDuration(text), 1, 2 ** 53, Math.ceil)
+const wholeOf = (text: string): number | undefined =>
+  /^\d{1,5}$/.test(text) ? within(Number(text), 1, 10_000, Number) : undefined
+const rateOf = (text: string): number | undefined =>
+  /^\d+(?:\.\d+)?$/.test(text) ? within(Number(text), Number.MIN_VALUE, 10_000, Number) : undefined
+
+const within = (
+  value: number | undefined,
+  least: number,
+  most: number,
+  round: (value: number) => number,
+): number | undefined => (value !== undefined && value >= least && value <= most ? round(value) : undefined)
