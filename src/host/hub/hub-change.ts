@@ -1,0 +1,82 @@
+/** What a consumer of a subscription gets, and what it asks for. */
+
+import type { GroupVersionKind } from "../../kube/gvk.ts"
+import type { Kind } from "../../kube/kind.ts"
+import type { SelectionRequest } from "./hub-selection.ts"
+
+export type HubChangeType = "added" | "modified" | "deleted" | "synced" | "bookmark" | "expired"
+
+/** One change of an object, or a mark between changes, which has no object: its key, UID and bytes are empty (but see `bytes`). */
+export interface HubChange {
+  readonly type: HubChangeType
+  /** `namespace/name`, or the bare name of a cluster-scoped object. */
+  readonly key: string
+  readonly uid: string
+  /**
+   * The version of the object; of one that has left the selection, the version with which it left; of a mark, the version up to which
+   * everything has been delivered.
+   */
+  readonly version: string
+  /**
+   * JSON of the object in the view of the subscription; of one that is gone, its last state that matched. Of `expired` a Status, as the API
+   * server answers a version that it no longer has. Shared: never write to it.
+   */
+  readonly bytes: Buffer
+  /**
+   * A list has shown that the object is gone: it was deleted while no watch was open, and `bytes` are its last known state, which may not
+   * have been its last (DeletedFinalStateUnknown of client-go).
+   */
+  readonly isFinalStateUnknown: boolean
+}
+
+/** `metadata`: objects consist of apiVersion, kind and metadata. */
+export type HubView = "full" | "metadata"
+
+export interface HubSubscriptionRequest extends Omit<SelectionRequest, "gvk"> {
+  /** Names the subscription in statistics and errors; the hub does not compare ids. */
+  readonly id: string
+  readonly kind: Kind | GroupVersionKind
+  readonly view: HubView
+  /**
+   * Deliver nothing at or below this version and everything after it; `expired` if the changes since then are no longer known. Default: the
+   * present state. The empty string and `0` count as absent, as in a request to the server.
+   */
+  readonly after?: string | undefined
+}
+
+export interface HubConsumer {
+  /**
+   * Changes are waiting. Called once, then again only for changes that come after a {@link HubSubscriptionHandle.take}. What it throws is
+   * reported to the hub's owner and costs nobody a change.
+   */
+  available(): void
+}
+
+export interface SubscriptionStatistics {
+  readonly id: string
+  readonly kind: string
+  readonly view: HubView
+  /** Whether everything known when it began has been taken. */
+  readonly isSynced: boolean
+  /** Changes of objects that were taken. */
+  readonly delivered: number
+  /** Changes of objects that were folded into later ones. */
+  readonly folded: number
+  /** Changes and marks that wait. */
+  readonly pending: number
+  /** Bytes that only this subscription keeps alive. */
+  readonly pendingBytes: number
+}
+
+export interface HubSubscriptionHandle {
+  /** Changes and marks that wait. */
+  readonly pending: number
+  /**
+   * Removes and returns what has waited longest: about that many bytes of objects, at least one change if any waits. Default 256 KiB, a
+   * frame of a mailbox.
+   */
+  take(maximumBytes?: number): ReadonlyArray<HubChange>
+  /** Nothing comes afterwards. */
+  unsubscribe(): void
+  statistics(): SubscriptionStatistics
+}

@@ -1,0 +1,235 @@
+/**
+ * One subscription of a hub: what has not been taken by its consumer yet.
+ *
+ * Guaranteed to a consumer, whatever its pace:
+ * - First the present state as additions, then `synced`, then the changes after it: no gap, no repeat. With `after`, the changes after that
+ *   version come in place of the present state.
+ * - For each object, its changes in their order, its last state, and its deletion. States in between are left out while the consumer is
+ *   slow; `folded` counts them. A deletion and a later creation under the same name are always two changes.
+ * - Whoever resumes after the last version taken, or after that of a `bookmark`, misses nothing.
+ * - After `expired` nothing comes: subscribe again, without `after`, and compare.
+ */
+
+import type { ResourceVersion } from "../../kube/resource-version.ts"
+import { CoalescingQueue } from "../../runtime/mailbox/coalescing-queue.ts"
+import type {
+  HubChange,
+  HubConsumer,
+  HubSubscriptionHandle,
+  HubSubscriptionRequest,
+  SubscriptionStatistics,
+} from "./hub-change.ts"
+import type { ObjectFilter } from "./hub-selection.ts"
+import type { ObjectState } from "./object-state.ts"
+import { foldEvents, isAbove, type ObjectEvent, type StateChange } from "./state-change.ts"
+
+interface Mark {
+  readonly type: "synced" | "bookmark" | "expired"
+  readonly version: ResourceVersion | string
+  readonly bytes: Buffer
+}
+
+type Waiting = ObjectEvent | Mark
+
+/** Keys of marks. UIDs are never that short. */
+const syncedKey = "synced"
+const bookmarkKey = "bookmark"
+
+const frameBytes = 256 * 1024
+const noBytes = Buffer.alloc(0)
+
+export interface SubscriptionParts {
+  readonly request: HubSubscriptionRequest
+  /** `apps/v1.Deployment`. */
+  readonly kind: string
+  /** What it sees of its upstream; `undefined`: everything. */
+  readonly filter: ObjectFilter | undefined
+  /** The beginning of the JSON of an object in the metadata view. */
+  readonly opening: Buffer
+  readonly after: ResourceVersion | string | undefined
+  readonly maximumBytes: number
+  readonly consumer: HubConsumer
+  readonly consumerFailed: (error: unknown) => void
+  /** It wants no more changes. Called once. */
+  readonly ended: (subscription: HubSubscription) => void
+}
+
+export class HubSubscription implements HubSubscriptionHandle {
+  readonly after: ResourceVersion | string | undefined
+  /** Its upstream has passed it the state with which it begins. */
+  hasBegun = false
+  /** A list has begun since it was attached, so that the list shows at least what its `after` has. */
+  precedesList = false
+  readonly #parts: SubscriptionParts
+  readonly #queue: CoalescingQueue<Waiting>
+  /** It knows this version from elsewhere, and its upstream has not got there yet. */
+  #floor: ResourceVersion | string | undefined
+  #isSynced = false
+  #isOver = false
+  #hasNews = false
+  #delivered = 0
+
+  constructor(parts: SubscriptionParts) {
+    this.#parts = parts
+    this.after = parts.after
+    this.#queue = new CoalescingQueue<Waiting>({ maximumBytes: parts.maximumBytes, fold })
+  }
+
+  get pending(): number {
+    return this.#queue.size
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  get floor(): ResourceVersion | string | undefined {
+    return this.#floor
+  }
+
+  take(maximumBytes = frameBytes): ReadonlyArray<HubChange> {
+    this.#hasNews = false
+    return this.#queue.take(maximumBytes).map((waiting) => this.#delivery(waiting))
+  }
+
+  unsubscribe(): void {
+    this.#queue.clear()
+    this.#end()
+  }
+
+  statistics(): SubscriptionStatistics {
+    const { request, kind } = this.#parts
+    return {
+      id: request.id,
+      kind,
+      view: request.view,
+      isSynced: this.#isSynced,
+      delivered: this.#delivered,
+      folded: this.#queue.folded,
+      pending: this.#queue.size,
+      pendingBytes: this.#queue.bytes,
+    }
+  }
+
+  /** Begins with the present state. */
+  present(objects: Iterable<ObjectState>, version: ResourceVersion | string): void {
+    this.hasBegun = true
+    const { filter } = this.#parts
+    for (const object of objects) {
+      if (filter === undefined || filter(object)) this.#put({ type: "added", object, isFinalStateUnknown: false })
+    }
+    this.#synchronised(version)
+  }
+
+  /** Begins with the changes since its `after`, which the upstream has passed. */
+  resume(changes: ReadonlyArray<StateChange>, version: ResourceVersion | string): void {
+    this.hasBegun = true
+    this.#floor = this.after
+    for (const change of changes) this.offer(change)
+    this.#floor = undefined
+    this.#synchronised(version)
+  }
+
+  /** Begins with the first change after its `after`, which the upstream has not reached. */
+  await(): void {
+    this.hasBegun = true
+    this.#floor = this.after
+  }
+
+  /** A change of the upstream. */
+  offer(change: StateChange): void {
+    const event = change.within(this.#parts.filter)
+    if (event === undefined || this.#isOver) return
+    // A deletion is always passed on: it is not known whether it was before that version.
+    if (this.#floor !== undefined && event.type !== "deleted" && !isAbove(event.object.version, this.#floor)) return
+    if (!this.#put(event)) {
+      this.#queue.clear()
+      this.expire(`the subscriber does not keep up: more than ${this.#parts.maximumBytes} bytes wait for it`)
+    }
+  }
+
+  /** The upstream has delivered everything up to that version. `isMarked`: although no change shows it. */
+  reached(version: ResourceVersion | string, isMarked: boolean): void {
+    if (this.#isOver || !this.hasBegun) return
+    if (this.#floor !== undefined) {
+      if (isAbove(this.#floor, version)) return
+      this.#floor = undefined
+      this.#synchronised(version)
+    } else if (isMarked) this.#mark(bookmarkKey, { type: "bookmark", version, bytes: noBytes })
+  }
+
+  /** The changes that it needs are not known any more. `problem`, for people: why. */
+  expire(problem: string): void {
+    if (this.#isOver) return
+    this.hasBegun = true
+    this.#mark("expired", { type: "expired", version: this.after ?? "", bytes: expiredStatus(problem) })
+    this.#end()
+    this.announce()
+  }
+
+  /** Tells the consumer of what has been added since the last time, if anything. */
+  announce(): void {
+    if (!this.#hasNews) return
+    this.#hasNews = false
+    try {
+      this.#parts.consumer.available()
+    } catch (error) {
+      this.#parts.consumerFailed(error)
+    }
+  }
+
+  #put(event: ObjectEvent): boolean {
+    this.#hasNews = true
+    const { uid, bytes } = event.object
+    // The upstream keeps the last state of what exists.
+    return this.#queue.put(uid, event, { bytes: bytes.length, isShared: event.type !== "deleted" })
+  }
+
+  #mark(key: string, mark: Mark): void {
+    this.#hasNews = true
+    this.#queue.mark(key, mark)
+  }
+
+  /** What is before the mark is not folded into what comes after it: whoever reads `synced` has seen the whole state. */
+  #synchronised(version: ResourceVersion | string): void {
+    this.#mark(syncedKey, { type: "synced", version, bytes: noBytes })
+    this.#queue.seal()
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#parts.ended(this)
+  }
+
+  #delivery(waiting: Waiting): HubChange {
+    if (!("object" in waiting)) {
+      const { type, version, bytes } = waiting
+      if (type === "synced") this.#isSynced = true
+      return { type, key: "", uid: "", version: String(version), bytes, isFinalStateUnknown: false }
+    }
+    this.#delivered++
+    const { type, object, isFinalStateUnknown } = waiting
+    const { request, opening } = this.#parts
+    const bytes = request.view === "full" ? object.bytes : object.metadataOnly(opening)
+    return { type, key: object.key, uid: object.uid, version: String(object.version), bytes, isFinalStateUnknown }
+  }
+}
+
+/** Marks have keys of their own and are never folded. */
+const fold = (waiting: Waiting, next: Waiting): Waiting =>
+  "object" in waiting && "object" in next ? foldEvents(waiting, next) : next
+
+/** What the API server sends for a version that it no longer has. */
+const expiredStatus = (message: string): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message,
+      reason: "Expired",
+      code: 410,
+    }),
+  )

@@ -1,0 +1,148 @@
+/**
+ * One state of an object, as bytes: its JSON in one buffer of its own, and what the hub needs to know without parsing it. Immutable, so all
+ * subscriptions, queues and journals share it.
+ */
+
+import type { ResourceVersion } from "../../kube/resource-version.ts"
+import { decodeString, type Member, readMembers } from "../../kube/scanner/json/canonical-json.ts"
+import { JsonBytes } from "../../kube/scanner/json/json-bytes.ts"
+import type { ObservedObject } from "../../kube/watch/observed-object.ts"
+
+/** Names one object in all its states. */
+export interface ObjectIdentity {
+  readonly uid: string
+  /** The empty string for cluster-scoped objects. */
+  readonly namespace: string
+  readonly name: string
+}
+
+const quote = 34
+const openBrace = 123
+
+/** One cursor for all states of the thread: each use loads it anew. */
+const json = new JsonBytes()
+
+export class ObjectState implements ObjectIdentity {
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  /** A string if the version is not an integer. */
+  readonly version: ResourceVersion | string
+  readonly bytes: Buffer
+  #labels: Readonly<Record<string, string>> | undefined
+  #metadata: Buffer | undefined
+
+  constructor({ uid, namespace, name }: ObjectIdentity, version: ResourceVersion | string, bytes: Buffer) {
+    this.uid = uid
+    this.namespace = namespace
+    this.name = name
+    this.version = version
+    this.bytes = bytes
+  }
+
+  /** `namespace/name`, or the bare name of a cluster-scoped object. */
+  get key(): string {
+    return this.namespace === "" ? this.name : `${this.namespace}/${this.name}`
+  }
+
+  /** Read at the first use, which label selectors make. */
+  get labels(): Readonly<Record<string, string>> {
+    if (this.#labels === undefined) {
+      const members = this.#membersOf(memberNamed(this.#metadataMembers(), "labels"))
+      const texts = members.filter(({ valueStart }) => json.view.getUint8(valueStart) === quote)
+      this.#labels = Object.fromEntries(
+        texts.map(({ key, valueStart, end }) => [key, decodeString(this.bytes, valueStart, end)]),
+      )
+    }
+    return this.#labels
+  }
+
+  /**
+   * The object with apiVersion, kind and metadata only. Made at the first use and kept as long as the state, because usually several
+   * subscriptions want it.
+   *
+   * @param opening the beginning of the JSON, up to the value of `metadata`
+   */
+  metadataOnly(opening: Buffer): Buffer {
+    if (this.#metadata === undefined) {
+      const { valueStart, end } = this.#metadataMember()
+      this.#metadata = Buffer.concat([opening, this.bytes.subarray(valueStart, end), closing])
+    }
+    return this.#metadata
+  }
+
+  /** The same state under another version: what a watch sends as the last state of an object that no longer matches its selectors. */
+  withVersion(version: ResourceVersion | string): ObjectState {
+    const member = memberNamed(this.#metadataMembers(), "resourceVersion")
+    if (member === undefined) throw new Error(`${this.key} has no resourceVersion`)
+    const { valueStart, end } = member
+    const text = Buffer.from(JSON.stringify(String(version)))
+    const bytes = Buffer.concat([this.bytes.subarray(0, valueStart), text, this.bytes.subarray(end)])
+    return new ObjectState(this, version, bytes)
+  }
+
+  #metadataMember(): Member {
+    json.load(this.bytes, this.bytes.length)
+    const member = memberNamed(readMembers(json, 0), "metadata")
+    if (member === undefined) throw new Error(`${this.key} has no metadata`)
+    return member
+  }
+
+  #metadataMembers(): ReadonlyArray<Member> {
+    return this.#membersOf(this.#metadataMember())
+  }
+
+  /** Of the cursor's object; none of a value that is no object, such as null. */
+  #membersOf(member: Member | undefined): ReadonlyArray<Member> {
+    return member !== undefined && json.view.getUint8(member.valueStart) === openBrace
+      ? readMembers(json, member.valueStart)
+      : []
+  }
+}
+
+const closing = Buffer.from("}")
+
+/** If a key occurs twice, the last one wins, as in the API server's decoder. */
+const memberNamed = (members: ReadonlyArray<Member>, name: string): Member | undefined =>
+  members.findLast(({ key }) => key === name)
+
+/** How the bytes of one kind's objects are kept. */
+export interface KeptForm {
+  /** `"kind":"Pod",`: items of lists come without it. */
+  readonly kindMember: Buffer
+  /** `"apiVersion":"v1",` likewise. */
+  readonly apiVersionMember: Buffer
+  readonly keepManagedFields: boolean
+}
+
+export const identityOf = ({ bytes, scanned }: Readonly<ObservedObject>, uid: string): ObjectIdentity => ({
+  uid,
+  namespace: bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd),
+  name: bytes.toString("utf8", scanned.nameStart, scanned.nameEnd),
+})
+
+export const uidOf = ({ bytes, scanned }: Readonly<ObservedObject>): string =>
+  bytes.toString("utf8", scanned.uidStart, scanned.uidEnd)
+
+/** Copies the bytes of an object out of the buffer that it arrived in: without managedFields, with apiVersion and kind. */
+export const keptBytes = (observed: Readonly<ObservedObject>, form: KeptForm): Buffer => {
+  const { bytes, start, end, scanned } = observed
+  const kind = scanned.kindEnd > scanned.kindStart ? none : form.kindMember
+  const apiVersion = scanned.apiVersionEnd > scanned.apiVersionStart ? none : form.apiVersionMember
+  const isCut = !form.keepManagedFields && scanned.managedFieldsEnd > scanned.managedFieldsStart
+  const cutStart = isCut ? scanned.managedFieldsStart : end
+  const cutEnd = isCut ? scanned.managedFieldsEnd : end
+  const body = bytes.indexOf(openBrace, start) + 1
+  const length = 1 + kind.length + apiVersion.length + (cutStart - body) + (end - cutEnd)
+  // Not from the pool: a slice of it would keep 8 KiB of other objects alive.
+  const kept = Buffer.allocUnsafeSlow(length)
+  kept[0] = openBrace
+  let at = 1
+  at += kind.copy(kept, at)
+  at += apiVersion.copy(kept, at)
+  at += bytes.copy(kept, at, body, cutStart)
+  bytes.copy(kept, at, cutEnd, end)
+  return kept
+}
+
+const none = Buffer.alloc(0)

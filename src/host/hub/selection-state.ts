@@ -1,0 +1,114 @@
+/**
+ * The present objects of one selection, each once, as bytes; and what changes when the watch delivers an event or a list is complete.
+ *
+ * UIDs identify objects: an object that is deleted and created again under its name is two objects. A list shows which objects have been
+ * deleted while no watch was open, and those deletions come first, so no two objects ever have one name.
+ */
+
+import { apiVersionOf, type GroupVersionKind } from "../../kube/gvk.ts"
+import { compareResourceVersions } from "../../kube/resource-version.ts"
+import type { ObservedObject } from "../../kube/watch/observed-object.ts"
+import { identityOf, type KeptForm, keptBytes, ObjectState, uidOf } from "./object-state.ts"
+import { StateChange } from "./state-change.ts"
+
+const deletedAction = 2
+
+export class SelectionState {
+  readonly #form: KeptForm
+  #objects = new Map<string, ObjectState>()
+  #listed = new Map<string, ObjectState>()
+  #bytes = 0
+  /** The known versions are those of a former history. */
+  #isOutdated = false
+
+  constructor(gvk: GroupVersionKind, keepManagedFields: boolean) {
+    this.#form = {
+      kindMember: Buffer.from(`"kind":${JSON.stringify(gvk.kind)},`),
+      apiVersionMember: Buffer.from(`"apiVersion":${JSON.stringify(apiVersionOf(gvk))},`),
+      keepManagedFields,
+    }
+  }
+
+  get size(): number {
+    return this.#objects.size
+  }
+
+  /** Bytes of the present objects. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  objects(): Iterable<ObjectState> {
+    return this.#objects.values()
+  }
+
+  /** An event of the watch. */
+  watched(observed: Readonly<ObservedObject>): StateChange {
+    const uid = uidOf(observed)
+    const known = this.#objects.get(uid)
+    const object = this.#stateOf(observed, uid, known)
+    if (observed.action === deletedAction) {
+      this.#remove(known)
+      return new StateChange(known, object, "deleted")
+    }
+    this.#enter(object, known)
+    return new StateChange(known, object)
+  }
+
+  /** Items of a former list that was not completed are forgotten. */
+  listStarted(): void {
+    this.#listed = new Map()
+  }
+
+  listed(observed: Readonly<ObservedObject>): void {
+    const uid = uidOf(observed)
+    const known = this.#objects.get(uid)
+    const isSame = known !== undefined && !this.#isOutdated && known.version === observed.version
+    this.#listed.set(uid, isSame ? known : this.#stateOf(observed, uid, known))
+  }
+
+  /**
+   * The list replaces what was known. Returns the differences: first the objects that are gone, then the others in the order of their
+   * versions, so that a version can be taken for the progress of whoever got all changes up to it.
+   */
+  listCompleted(): ReadonlyArray<StateChange> {
+    const listed = this.#listed
+    this.#listed = new Map()
+    const changes: StateChange[] = []
+    for (const known of this.#objects.values()) {
+      if (listed.has(known.uid)) continue
+      this.#remove(known)
+      changes.push(new StateChange(known, known, "vanished"))
+    }
+    for (const object of [...listed.values()].sort(byVersion)) {
+      const known = this.#objects.get(object.uid)
+      if (known === object) continue
+      this.#enter(object, known)
+      if (known === undefined || !known.bytes.equals(object.bytes)) changes.push(new StateChange(known, object))
+    }
+    this.#isOutdated = false
+    return changes
+  }
+
+  /** Versions of the known objects cannot be compared with later ones: what the next list contains replaces them. */
+  historyStarted(): void {
+    this.#isOutdated = true
+  }
+
+  #stateOf(observed: Readonly<ObservedObject>, uid: string, known: ObjectState | undefined): ObjectState {
+    // Names never change, so all states of an object share their strings.
+    return new ObjectState(known ?? identityOf(observed, uid), observed.version, keptBytes(observed, this.#form))
+  }
+
+  #enter(object: ObjectState, known: ObjectState | undefined): void {
+    this.#bytes += object.bytes.length - (known?.bytes.length ?? 0)
+    this.#objects.set(object.uid, object)
+  }
+
+  #remove(known: ObjectState | undefined): void {
+    if (known !== undefined && this.#objects.delete(known.uid)) this.#bytes -= known.bytes.length
+  }
+}
+
+const byVersion = ({ version: left }: ObjectState, { version: right }: ObjectState): number =>
+  typeof left === "string" || typeof right === "string" ? 0 : compareResourceVersions(left, right)

@@ -1,0 +1,70 @@
+/** One change of one object, and what a subscription with a filter sees of it. */
+
+import type { ResourceVersion } from "../../kube/resource-version.ts"
+import type { ObjectFilter } from "./hub-selection.ts"
+import type { ObjectState } from "./object-state.ts"
+
+/** What a subscription is told about an object. */
+export interface ObjectEvent {
+  readonly type: "added" | "modified" | "deleted"
+  /** Of one that is gone: its last state. */
+  readonly object: ObjectState
+  /**
+   * The object was deleted while no watch was open: a list has shown that it is gone, and `object` is the last state known, which may not be
+   * its last.
+   */
+  readonly isFinalStateUnknown: boolean
+}
+
+const event = (type: ObjectEvent["type"], object: ObjectState, isFinalStateUnknown = false): ObjectEvent => ({
+  type,
+  object,
+  isFinalStateUnknown,
+})
+
+export class StateChange {
+  readonly previous: ObjectState | undefined
+  /** Of a deletion: the last state. */
+  readonly object: ObjectState
+  /** For subscriptions without a filter, which share it. */
+  readonly whole: ObjectEvent
+  #left: ObjectEvent | undefined
+
+  constructor(previous: ObjectState | undefined, object: ObjectState, end?: "deleted" | "vanished") {
+    this.previous = previous
+    this.object = object
+    if (end === undefined) this.whole = event(previous === undefined ? "added" : "modified", object)
+    else this.whole = event("deleted", object, end === "vanished")
+  }
+
+  /** Bytes that this change may keep alive. */
+  get bytes(): number {
+    return this.object.bytes.length + (this.previous?.bytes.length ?? 0)
+  }
+
+  /**
+   * What a watch with that selector would send: an object that stops matching is deleted with its last state that matched, under the version
+   * of the change. `undefined`: nothing.
+   */
+  within(filter: ObjectFilter | undefined): ObjectEvent | undefined {
+    if (filter === undefined) return this.whole
+    const { previous, object, whole } = this
+    const hasMatched = previous !== undefined && filter(previous)
+    if (whole.type === "deleted") return hasMatched || (previous === undefined && filter(object)) ? whole : undefined
+    if (filter(object)) return hasMatched === (previous !== undefined) ? whole : event("added", object)
+    if (!hasMatched) return undefined
+    this.#left ??= event("deleted", previous.withVersion(object.version))
+    return this.#left
+  }
+}
+
+/**
+ * What a consumer is told that has not taken `waiting` yet. One that never got to know the object is told of its addition even if it has
+ * changed since, and of its deletion all the same.
+ */
+export const foldEvents = (waiting: ObjectEvent, next: ObjectEvent): ObjectEvent =>
+  waiting.type === "added" && next.type === "modified" ? event("added", next.object) : next
+
+/** Whether a version is above another one of the same history. False if they cannot be compared. */
+export const isAbove = (version: ResourceVersion | string, other: ResourceVersion | string): boolean =>
+  typeof version !== "string" && typeof other !== "string" && version > other

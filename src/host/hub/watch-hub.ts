@@ -1,0 +1,178 @@
+/**
+ * One list and watch per selection, for any number of subscribers. An engine without threads: it runs in the hub's actor, and directly in a
+ * program that has no other threads.
+ *
+ * Guaranteed:
+ * - Subscriptions of one selection share one watch session; a narrower one is served from a wider one that runs, if what it selects can be
+ *   told from namespace, name and labels. Any other gets an upstream of its own. One that runs keeps its upstream when a wider one starts
+ *   later: moving it would cost a comparison of both states for each subscription, and the narrow one ends with its subscribers.
+ * - Subscribers get what HubSubscription promises, over hang-ups, expired versions, restored servers and silence (WatchSession).
+ * - A slow consumer holds up neither others nor the watch; what waits for it is bounded by bytes.
+ * - Objects are kept once per upstream, as bytes without managedFields.
+ * - After its last subscription an upstream runs on for a while, so that a controller that restarts does not list anew.
+ */
+
+import type { Clock, Timer } from "../../clock.ts"
+import { apiVersionOf } from "../../kube/gvk.ts"
+import type { ReadTransport } from "../../kube/http/transport.ts"
+import { parseResourceVersion } from "../../kube/resource-version.ts"
+import { defaultWatchPolicy, type WatchPolicy } from "../../kube/watch/protocol/policy.ts"
+import { messageOf } from "../../message-of.ts"
+import type {
+  HubConsumer,
+  HubSubscriptionHandle,
+  HubSubscriptionRequest,
+  SubscriptionStatistics,
+} from "./hub-change.ts"
+import { filterWithin, type HubSelection, type ObjectFilter, selectionOf } from "./hub-selection.ts"
+import { HubSubscription } from "./hub-subscription.ts"
+import { type HubListener, Upstream, type UpstreamStatistics } from "./upstream.ts"
+
+export interface WatchHubOptions {
+  /** For lists and watches, with the hub's credentials. */
+  readonly transport: ReadTransport
+  readonly clock: Clock
+  /** Returns a number in [0, 1). */
+  readonly random: () => number
+  readonly listener: HubListener
+  readonly policy?: Partial<WatchPolicy> | undefined
+  /** ms for which an upstream without subscriptions runs on. Default 30,000: a restart of a controller takes seconds. */
+  readonly graceMs?: number | undefined
+  /** Bytes of recent changes per upstream, to resume from. Default 4 MiB: about 500 changes of Pods of 4 kB, each with its previous state. */
+  readonly journalBytes?: number | undefined
+  /**
+   * Bytes that may wait for one subscription and are kept for it alone: deletions, and states that others have replaced. Beyond that it
+   * expires. Default 16 MiB, what waits in a mailbox at most.
+   */
+  readonly waitingBytes?: number | undefined
+  /** Default false: few controllers read managedFields, and each write makes them longer. */
+  readonly keepManagedFields?: boolean | undefined
+}
+
+export interface HubStatistics {
+  readonly upstreams: ReadonlyArray<UpstreamStatistics>
+  readonly subscriptions: ReadonlyArray<SubscriptionStatistics>
+}
+
+interface Served {
+  readonly upstream: Upstream
+  /** Ends an upstream without subscriptions. */
+  grace: Timer | undefined
+}
+
+const mebibyte = 1024 * 1024
+
+export class WatchHub {
+  readonly #options: WatchHubOptions
+  /** By the key of the selection. */
+  readonly #served = new Map<string, Served>()
+  readonly #subscriptions = new Set<HubSubscription>()
+
+  constructor(options: WatchHubOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Begins a subscription. The consumer may be called before this returns.
+   *
+   * @throws InvalidSubscription for a selector that is none
+   */
+  subscribe(request: HubSubscriptionRequest, consumer: HubConsumer): HubSubscriptionHandle {
+    const { kind, namespace, labelSelector, fieldSelector, after = "" } = request
+    const isKnown = "gvk" in kind
+    const gvk = isKnown ? kind.gvk : kind
+    const isClusterScoped = isKnown && !kind.namespaced
+    const selection = selectionOf({
+      gvk,
+      namespace: isClusterScoped ? undefined : namespace,
+      labelSelector,
+      fieldSelector,
+    })
+    const { served, filter } = this.#serve(selection)
+    const { kind: name } = gvk
+    const subscription = new HubSubscription({
+      request,
+      kind: selection.kind,
+      filter,
+      opening: Buffer.from(`${JSON.stringify({ kind: name, apiVersion: apiVersionOf(gvk) }).slice(0, -1)},"metadata":`),
+      after: after === "" || after === "0" ? undefined : (parseResourceVersion(after) ?? after),
+      maximumBytes: this.#options.waitingBytes ?? 16 * mebibyte,
+      consumer,
+      consumerFailed: (error) =>
+        this.#options.listener.alarm(`the consumer of subscription ${request.id} failed: ${messageOf(error)}`),
+      ended: (ended) => this.#ended(ended, served),
+    })
+    this.#subscriptions.add(subscription)
+    served.grace?.cancel()
+    served.grace = undefined
+    served.upstream.attach(subscription)
+    return subscription
+  }
+
+  /** There are fresh credentials: upstreams that wait to try again do so now. */
+  retryNow(): void {
+    for (const { upstream } of this.#served.values()) upstream.retryNow()
+  }
+
+  statistics(): HubStatistics {
+    return {
+      upstreams: [...this.#served.values()].map(({ upstream }) => upstream.statistics()),
+      subscriptions: [...this.#subscriptions].map((subscription) => subscription.statistics()),
+    }
+  }
+
+  /** Ends all subscriptions and watches. */
+  stop(): void {
+    for (const subscription of [...this.#subscriptions]) subscription.unsubscribe()
+    for (const served of this.#served.values()) {
+      served.grace?.cancel()
+      served.upstream.stop()
+    }
+    this.#served.clear()
+  }
+
+  /** The upstream that serves a selection, started if there is none, and what the selection is of it. */
+  #serve(selection: HubSelection): { readonly served: Served; readonly filter: ObjectFilter | undefined } {
+    const exact = this.#served.get(selection.key)
+    if (exact !== undefined) return { served: exact, filter: undefined }
+    for (const served of this.#served.values()) {
+      const filter = served.upstream.isPermitted ? filterWithin(served.upstream.selection, selection) : undefined
+      if (filter !== undefined) return { served, filter: filter === "all" ? undefined : filter }
+    }
+    const {
+      transport,
+      clock,
+      random,
+      listener,
+      policy,
+      keepManagedFields = false,
+      journalBytes = 4 * mebibyte,
+    } = this.#options
+    const upstream = new Upstream({
+      selection,
+      transport,
+      clock,
+      random,
+      policy: { ...defaultWatchPolicy, ...policy },
+      keepManagedFields,
+      journalBytes,
+      listener,
+    })
+    const served = { upstream, grace: undefined }
+    this.#served.set(selection.key, served)
+    upstream.start()
+    return { served, filter: undefined }
+  }
+
+  #ended(subscription: HubSubscription, served: Served): void {
+    const { upstream } = served
+    upstream.detach(subscription)
+    this.#subscriptions.delete(subscription)
+    if (!upstream.isIdle || this.#served.get(upstream.selection.key) !== served) return
+    served.grace?.cancel()
+    served.grace = this.#options.clock.after(this.#options.graceMs ?? 30_000, () => {
+      this.#served.delete(upstream.selection.key)
+      upstream.stop()
+    })
+  }
+}

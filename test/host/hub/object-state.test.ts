@@ -1,0 +1,103 @@
+/** Objects are cut and read as bytes with the result that parsing them would have. */
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { type KeptForm, keptBytes, ObjectState } from "../../../src/host/hub/object-state.ts"
+import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
+import { ObjectScanner } from "../../../src/kube/scanner/object/object-scanner.ts"
+import { scanObjectSlowly, UnreadableError } from "../../../src/kube/scanner/object/slow-path.ts"
+import { ObservedObject } from "../../../src/kube/watch/observed-object.ts"
+
+const gvk = { group: "", version: "v1", kind: "Pod" }
+const form = (keepManagedFields: boolean): KeptForm => ({
+  kindMember: Buffer.from('"kind":"Pod",'),
+  apiVersionMember: Buffer.from('"apiVersion":"v1",'),
+  keepManagedFields,
+})
+
+/** An object as a reader passes it on: in the middle of a buffer, through the scanner or its slow path. */
+const observe = (text: string): ObservedObject => {
+  const scanner = new ObjectScanner(compileDetectRules({ gvk, detect: "all", ignore: [] }))
+  const observed = new ObservedObject(scanner)
+  const before = '{"type":"ADDED","object":'
+  observed.bytes = Buffer.from(`${before}${text}}\n{"type"`)
+  observed.start = Buffer.byteLength(before)
+  observed.end = observed.start + Buffer.byteLength(text)
+  if (!scanner.scan(observed.bytes, observed.start, observed.end)) {
+    const slow = scanObjectSlowly(scanner, observed.bytes, observed.start, observed.end)
+    if (slow instanceof UnreadableError) throw slow
+    Object.assign(observed, slow)
+  }
+  return observed
+}
+
+const stateOf = (text: string): ObjectState =>
+  new ObjectState({ uid: "u", namespace: "default", name: "a" }, 7, keptBytes(observe(text), form(false)))
+
+const shuffled = <T>(members: ReadonlyArray<T>) => fc.shuffledSubarray([...members], { minLength: members.length })
+
+/** JSON of an object whose members have any order and any white space. */
+const objectText = fc
+  .record({
+    labels: fc.option(fc.dictionary(fc.string(), fc.string()), { nil: undefined }),
+    managedFields: fc.option(fc.array(fc.jsonValue()), { nil: undefined }),
+    spec: fc.jsonValue(),
+    status: fc.jsonValue(),
+    hasType: fc.boolean(),
+    indent: fc.constantFrom(undefined, 1, "\t"),
+  })
+  .chain(({ labels, managedFields, spec, status, hasType, indent }) => {
+    const named = { name: "a", namespace: "default", uid: "u", resourceVersion: "7" }
+    const metadata = Object.entries({ ...named, labels, managedFields }).filter(([, value]) => value !== undefined)
+    const type = hasType ? { apiVersion: "v1", kind: "Pod" } : {}
+    return fc
+      .tuple(shuffled(metadata), shuffled(Object.entries({ ...type, spec, status, metadata: {} })))
+      .map(([inner, outer]) =>
+        JSON.stringify({ ...Object.fromEntries(outer), metadata: Object.fromEntries(inner) }, undefined, indent),
+      )
+  })
+
+const parse = (bytes: Buffer) => JSON.parse(bytes.toString()) as Record<string, unknown> & { metadata: object }
+
+describe("The bytes of an object", () => {
+  test("are the object with its type and without managedFields, or with them", () => {
+    fc.assert(
+      fc.property(objectText, (text) => {
+        const { metadata, ...rest } = parse(Buffer.from(text)) as { metadata: { managedFields?: unknown } }
+        const { managedFields: _dropped, ...kept } = metadata
+        const typed = { apiVersion: "v1", kind: "Pod", ...rest }
+        expect(parse(keptBytes(observe(text), form(false)))).toEqual({ ...typed, metadata: kept })
+        expect(parse(keptBytes(observe(text), form(true)))).toEqual({ ...typed, metadata })
+      }),
+    )
+  })
+
+  test("have their own buffer, which keeps nothing else alive", () => {
+    const text = JSON.stringify({ metadata: { name: "a", uid: "u", resourceVersion: "7", managedFields: [1] } })
+    const bytes = keptBytes(observe(text), form(false))
+    expect(bytes.buffer.byteLength).toBe(bytes.length)
+  })
+
+  test("yield labels, the metadata view and another version as parsing would", () => {
+    fc.assert(
+      fc.property(objectText, (text) => {
+        const state = stateOf(text)
+        const { metadata } = parse(state.bytes) as { metadata: { labels?: Record<string, string> } }
+        expect({ ...state.labels }).toEqual(metadata.labels ?? {})
+        const view = state.metadataOnly(Buffer.from('{"kind":"Pod","apiVersion":"v1","metadata":'))
+        expect(parse(view)).toEqual({ kind: "Pod", apiVersion: "v1", metadata })
+        const later = state.withVersion(12)
+        expect(parse(later.bytes)).toEqual({
+          ...parse(state.bytes),
+          metadata: { ...metadata, resourceVersion: "12" },
+        })
+        expect([later.version, later.uid, later.key]).toEqual([12, "u", "default/a"])
+      }),
+    )
+  })
+
+  test("have no labels if there are none, or if they are null", () => {
+    const withLabels = (labels: string) =>
+      stateOf(`{"metadata":{"name":"a","uid":"u","resourceVersion":"7"${labels}}}`).labels
+    expect([withLabels(""), withLabels(',"labels":null'), withLabels(',"labels":{"a":null}')]).toEqual([{}, {}, {}])
+  })
+})
