@@ -7,6 +7,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Clock, systemClock, type Timer } from "../clock.ts"
+import type { AccessControl } from "./access-control.ts"
 import {
   type Failure,
   malformedPath,
@@ -37,11 +38,12 @@ import { bookmarkLine, type StreamSurroundings, WatchStream } from "./watch/watc
 
 export class ApiHandler {
   readonly requests: RequestLog
-  /** Bearer token that every request must carry; `undefined` for none. */
+  /** Bearer token that every request must carry, unless there is an access control; `undefined` for none. */
   token: string | undefined
   readonly #backend: Backend
   readonly #options: ApiHandlerOptions
   readonly #write: WriteHandler
+  readonly #access: AccessControl | undefined
   readonly #hooks: RequestHooks
   readonly #format: JsonFormat
   readonly #gitVersion: string
@@ -57,6 +59,7 @@ export class ApiHandler {
     this.#backend = backend
     this.#options = options
     this.#write = parts.write ?? (() => readOnly(readOnlyReason))
+    this.#access = parts.access
     this.#hooks = hooks
     this.#format = format
     this.#gitVersion = gitVersion
@@ -141,7 +144,8 @@ export class ApiHandler {
     const { route, request } = exchange
     const { registry, unlistedSubresources } = this.#backend
     if (route.type === "malformed") return malformedPath
-    if (this.token !== undefined && request.headers.authorization !== `Bearer ${this.token}`) return unauthorized
+    const denied = this.#access === undefined ? this.#missingToken(exchange) : this.#access.admit(exchange)
+    if (denied !== undefined) return denied
     const resource = route.type === "resource" ? registry.at(route.group, route.version, route.plural) : undefined
     const injected = this.#hooks.answer(exchange, resource)
     if (injected !== undefined) return injected
@@ -159,6 +163,11 @@ export class ApiHandler {
     return exchange.verb === "watch"
       ? this.#watch(exchange, resource, route.namespace, form)
       : this.#list(exchange, resource, route.namespace, form)
+  }
+
+  #missingToken({ request }: Exchange): Failure | undefined {
+    const isMissing = this.token !== undefined && request.headers.authorization !== `Bearer ${this.token}`
+    return isMissing ? unauthorized : undefined
   }
 
   #form({ request, query, verb }: Exchange, resource: Resource): Form | Failure | undefined {

@@ -2,6 +2,7 @@
 
 import type { ServerOptions } from "node:https"
 import type { Clock } from "../clock.ts"
+import type { AccessControl } from "./access-control.ts"
 import type { Failure } from "./answers/failure.ts"
 import type { JsonFormat } from "./answers/json-spacing.ts"
 import type { Form } from "./forms/form.ts"
@@ -14,7 +15,7 @@ import type { RequestHooks } from "./request-hooks.ts"
 
 /** How requests are answered, independent of the connection. */
 export interface ApiHandlerOptions {
-  /** Bearer token that every request must carry. Default: none needed. */
+  /** Bearer token that every request must carry, unless the program around the server decides who may do what. Default: none needed. */
   readonly token?: string
   /** Default: the machine's clock. */
   readonly clock?: Clock
@@ -67,6 +68,8 @@ export type WriteHandler = (
 export interface ApiServerParts {
   /** The half that writes. Default: none, and every write is answered with 405. */
   readonly write?: WriteHandler
+  /** Who may do what. Default: whoever has the token of the options, if there is one, may do everything. */
+  readonly access?: AccessControl
   /** Why the server is read-only, added to the message of that 405. Default: no reason. */
   readonly readOnlyReason?: string
   /** Default: none. */

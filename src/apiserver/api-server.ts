@@ -64,6 +64,10 @@ export class ApiServer {
     }
   }
 
+  get token(): string | undefined {
+    return this.#handler.token
+  }
+
   get requests(): RequestLog {
     return this.#handler.requests
   }

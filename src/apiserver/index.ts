@@ -8,7 +8,8 @@
  * sent no faster than the client reads. It is read-only: a write gets a 405, unless the program around it adds a write
  * handler, as the sandbox does. It imports nothing of that half.
  *
- * Not provided: protobuf, HTTP/2, `/openapi/v2`, authentication beyond one bearer token, authorization.
+ * Not provided: protobuf, HTTP/2, `/openapi/v2`, authentication beyond one bearer token, authorization; the program around it
+ * can add an {@link AccessControl}, which sees every request first.
  *
  * ```ts
  * const server = await ApiServer.listen(backend, { port: 8001 }, { readOnlyReason: "this is the past" })
@@ -19,6 +20,7 @@
  * {@link ApiHandler} is the same without a port, for programs that have an HTTP server of their own.
  */
 
+export type { AccessControl, RequestUser } from "./access-control.ts"
 export { type Failure, fail } from "./answers/failure.ts"
 export type { Reply } from "./answers/reply.ts"
 export { ApiHandler } from "./api-handler.ts"

@@ -39,6 +39,11 @@ const options = {
     help: "where to write a kubeconfig for the sandbox",
     parse: text,
   }),
+  authorization: optional({
+    placeholder: "MODE",
+    help: "rbac: authenticate and authorize requests as a real API server does; the kubeconfig is that of an administrator",
+    parse: oneOf("rbac"),
+  }),
   workload: optional({
     placeholder: "NAME",
     help: "demo: a shop that opens, scales, rolls out, breaks, recovers and closes, in a loop",
@@ -58,6 +63,7 @@ const syntax: CommandSyntax<typeof options> = {
   examples: [
     "reel sandbox --workload demo",
     "KUBECONFIG=sandbox.kubeconfig kubectl get pods -A -w",
+    "reel sandbox --authorization rbac",
     "reel record --config tracer.yml --kubeconfig sandbox.kubeconfig",
   ],
 }
@@ -84,10 +90,11 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
       nodes: given.nodes,
       // The ledger is for comparisons in tests; here it would grow without limit.
       ledger: "none",
+      ...(given.authorization !== undefined && { authorization: given.authorization }),
       onTrouble: (detail) => standardError.write(`${syntax.name}: ${visible(detail)}\n`),
     })
-    const { url } = cluster.sandbox
-    await writeKubeconfig(given.kubeconfig, url)
+    const { url, token } = cluster.sandbox
+    await writeKubeconfig(given.kubeconfig, url, token)
     standardOutput.write(
       `API server   ${url} (Kubernetes 1.34, in memory)\nnodes        ${given.nodes}\nkubeconfig   ${given.kubeconfig}\n\n` +
         `  kubectl --kubeconfig ${given.kubeconfig} get pods -A\n\nPress Ctrl-C to stop it; everything in it is then lost.\n`,

@@ -4,6 +4,11 @@ import type { JsonFormat } from "../apiserver/answers/json-spacing.ts"
 import type { OnTrouble } from "../apiserver/http/trouble.ts"
 import { OpenApiDocuments } from "../apiserver/openapi/openapi-document.ts"
 import type { Clock } from "../clock.ts"
+import { Access } from "./access/access.ts"
+import { AccountTokens } from "./access/account-tokens.ts"
+import type { SandboxUser } from "./access/authentication.ts"
+import { putDefaultPolicy } from "./access/default-policy.ts"
+import { RoleAggregation } from "./access/role-aggregation.ts"
 import { CustomKinds } from "./lifecycle/definitions/custom-kinds.ts"
 import type { Randomness } from "./randomness.ts"
 import { rulesOf } from "./rules/index.ts"
@@ -25,25 +30,30 @@ interface AssemblyOptions {
   readonly format: JsonFormat
   readonly lifecycle: boolean
   readonly onTrouble: OnTrouble
+  /** Absent without authorization. */
+  readonly authorization?: { readonly token: string; readonly users?: ReadonlyArray<SandboxUser> } | undefined
 }
 
 interface Assembly {
   readonly backend: StoreBackend
   readonly around: WriteSurroundings
-  /** Close it with the server. */
-  readonly webhooks: WebhookCaller
   /** Call it after the store's history has been replaced. */
   readonly rebuild: () => void
+  readonly close: () => void
 }
 
 export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options: AssemblyOptions): Assembly => {
-  const { clock, random, format, lifecycle, onTrouble } = options
+  const { clock, random, format, lifecycle, onTrouble, authorization } = options
   const { registry } = kinds
   const writable = new WritableKinds(store, new SchemaCatalogue(), rulesOf)
   const documents = new OpenApiDocuments()
   const admission = new Admission(store, registry, lifecycle)
   const webhooks = new WebhookCaller(clock, random)
+  const tokens = new AccountTokens(store, clock)
+  const access = authorization && new Access(store, tokens, authorization.token, authorization.users)
   const around: WriteSurroundings = {
+    tokens,
+    ...(access !== undefined && { access }),
     store,
     registry,
     clock,
@@ -59,5 +69,20 @@ export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options:
   })
   const customKinds = new CustomKinds({ around, kinds, writable, documents })
   const backend = new StoreBackend(registry, store, new Writer(around), documents)
-  return { backend, around, webhooks, rebuild: () => customKinds.rebuild() }
+  const aggregation = access && new RoleAggregation(around)
+  if (access !== undefined) putDefaultPolicy(around)
+  return {
+    backend,
+    around,
+    rebuild: () => {
+      customKinds.rebuild()
+      access?.rebuild()
+      if (access !== undefined) putDefaultPolicy(around)
+      aggregation?.rebuild()
+    },
+    close: () => {
+      aggregation?.close()
+      webhooks.close()
+    },
+  }
 }

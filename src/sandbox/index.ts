@@ -18,7 +18,7 @@
  * await sandbox.close()
  * ```
  *
- * Not for production: there is no authorization, nothing is persistent, and memory grows with what is kept (history,
+ * Not for production: without `authorization` anyone who connects may do everything, nothing is persistent, and memory grows with what is kept (history,
  * ledger, unread lines). Its limits are listed in {@link notImplementedSubresources} and {@link otherLimits}.
  */
 
@@ -28,6 +28,7 @@ export type { KubernetesObject, ObjectMetadata, StoredObject } from "../apiserve
 export type { GvkName, PrinterColumn, Resource, StoredAs, Subresource } from "../apiserver/kinds/resources.ts"
 export type { ExpiredAs, StreamingList } from "../apiserver/list/list-options.ts"
 export { discoveryScope, type RequestEntry, type RequestFilter, type RequestLog } from "../apiserver/request-log.ts"
+export type { SandboxUser } from "./access/authentication.ts"
 export { RevisionNotHeldError, UnknownObjectError } from "./errors.ts"
 export type { FaultKind, Faults } from "./faults/faults.ts"
 export { everything } from "./faults/scope.ts"

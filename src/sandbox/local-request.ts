@@ -1,6 +1,6 @@
 /**
  * Requests from inside the process: the same responses as over HTTP, without a socket. No credentials, no
- * faults, no entry in the request log; only reads of one object and writes.
+ * faults, no entry in the request log, no authorization; only reads of one object and writes.
  */
 
 import {

@@ -23,6 +23,7 @@ import { type GvkName, type Resource, ResourceRegistry } from "../apiserver/kind
 import type { RequestLog } from "../apiserver/request-log.ts"
 import { systemClock } from "../clock.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
+import type { SandboxUser } from "./access/authentication.ts"
 import { assembleBackend } from "./assembly.ts"
 import type { Faults } from "./faults/faults.ts"
 import { type FaultyServer, type FaultyServerOptions, listenWithFaults } from "./faults/faulty-server.ts"
@@ -35,9 +36,18 @@ import { type KindedObject, lowerRevision, replaceCluster, restoreBackup, type S
 import { ServedKinds } from "./store/served-kinds.ts"
 import type { StoreBackend } from "./store/store-backend.ts"
 import { receiveWrite } from "./writes/receive-write.ts"
-import type { WebhookCaller } from "./writes/webhooks/webhook-caller.ts"
+import type { WriteSurroundings } from "./writes/surroundings.ts"
 
 export interface SandboxOptions extends FaultyServerOptions {
+  /**
+   * `rbac`: requests over HTTP are authenticated and authorized as by the real server, with its default roles. The option `token`, or one
+   * that the sandbox chooses ({@link Sandbox.token}), then is that of a user who may do everything; others are made of `users`,
+   * ServiceAccounts and client certificates, and who shows nothing is `system:anonymous`. Default: none, and whoever connects may do
+   * everything.
+   */
+  readonly authorization?: "rbac"
+  /** Users whom authorization knows by a token. Default: none. */
+  readonly users?: ReadonlyArray<SandboxUser>
   /** Send JSON with a space after every `:` and `,`, including watch lines. Default false. */
   readonly pretty?: boolean
   /** Changes kept per kind for watches that resume; older versions get a 410. Default 100,000 (50 s at 2,000 events/s). */
@@ -84,8 +94,9 @@ interface SandboxParts {
   readonly faults: Faults
   readonly life: ClusterLife | undefined
   readonly backend: StoreBackend
-  readonly webhooks: WebhookCaller
+  readonly around: WriteSurroundings
   readonly rebuild: () => void
+  readonly close: () => void
 }
 
 const namespaceKind = "v1.Namespace"
@@ -98,10 +109,11 @@ export class Sandbox {
   readonly #server: ApiServer
   readonly #life: ClusterLife | undefined
   readonly #backend: StoreBackend
-  readonly #webhooks: WebhookCaller
+  readonly #around: WriteSurroundings
   readonly #rebuild: () => void
+  readonly #close: () => void
 
-  private constructor({ kinds, store, server, faults, life, backend, webhooks, rebuild }: SandboxParts) {
+  private constructor({ kinds, store, server, faults, life, backend, around, rebuild, close }: SandboxParts) {
     this.ledger = store.ledger
     this.faults = Object.assign(faults, { restart: (given: RestartOptions = {}) => this.#restart(given) })
     this.#kinds = kinds
@@ -109,13 +121,15 @@ export class Sandbox {
     this.#server = server
     this.#life = life
     this.#backend = backend
-    this.#webhooks = webhooks
+    this.#around = around
     this.#rebuild = rebuild
+    this.#close = close
   }
 
   static async start(options: SandboxOptions = {}): Promise<Sandbox> {
     const { clock = systemClock, historyLimit = 100_000, ledger = "objects", pretty = false, revision = 1000 } = options
-    const { random = systemRandomness, lifecycle = false, onTrouble = warnProcess } = options
+    const { random = systemRandomness, lifecycle = false, onTrouble = warnProcess, authorization, users } = options
+    const token = options.token ?? (authorization === undefined ? undefined : random.uid())
     const format = pretty ? spaced : compact
     const store = new ObjectStore({
       clock,
@@ -129,21 +143,24 @@ export class Sandbox {
     for (const resource of builtinResources) store.open(resource)
     createNamespaces(store)
     const kinds = new ServedKinds(registry, store, () => server.streams)
-    const { backend, around, webhooks, rebuild } = assembleBackend(store, kinds, {
+    const { backend, around, rebuild, close } = assembleBackend(store, kinds, {
       clock,
       random,
       format,
       lifecycle,
       onTrouble,
+      ...(authorization !== undefined && token !== undefined && { authorization: { token, ...(users && { users }) } }),
     })
-    const { server, faults }: FaultyServer = await listenWithFaults(backend, options, {
+    const listening = { ...options, ...(token !== undefined && { token }) }
+    const { server, faults }: FaultyServer = await listenWithFaults(backend, listening, {
       format,
+      ...(around.access !== undefined && { access: around.access.gate }),
       write: (exchange, route, resource, form) =>
         receiveWrite(exchange, route, resource, form, (request) => backend.write(request)),
     })
     const { tls } = options
     const life = lifecycle ? new ClusterLife(around, tls?.ca ?? tls?.cert ?? "") : undefined
-    return new Sandbox({ kinds, store, server, faults, life, backend, webhooks, rebuild })
+    return new Sandbox({ kinds, store, server, faults, life, backend, around, rebuild, close })
   }
 
   /** `http://127.0.0.1:port`, without a trailing slash. */
@@ -158,6 +175,11 @@ export class Sandbox {
   /** The data that our own client needs to connect. */
   get endpoint(): ApiEndpoint {
     return this.#server.endpoint
+  }
+
+  /** The token that requests must carry or, with authorization, that may do everything; `undefined` for none. */
+  get token(): string | undefined {
+    return this.#server.token
   }
 
   get requests(): RequestLog {
@@ -222,15 +244,16 @@ export class Sandbox {
     this.#server.sendBookmarks(plural)
   }
 
-  /** Sets the token that requests must carry from now on; `undefined` for none. */
+  /** Replaces {@link Sandbox.token} from the next request on; with authorization, `undefined` means that no user may do everything. */
   setToken(token: string | undefined): void {
+    if (this.#around.access !== undefined) this.#around.access.authenticator.ownToken = token
     this.#server.setToken(token)
   }
 
   async close(): Promise<void> {
     this.#life?.close()
     this.faults.close()
-    this.#webhooks.close()
+    this.#close()
     await this.#server.close()
   }
 

@@ -41,6 +41,19 @@ describe("reel sandbox", () => {
     await expect(fetch(`${server}/version`)).rejects.toThrow()
   })
 
+  test("with authorization writes the kubeconfig of an administrator, and others have no rights", async () => {
+    const terminal = capturedTerminal()
+    const kubeconfig = join(directory, "kubeconfig")
+    const ended = run(terminal, "--port", "0", "--nodes", "0", "--kubeconfig", kubeconfig, "--authorization", "rbac")
+    const server = await started(terminal)
+    const { users } = JSON.parse(readFileSync(kubeconfig, "utf8"))
+    const headers = { Authorization: `Bearer ${users[0].user.token}` }
+    expect((await fetch(`${server}/api/v1/secrets`, { headers })).status).toBe(200)
+    expect((await fetch(`${server}/api/v1/secrets`)).status).toBe(403)
+    terminal.interrupt()
+    expect(await ended).toBe(exitCodes.ok)
+  })
+
   test("replaces the kubeconfig of an earlier sandbox, and any other only if told to", async () => {
     const kubeconfig = join(directory, "kubeconfig")
     writeFileSync(kubeconfig, "apiVersion: v1\nkind: Config\n")

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { RequestUser } from "../access-control.ts"
 import { type Failure, internalError, statusText } from "../answers/failure.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
 import type { Reply } from "../answers/reply.ts"
@@ -31,6 +32,8 @@ export class Exchange {
   readonly isYaml: boolean
   /** The plural asked for, or {@link discoveryScope}. */
   readonly scope: string
+  /** Who sends the request; set by the {@link AccessControl}, absent without one. */
+  user: RequestUser | undefined
   /** Set by the server; gets the status when the response begins. */
   onStatus: (status: number) => void = () => undefined
   /** Set by the server; called for defects of the server that a request reveals. */

@@ -14,6 +14,7 @@ export const kinds = {
   nodes: kind("", "Node", "nodes", false),
   namespaces: kind("", "Namespace", "namespaces", false),
   configMaps: kind("", "ConfigMap", "configmaps"),
+  serviceAccounts: kind("", "ServiceAccount", "serviceaccounts"),
   events: kind("", "Event", "events"),
   leases: kind("coordination.k8s.io", "Lease", "leases"),
   claims: kind("", "PersistentVolumeClaim", "persistentvolumeclaims"),

@@ -9,10 +9,10 @@
  */
 import { createHash } from "node:crypto"
 import type { Clock } from "../../clock.ts"
+import { DecisionCache } from "../../kube/access/decision-cache.ts"
+import { type Attributes, ReviewFailed, type Reviews } from "../../kube/access/reviews.ts"
 import { visible } from "../configuration/quoted.ts"
 import { type Access, type Action, type Decision, presentedToken } from "./access.ts"
-import { DecisionCache } from "./decision-cache.ts"
-import { type Attributes, ReviewFailed, type Reviews } from "./reviews.ts"
 
 /** Group and resource for RBAC rules; no such objects exist. */
 const exportsGroup = "kubereel.dev"

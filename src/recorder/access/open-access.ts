@@ -4,11 +4,11 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Clock } from "../../clock.ts"
+import { Reviews } from "../../kube/access/reviews.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
 import { type Access, anonymousAccess } from "./access.ts"
 import { type OwnNames, withoutForeignPages } from "./browser-guard.ts"
 import { kubernetesAccess } from "./kubernetes-access.ts"
-import { Reviews } from "./reviews.ts"
 import { readTokenFile, TokenFileError, tokenFileAccess } from "./token-file.ts"
 
 /** Who may ask for exports, coverage and metrics. */

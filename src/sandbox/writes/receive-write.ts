@@ -38,6 +38,7 @@ export const receiveWrite = (
       contentType: mediaType(request.headers["content-type"]),
       userAgent: request.headers["user-agent"] ?? "",
       body,
+      ...(exchange.user !== undefined && { user: exchange.user }),
     })
     exchange.whenReady(outcome, (ready) => {
       if (ready.type === "failure") exchange.fail(ready)

@@ -4,6 +4,8 @@ import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
 import type { OnTrouble } from "../../apiserver/http/trouble.ts"
 import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
 import type { Clock } from "../../clock.ts"
+import type { Access, Caller } from "../access/access.ts"
+import type { AccountTokens } from "../access/account-tokens.ts"
 import type { Randomness } from "../randomness.ts"
 import type { KindRules, MutableObject } from "../rules/kind-rules.ts"
 import type { KubernetesType } from "../schema/kubernetes-type.ts"
@@ -34,6 +36,11 @@ export interface WriteSurroundings {
   readonly format: JsonFormat
   readonly admission: Admission
   readonly webhooks: WebhookAdmission
+  readonly tokens: AccountTokens
+  /** Absent without authorization. */
+  readonly access?: Access
+  /** Whose write it is. Absent: one that may do everything. */
+  readonly caller?: Caller
   /** Called for defects of the server itself. */
   readonly onTrouble: OnTrouble
   kindOf(resource: Resource): WritableKind

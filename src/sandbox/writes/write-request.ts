@@ -1,5 +1,6 @@
 /** One write and its response, whether it came over HTTP or from inside the process. */
 
+import type { RequestUser } from "../../apiserver/access-control.ts"
 import type { Failure } from "../../apiserver/answers/failure.ts"
 import type { Reply } from "../../apiserver/answers/reply.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
@@ -22,6 +23,8 @@ export interface WriteRequest {
   /** The field manager of a client that names none itself. */
   readonly userAgent: string
   readonly body: Buffer
+  /** Who sends it; absent without authorization, and for requests from inside the process, which may do everything. */
+  readonly user?: RequestUser
 }
 
 /** The response to a successful write. */

@@ -36,7 +36,9 @@ export class Writer {
 
   /** Never throws: an exception becomes a 500 and is reported. */
   handle(request: WriteRequest): Eventually<WriteOutcome> {
-    const outcome = admitted(this.#around, (around) => this.#attempt(around, request))
+    const { user, verb, name: pathName } = request
+    const around = user === undefined ? this.#around : { ...this.#around, caller: { user, verb, pathName } }
+    const outcome = admitted(around, (own) => this.#attempt(own, request))
     if (!(outcome instanceof Promise)) return outcome
     return outcome.catch((error: unknown) => failureOf(error) ?? this.#defect(request, error))
   }

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { DecisionCache } from "../../../src/kube/access/decision-cache.ts"
 import { presentedToken, tokenForm } from "../../../src/recorder/access/access.ts"
-import { DecisionCache } from "../../../src/recorder/access/decision-cache.ts"
 import { isLoopback } from "../../../src/recorder/access/open-access.ts"
 
 describe("the token of a request", () => {

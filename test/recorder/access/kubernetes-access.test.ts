@@ -1,5 +1,6 @@
 /** Access by reviews, over real HTTP: against a server with scripted responses, and against the sandbox. */
 import { describe, expect, test } from "vitest"
+import { Reviews } from "../../../src/kube/access/reviews.ts"
 import type { Action } from "../../../src/recorder/access/access.ts"
 import {
   allowedMs,
@@ -7,7 +8,6 @@ import {
   maximumQuestions,
   refusedMs,
 } from "../../../src/recorder/access/kubernetes-access.ts"
-import { Reviews } from "../../../src/recorder/access/reviews.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { type ReviewQuestion, type ReviewReply, ReviewServer } from "./review-server.ts"
 
@@ -225,10 +225,9 @@ test("the sandbox, which allows everything, gives access to known users", async 
   await using sandbox = await Sandbox.start()
   using asked = accessTo({ server: sandbox.url })
   expect(await asked.decide("export")).toEqual({ tag: "allowed", who: "sandbox" })
-  const claims = {
-    aud: ["somebody-else"],
-    "kubernetes.io": { namespace: "shop", serviceaccount: { name: "ci", uid: "1" } },
-  }
-  const token = `x.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.y`
+  sandbox.put("v1.ServiceAccount", { metadata: { name: "ci", namespace: "shop" } })
+  const path = "/api/v1/namespaces/shop/serviceaccounts/ci/token"
+  const { text } = await sandbox.request({ method: "POST", path, body: { spec: { audiences: ["somebody-else"] } } })
+  const { token } = (JSON.parse(text) as { readonly status: { readonly token: string } }).status
   expect(await asked.decide("export", token)).toMatchObject({ status: 401 })
 })

@@ -1,7 +1,6 @@
 /**
  * Reviews: questions about identity and access in the form of objects; the response is a 201 and the object with its status.
- * There is no authorization here, so every access is allowed and every token is valid. Bodies that the real server refuses
- * are refused in its words.
+ * Bodies that the real server refuses are refused in its words.
  */
 
 import { badRequest } from "../../../apiserver/answers/failure.ts"
@@ -21,7 +20,8 @@ import type { WriteSurroundings } from "../surroundings.ts"
 import { admitAction } from "../webhooks/admission-points.ts"
 import type { WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
-import { everybody, reviewToken } from "./token-review.ts"
+import { callerOf, reviewAccess, reviewRules, subjectOf } from "./access-review.ts"
+import { reviewToken } from "./token-review.ts"
 
 export const isReview = ({ gvk }: Resource): boolean =>
   gvk.group === "authorization.k8s.io" || gvk.group === "authentication.k8s.io"
@@ -53,44 +53,38 @@ interface ReviewAnswer {
   readonly isTracked?: boolean
 }
 
-const allowed: ReviewAnswer = { members: { status: { allowed: true } }, isTracked: true }
-
 const answers: Readonly<Record<string, (around: WriteSurroundings, object: MutableObject) => ReviewAnswer>> = {
-  SelfSubjectAccessReview: (_, object) => {
+  SelfSubjectAccessReview: (around, object) => {
     checkAttributes(object, false)
-    return allowed
+    return tracked(reviewAccess(around, callerOf(around), child(object, "spec")))
   },
-  SubjectAccessReview: (_, object) => {
-    checkAttributes(object, true)
-    return allowed
+  SubjectAccessReview: (around, object) => reviewOther(around, object),
+  LocalSubjectAccessReview: (around, object) => reviewOther(around, object),
+  SelfSubjectRulesReview: (around, object) => {
+    const namespace = text(child(object, "spec"), "namespace")
+    if (namespace === "") return refuse(badRequest("no namespace on request"))
+    return { members: { metadata: {}, spec: {}, status: reviewRules(around, namespace) } }
   },
-  LocalSubjectAccessReview: (_, object) => {
-    checkAttributes(object, true)
-    return allowed
+  SelfSubjectReview: (around) => {
+    const metadata = { creationTimestamp: timestamp(around.clock) }
+    return { members: { metadata, status: { userInfo: callerOf(around) } } }
   },
-  SelfSubjectRulesReview: (_, object) => {
-    if (text(child(object, "spec"), "namespace") === "") return refuse(badRequest("no namespace on request"))
-    return { members: { metadata: {}, spec: {}, status: everything } }
-  },
-  SelfSubjectReview: ({ clock }) => {
-    const metadata = { creationTimestamp: timestamp(clock) }
-    return { members: { metadata, status: { userInfo: everybody } } }
-  },
-  TokenReview: (_, object) => {
+  TokenReview: (around, object) => {
     const spec = child(object, "spec")
     if (text(spec, "token") === "") {
       return refuse(badRequest("token is required for TokenReview in authentication"))
     }
-    const status = reviewToken(text(spec, "token"), texts(spec, "audiences"))
-    return { members: { status }, isTracked: true }
+    return tracked(reviewToken(around, text(spec, "token"), texts(spec, "audiences")))
   },
 }
 
-const everything = {
-  resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
-  nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
-  incomplete: false,
+const reviewOther = (around: WriteSurroundings, object: MutableObject): ReviewAnswer => {
+  checkAttributes(object, true)
+  const spec = child(object, "spec")
+  return tracked(reviewAccess(around, subjectOf(spec), spec))
 }
+
+const tracked = (status: Fields): ReviewAnswer => ({ members: { status }, isTracked: true })
 
 /** The server's errors name only the group: a review has no kind when it is validated. */
 const nameless: Resource = {

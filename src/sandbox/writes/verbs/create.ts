@@ -2,6 +2,7 @@
 
 import { badRequest, fail } from "../../../apiserver/answers/failure.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
+import type { Caller } from "../../access/access.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
 import { encodeObject, withoutVersion } from "../../store/object-encoding.ts"
@@ -48,6 +49,7 @@ export const createObject = (
   around.admission.admit(resource, object, around.random)
   const hasWebhooks = around.webhooks.areAny
   if (hasWebhooks) mutateNew(around, kind, object, options)
+  if (around.caller !== undefined) confirmRights(around, around.caller, kind, object, namespace)
   const { metadata } = object
   const version = metadata.resourceVersion ?? ""
   metadata.uid = around.random.uid()
@@ -70,6 +72,17 @@ export const createObject = (
   }
   const change = around.store.write(collection, stored, undefined, undefined, readBack)
   return answerOf(kind, change, 201, warnings)
+}
+
+const confirmRights = (
+  { access }: WriteSurroundings,
+  caller: Caller,
+  { resource }: WritableKind,
+  object: MutableObject,
+  namespace: string,
+): void => {
+  access?.confirmGrant(caller, resource, namespace, object)
+  access?.confirmCreation(caller, resource, namespace)
 }
 
 /** Removes metadata that a client may not set on creation. */

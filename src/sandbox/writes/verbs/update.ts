@@ -96,6 +96,8 @@ const prepareReplacement = (around: WriteSurroundings, kind: WritableKind, repla
   settleVersion(resource, existing.change, after)
   admitUpdate(resource, after, subresource)
   const owners = hasWebhooks ? mutateReplacement(around, kind, replacement) : undefined
+  if (around.caller !== undefined)
+    around.access?.confirmGrant(around.caller, resource, existing.change.namespace, after, before)
   rules.prepareForUpdate(after, before, subresource)
   after.metadata.managedFields = owners ?? replacement.track(after, before, subresource)
   rules.settleUpdate(after, before, subresource)

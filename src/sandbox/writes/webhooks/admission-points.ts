@@ -4,9 +4,11 @@
  * field manager. Everything here may throw Refusal and Suspension.
  */
 
+import type { RequestUser } from "../../../apiserver/access-control.ts"
 import { internalError } from "../../../apiserver/answers/failure.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import { apiVersionOf, formatGvk, type GroupVersionKind } from "../../../kube/gvk.ts"
+import { everybody } from "../../access/users.ts"
 import { isJsonObject, type JsonValue } from "../../patch/json/json-value.ts"
 import { fieldsOf } from "../../rules/fields.ts"
 import { admitUpdate } from "../../rules/index.ts"
@@ -28,7 +30,7 @@ export const mutateNew = (
   object: MutableObject,
   options: WriteOptions,
 ): void => {
-  const attributes = creationOf(kind.resource, object, options)
+  const attributes = creationOf(around, kind.resource, object, options)
   const readmit = (changed: MutableObject): void => around.admission.admit(kind.resource, changed, around.random)
   const reshaping = { settle: (document: JsonValue) => settled(kind, document), readmit }
   const changed = around.webhooks.mutate(attributes, reshaping, options.warnings)
@@ -42,7 +44,7 @@ export const validateNew = (
   kind: WritableKind,
   object: MutableObject,
   options: WriteOptions,
-): void => around.webhooks.validate(creationOf(kind.resource, object, options), options.warnings)
+): void => around.webhooks.validate(creationOf(around, kind.resource, object, options), options.warnings)
 
 /** The state that an update replaces, and what it is replaced by. */
 interface Replaced {
@@ -56,7 +58,7 @@ interface Replaced {
 /** Changes a replacement that is not prepared yet. Returns its managed fields if a webhook has been asked. */
 export const mutateReplacement = (around: WriteSurroundings, kind: WritableKind, replaced: Replaced): unknown => {
   const { before, after, subresource, options } = replaced
-  const attributes = updateOf(kind.resource, replaced)
+  const attributes = updateOf(around, kind.resource, replaced)
   if (!around.webhooks.isCalled("mutating", attributes)) return undefined
   const tracked = JSON.parse(JSON.stringify(after)) as MutableObject
   kind.rules.prepareForUpdate(tracked, before, subresource)
@@ -69,7 +71,7 @@ export const mutateReplacement = (around: WriteSurroundings, kind: WritableKind,
 }
 
 export const validateReplacement = (around: WriteSurroundings, kind: WritableKind, replaced: Replaced): void =>
-  around.webhooks.validate(updateOf(kind.resource, replaced), replaced.options.warnings)
+  around.webhooks.validate(updateOf(around, kind.resource, replaced), replaced.options.warnings)
 
 /** `name` is empty for the objects of a deleted collection. Mutating webhooks may refuse, but have nothing to change. */
 export const admitDeletion = (
@@ -91,6 +93,7 @@ export const admitDeletion = (
     name,
     object: undefined,
     oldObject,
+    user: userOf(around),
     options: deleteOptions(options),
     dryRun: options.dryRun,
   }
@@ -121,6 +124,7 @@ export const admitAction = (
     name: name === "" ? String(object.metadata.name ?? "") : name,
     object,
     oldObject: before,
+    user: userOf(around),
     options: queryOptions(before === undefined ? "CreateOptions" : "UpdateOptions", options),
     dryRun: options.dryRun,
   }
@@ -129,7 +133,12 @@ export const admitAction = (
   around.webhooks.validate(attributes, options.warnings)
 }
 
-const creationOf = (resource: Resource, object: MutableObject, options: WriteOptions): AdmissionAttributes => ({
+const creationOf = (
+  around: WriteSurroundings,
+  resource: Resource,
+  object: MutableObject,
+  options: WriteOptions,
+): AdmissionAttributes => ({
   operation: "CREATE",
   resource,
   subresource: "",
@@ -138,11 +147,16 @@ const creationOf = (resource: Resource, object: MutableObject, options: WriteOpt
   name: String(object.metadata.name ?? ""),
   object,
   oldObject: undefined,
+  user: userOf(around),
   options: queryOptions("CreateOptions", options),
   dryRun: options.dryRun,
 })
 
-const updateOf = (resource: Resource, { before, after, subresource, options }: Replaced): AdmissionAttributes => ({
+const updateOf = (
+  around: WriteSurroundings,
+  resource: Resource,
+  { before, after, subresource, options }: Replaced,
+): AdmissionAttributes => ({
   operation: "UPDATE",
   resource,
   subresource,
@@ -151,9 +165,13 @@ const updateOf = (resource: Resource, { before, after, subresource, options }: R
   name: String(before.metadata.name),
   object: after,
   oldObject: before,
+  user: userOf(around),
   options: queryOptions("UpdateOptions", options),
   dryRun: options.dryRun,
 })
+
+/** The server itself counts as the user of everything. */
+const userOf = ({ caller }: WriteSurroundings): RequestUser => caller?.user ?? everybody
 
 const isNamespace = ({ gvk }: Resource): boolean => formatGvk(gvk) === "v1.Namespace"
 

@@ -6,7 +6,6 @@ import { apiVersionOf, type GroupVersionKind } from "../../../kube/gvk.ts"
 import { messageOf } from "../../../message-of.ts"
 import { child, fieldsOf, isAbsent, number, text, texts } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
-import { everybody } from "../subresources/token-review.ts"
 import { type AdmissionAttributes, asView } from "./matching.ts"
 import type { Webhook } from "./webhook.ts"
 
@@ -34,7 +33,8 @@ export const dryRunRefused = ({ name }: Webhook): WebhookAnswer =>
 
 /** The body of a call that shows the request as one of `view`. */
 export const reviewText = (webhook: Webhook, uid: string, attributes: AdmissionAttributes, view: Resource): string => {
-  const { resource, subresource, kind, namespace, name, operation, object, oldObject, dryRun, options } = attributes
+  const { resource, subresource, kind, namespace, name, operation, object, oldObject, dryRun, options, user } =
+    attributes
   const shown = (state: typeof object): MutableObject | null => asView(state, attributes, resource, view) ?? null
   return JSON.stringify({
     kind: "AdmissionReview",
@@ -50,7 +50,7 @@ export const reviewText = (webhook: Webhook, uid: string, attributes: AdmissionA
       name: orAbsent(name),
       namespace: orAbsent(namespace),
       operation,
-      userInfo: everybody,
+      userInfo: user,
       object: shown(object),
       oldObject: shown(oldObject),
       dryRun,

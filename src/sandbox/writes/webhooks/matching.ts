@@ -3,6 +3,7 @@
  * of webhooks, so that a broken one can be repaired. `matchConditions` count as met.
  */
 
+import type { RequestUser } from "../../../apiserver/access-control.ts"
 import type { JsonObject, Resource, ResourceRegistry } from "../../../apiserver/kinds/resources.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { formatGvk, type GroupVersionKind } from "../../../kube/gvk.ts"
@@ -28,6 +29,7 @@ export interface AdmissionAttributes {
   readonly object: MutableObject | undefined
   /** Absent for creations. */
   readonly oldObject: MutableObject | undefined
+  readonly user: RequestUser
   /** CreateOptions, UpdateOptions or DeleteOptions. */
   readonly options: Fields
   readonly dryRun: boolean

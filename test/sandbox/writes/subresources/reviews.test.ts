@@ -128,7 +128,11 @@ describe("tokens", () => {
       (await ask(path, { spec: { token, audiences } })).body.status
     expect(await status()).toEqual({ authenticated: true, user, audiences: [issuer] })
     expect(await status(["other", "third"])).toEqual({ authenticated: true, user, audiences: ["other"] })
-    expect(await status(["third"])).toEqual({ user: {}, error: "invalid bearer token for these audiences" })
+    expect(await status(["third"])).toEqual({
+      user: {},
+      error:
+        '[invalid bearer token, token audiences ["https://kubernetes.default.svc" "other"] is invalid for the target audiences ["third"]]',
+    })
   })
 
   test("are required", async () => {

@@ -1,14 +1,14 @@
 /**
- * Asks the API server to authenticate a token and to authorise its user: TokenReview and SubjectAccessReview, with the recorder's
- * own credentials. After a 401 the credentials are read again and the request is repeated once.
+ * Asks the API server to authenticate a token and to authorise a user: TokenReview and SubjectAccessReview, with credentials of the
+ * program's own. After a 401 the credentials are read again and the request is repeated once.
  */
-import { ApiClient } from "../../kube/client/api-client.ts"
-import type { ApiError } from "../../kube/client/api-errors.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
-import type { EndpointSource } from "../../kube/endpoint.ts"
+import { ApiClient } from "../client/api-client.ts"
+import type { ApiError } from "../client/api-errors.ts"
+import type { ApiObject } from "../client/objects.ts"
+import type { EndpointSource } from "../endpoint.ts"
 
 /** `user` of a TokenReview, whose fields a SubjectAccessReview takes almost unchanged. */
-interface ReviewedUser {
+export interface ReviewedUser {
   readonly username: string
   readonly uid?: string
   readonly groups?: ReadonlyArray<string>
@@ -27,7 +27,7 @@ export type Attributes =
     }
   | { readonly nonResourceAttributes: { readonly path: string; readonly verb: string } }
 
-/** The review failed; `isForbidden`: because the recorder is not permitted to create it. */
+/** The review failed; `isForbidden`: because the program is not permitted to create it. */
 export class ReviewFailed extends Error {
   override readonly name = "ReviewFailed"
   readonly isForbidden: boolean
@@ -51,7 +51,7 @@ const accessReviews = review("authorization.k8s.io", "SubjectAccessReview", "sub
 export class Reviews {
   readonly #client: ApiClient
 
-  /** `credentials`: the recorder's own. */
+  /** `credentials`: of whoever asks, who needs the right to create reviews. */
   constructor(credentials: EndpointSource, userAgent: string) {
     this.#client = new ApiClient({ server: credentials, userAgent, deadlineMs })
   }
