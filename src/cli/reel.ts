@@ -57,6 +57,11 @@ export const commands: readonly CommandEntry[] = [
     summary: "Prints manifests that run a recorder in a cluster with the minimum permissions its configuration needs.",
     load: async () => (await import("./k8s.ts")).k8sCommand(),
   },
+  {
+    name: "crd",
+    summary: "Prints TypeScript types of custom resources, for controllers.",
+    load: async () => (await import("./crd.ts")).crdCommand(),
+  },
   { name: "version", summary: "Prints the version.", load: async () => versionCommand },
   { name: "help", summary: "Shows help for a command.", load: async () => helpCommand },
 ]

@@ -41,14 +41,17 @@ const maximumWaiting = 1000
 /** client-go's LRU of known events. */
 const maximumKnown = 4096
 
+/** The part of a cluster that Events need. */
+export type EventCluster = Pick<Cluster, "api" | "clock" | "now" | "trouble">
+
 export class EventRecorder {
-  readonly #cluster: Cluster
+  readonly #cluster: EventCluster
   readonly #known = new Map<string, KnownEvent>()
   readonly #waiting: Array<{ readonly source: EventSource; readonly event: RecordedEvent; readonly at: string }> = []
   #sending: Promise<void> | undefined
   #serial = 0
 
-  constructor(cluster: Cluster) {
+  constructor(cluster: EventCluster) {
     this.#cluster = cluster
   }
 

@@ -85,6 +85,10 @@ export class ObjectCache<T extends ApiObject> {
     this.#indexes.set(name, index)
   }
 
+  hasIndex(name: string): boolean {
+    return this.#indexes.has(name)
+  }
+
   /** Also empty for an index that does not exist. */
   byIndex(name: string, value: string): ReadonlyArray<T> {
     const found: T[] = []

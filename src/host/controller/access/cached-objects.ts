@@ -1,0 +1,85 @@
+/**
+ * The objects of one kind that a controller watches, read from memory.
+ *
+ * Guaranteed: reads are synchronous and cost no request; they see every own write that has been accepted, and the cluster as of the last event that has
+ * arrived, which may be a moment ago. Objects are read-only: writing to one throws. To change one, copy it (`structuredClone`, or `{ ...object }`).
+ */
+
+import type { ApiObject } from "../../../kube/client/objects.ts"
+import {
+  type LabelSelectorObject,
+  matchesLabels,
+  parseLabelSelector,
+  requirementsOf,
+} from "../../../kube/label-selector.ts"
+import { type ObjectCache, objectKey } from "../../object-cache.ts"
+import { frozen } from "./frozen.ts"
+
+/** The name of an object; no namespace for a cluster-scoped one. */
+export interface ObjectName {
+  readonly namespace?: string | undefined
+  readonly name: string
+}
+
+export interface CachedListOptions {
+  /** Default: all that are watched. */
+  readonly namespace?: string | undefined
+  /** As text (`app=web,!canary`) or as in a spec (`{ matchLabels }`). Default: all. */
+  readonly labelSelector?: string | LabelSelectorObject | undefined
+}
+
+export class CachedObjects<T extends ApiObject> {
+  readonly #caches: ReadonlyArray<ObjectCache<T>>
+  readonly #controller: string
+
+  /** `caches`: one for each selection of the kind by the controller; usually there is one. */
+  constructor(caches: ReadonlyArray<ObjectCache<T>>, controller: string) {
+    this.#caches = caches
+    this.#controller = controller
+  }
+
+  /** By `namespace/name` (or the bare name of a cluster-scoped object), or by its parts. */
+  get(name: string | ObjectName): T | undefined {
+    const key = typeof name === "string" ? name : objectKey(name.namespace, name.name)
+    for (const cache of this.#caches) {
+      const object = cache.byKey(key)
+      if (object !== undefined) return frozen(object)
+    }
+    return undefined
+  }
+
+  /** In no particular order. Throws RangeError for a selector that is none. */
+  list({ namespace, labelSelector }: CachedListOptions = {}): ReadonlyArray<T> {
+    const objects = this.#collect((cache) => (namespace === undefined ? cache.all() : cache.inNamespace(namespace)))
+    if (labelSelector === undefined) return objects
+    const selector =
+      typeof labelSelector === "string" ? parseLabelSelector(labelSelector) : requirementsOf(labelSelector)
+    if ("problem" in selector)
+      throw new RangeError(`label selector ${JSON.stringify(labelSelector)}: ${selector.problem}`)
+    return objects.filter(({ metadata }) => matchesLabels(selector, metadata.labels))
+  }
+
+  /** Those whose controlling owner reference names this object, by its UID. */
+  ownedBy(owner: ApiObject): ReadonlyArray<T> {
+    return this.#collect((cache) => cache.controlledBy(owner.metadata.uid))
+  }
+
+  /** Those that have the value in an index of the controller (`indexes` of its definition). Throws RangeError for an unknown index. */
+  byIndex(index: string, value: string): ReadonlyArray<T> {
+    const name = indexName(this.#controller, index)
+    if (!this.#caches.some((cache) => cache.hasIndex(name)))
+      throw new RangeError(`no index ${JSON.stringify(index)} is defined for this kind`)
+    return this.#collect((cache) => cache.byIndex(name, value))
+  }
+
+  #collect(from: (cache: ObjectCache<T>) => Iterable<T>): ReadonlyArray<T> {
+    const [only, second] = this.#caches
+    if (only !== undefined && second === undefined) return Array.from(from(only), frozen)
+    const byUid = new Map<string | undefined, T>()
+    for (const cache of this.#caches) for (const object of from(cache)) byUid.set(object.metadata.uid, frozen(object))
+    return [...byUid.values()]
+  }
+}
+
+/** Caches are shared, so the names of indexes are per controller. */
+export const indexName = (controller: string, index: string): string => `${controller}/${index}`

@@ -1,0 +1,264 @@
+/**
+ * A controller at work: its watched selections, and its queue while it may reconcile.
+ *
+ * Guaranteed:
+ * - It reconciles only while all its selections are complete and its term lasts: between {@link ControllerRun.begin} and {@link ControllerRun.end}. With
+ *   leader election there may be several terms, each of which begins with all objects.
+ * - Every change that passes its predicates is followed by a run of the keys it concerns that started later, as long as the term lasts; so is every object
+ *   that exists when a term begins.
+ * - One key is never run twice at the same time, not across terms either; different keys run in parallel.
+ */
+
+import type { Clock } from "../../clock.ts"
+import { ConflictError, isTerminatingNamespace } from "../../kube/client/api-errors.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import { messageOf } from "../../message-of.ts"
+import type { ObjectCache } from "../object-cache.ts"
+import { noStatistics, type QueueStatistics } from "../queue-statistics.ts"
+import { WorkQueue } from "../work-queue.ts"
+import { CachedObjects, indexName } from "./access/cached-objects.ts"
+import { ControllerCluster, type SharedAccess } from "./access/controller-cluster.ts"
+import { frozen } from "./access/frozen.ts"
+import type { Acquired } from "./access/shared-caches.ts"
+import { type DefinedController, type Selection, selectionsOf } from "./define-controller.ts"
+import { NotWatchedError, TerminalError } from "./errors.ts"
+import { asGvk } from "./kind-name.ts"
+import { reconcileOnce } from "./reconciler.ts"
+import { deliver, type Source, sourcesOf } from "./sources.ts"
+
+/**
+ * `waiting`: for a kind that is not installed, or for the first lists. `standby`: everything is known, but another process leads. `reconciling`. `stopped`.
+ */
+export type ControllerState = "waiting" | "standby" | "reconciling" | "stopped"
+
+/** Counters since the start, over all terms; see {@link QueueStatistics} for those of the queue (`runs` are reconciles, `failures` errors). */
+export interface ControllerStatistics extends QueueStatistics {
+  readonly name: string
+  readonly state: ControllerState
+  /** Runs that failed with a {@link TerminalError}; the other failures are `failures`. */
+  readonly terminalFailures: number
+  /** Runs that asked for another one with `requeueAfterMs`. */
+  readonly requeues: number
+  /** Runs that exceeded `reconcileTimeoutMs`. */
+  readonly timeouts: number
+}
+
+interface ControllerRunOptions {
+  readonly access: SharedAccess
+  readonly clock: Clock
+  readonly random: () => number
+  readonly trouble: (detail: string) => void
+}
+
+interface Term {
+  readonly queue: WorkQueue
+  readonly abort: AbortController
+  readonly stopListening: ReadonlyArray<(() => void) | undefined>
+}
+
+export class ControllerRun {
+  readonly controller: DefinedController
+  readonly #options: ControllerRunOptions
+  readonly #acquired: Array<Acquired & { readonly selection: Selection }> = []
+  readonly #cached = new Map<string, CachedObjects<ApiObject>>()
+  #sources: ReadonlyArray<Source> = []
+  #state: ControllerState = "waiting"
+  #term: Term | undefined
+  /** The counters of earlier terms. */
+  #past: QueueStatistics = { ...noStatistics(), depth: 0, delayed: 0, longestRunningMs: 0 }
+  #ending: Promise<void> | undefined
+  readonly #running = new Set<string>()
+  readonly #counters = { terminalFailures: 0, requeues: 0, timeouts: 0 }
+
+  constructor(controller: DefinedController, options: ControllerRunOptions) {
+    this.controller = controller
+    this.#options = options
+  }
+
+  get isReady(): boolean {
+    return this.#state === "standby" || this.#state === "reconciling"
+  }
+
+  get statistics(): ControllerStatistics {
+    const { name } = this.controller
+    const queue = this.#term?.queue.statistics
+    const sum = queue === undefined ? this.#past : added(this.#past, queue)
+    return { name, state: this.#state, ...sum, ...this.#counters }
+  }
+
+  /** Resolves when all kinds exist and all selections are complete, or with the signal. Never rejects. Call it once. */
+  async prepare(signal: AbortSignal): Promise<void> {
+    const { access } = this.#options
+    const selections = selectionsOf(this.controller)
+    const kinds = await Promise.all(selections.map(({ kind }) => access.kinds.whenServed(asGvk(kind), signal)))
+    for (const [index, selection] of selections.entries()) {
+      const kind = kinds[index]
+      if (kind === undefined || signal.aborted) return
+      const namespace = kind.namespaced ? selection.namespace : undefined
+      this.#acquired.push({ ...access.caches.acquire({ ...selection, kind, namespace }), selection })
+    }
+    const [subject] = kinds
+    if (subject === undefined) return
+    for (const { kind, name, valuesOf } of this.controller.indexes)
+      for (const cache of this.#cachesOf(kind)) cache.addIndex(indexName(this.controller.name, name), valuesOf)
+    this.#sources = sourcesOf(this.controller, subject, {
+      cached: <T extends ApiObject>(kind: string) => this.#cachedOf(kind) as unknown as CachedObjects<T>,
+    })
+    const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
+    await Promise.race([Promise.all(this.#acquired.map(({ synced }) => synced)), stopped])
+    if (!signal.aborted) this.#state = "standby"
+  }
+
+  /** Begins to reconcile, with all objects. Only once it is ready and has no term. */
+  begin(): void {
+    const { clock, random, trouble } = this.#options
+    const { concurrency } = this.controller
+    const abort = new AbortController()
+    const queue = new WorkQueue({
+      clock,
+      random,
+      concurrency,
+      process: (key) => this.#process(key, queue, abort.signal),
+      onError: (key, error) => {
+        if (!(error instanceof ConflictError) && !abort.signal.aborted) this.#failed(key, error)
+      },
+    })
+    this.#state = "reconciling"
+    // A handler first gets the present objects.
+    const stopListening = this.#sources.map((source, index) =>
+      // The acquired selections begin with those of the sources.
+      this.#acquired[index]?.cache.onChange((changes) => deliver(source, changes, (key) => queue.add(key), trouble)),
+    )
+    this.#term = { queue, abort, stopListening }
+  }
+
+  /**
+   * Ends the term: nothing more is started, and the signal of runs that have not ended after `graceMs` is aborted. Resolves when all have really ended, which
+   * one that ignores its signal may delay for any time: {@link ControllerRun.running} names them. Without a term it resolves at once. A second call may only
+   * shorten the time to 0.
+   */
+  end(graceMs: number): Promise<void> {
+    const term = this.#term
+    if (term === undefined) return Promise.resolve()
+    if (graceMs <= 0) term.abort.abort(stopping())
+    this.#ending ??= this.#end(term, graceMs).finally(() => {
+      this.#ending = undefined
+    })
+    return this.#ending
+  }
+
+  /** Keys whose runs have not ended. */
+  get running(): ReadonlyArray<string> {
+    return [...this.#running]
+  }
+
+  /** Queues a key, as a change would. Ignored while the controller does not reconcile: its next term begins with all objects. */
+  enqueue(key: string): void {
+    this.#term?.queue.add(key)
+  }
+
+  /** Gives up its selections. Call it after {@link ControllerRun.end}. */
+  stop(): void {
+    this.#state = "stopped"
+    for (const { release } of this.#acquired.splice(0)) release()
+  }
+
+  async #end({ queue, abort, stopListening }: Term, graceMs: number): Promise<void> {
+    for (const stop of stopListening) stop?.()
+    const closed = queue.close()
+    const timer = this.#options.clock.after(graceMs, () => abort.abort(stopping()))
+    await closed
+    timer.cancel()
+    // What a run has kept and uses later is refused.
+    abort.abort(stopping())
+    this.#past = added(this.#past, { ...queue.statistics, delayed: 0 })
+    this.#term = undefined
+    if (this.#state === "reconciling") this.#state = "standby"
+  }
+
+  async #process(key: string, queue: WorkQueue, signal: AbortSignal): Promise<void> {
+    const { controller } = this
+    this.#running.add(key)
+    try {
+      const againMs = await reconcileOnce({
+        controller,
+        key,
+        object: this.#subjectOf(key),
+        clock: this.#options.clock,
+        signal,
+        clusterOf: (bound) => this.#clusterFor(bound),
+        onTimeout: () => {
+          this.#counters.timeouts++
+          this.#failed(key, new Error(`it has run for more than ${controller.reconcileTimeoutMs} ms`))
+        },
+      })
+      if (againMs === undefined) return
+      this.#counters.requeues++
+      queue.addAfter(key, againMs)
+    } catch (error) {
+      if (error instanceof TerminalError) {
+        this.#counters.terminalFailures++
+        this.#failed(key, error)
+      } else if (!isTerminatingNamespace(error)) throw error
+      // In a namespace that ends nothing can be created, and a retry would fail as well.
+    } finally {
+      this.#running.delete(key)
+    }
+  }
+
+  #clusterFor(signal: AbortSignal): ControllerCluster {
+    const { access } = this.#options
+    return new ControllerCluster({
+      controller: this.controller.name,
+      access,
+      signal,
+      cachedOf: (kind) => this.#cachedOf(kind),
+    })
+  }
+
+  /** The objects of `for` are those of its own selection, even if the kind is watched for another purpose too. */
+  #subjectOf(key: string): ApiObject | undefined {
+    const [subject] = this.#acquired
+    const object = subject?.cache.byKey(key)
+    return object === undefined ? undefined : frozen(object)
+  }
+
+  #cachesOf(kind: string): ReadonlyArray<ObjectCache<ApiObject>> {
+    return [...new Set(this.#acquired.filter(({ selection }) => selection.kind === kind).map(({ cache }) => cache))]
+  }
+
+  #cachedOf(kind: string): CachedObjects<ApiObject> {
+    const known = this.#cached.get(kind)
+    if (known !== undefined) return known
+    const caches = this.#cachesOf(kind)
+    const { name: controller } = this.controller
+    if (caches.length === 0) throw new NotWatchedError({ controller, kind })
+    const made = new CachedObjects(caches, controller)
+    this.#cached.set(kind, made)
+    return made
+  }
+
+  #failed(key: string, error: unknown): void {
+    const { name } = this.controller
+    // Tagged errors have their facts in the message; of others a person needs the place.
+    const what = error instanceof Error && !("_tag" in error) ? (error.stack ?? error.message) : messageOf(error)
+    this.#options.trouble(`${name} ${key}: ${what}`)
+  }
+}
+
+const stopping = (): Error => new Error("the controller has to stop")
+
+/** Counters are added; what describes the present is that of `now`. */
+const added = (past: QueueStatistics, now: QueueStatistics): QueueStatistics => ({
+  adds: past.adds + now.adds,
+  runs: past.runs + now.runs,
+  failures: past.failures + now.failures,
+  retries: past.retries + now.retries,
+  waitedMs: past.waitedMs + now.waitedMs,
+  longestWaitMs: Math.max(past.longestWaitMs, now.longestWaitMs),
+  workedMs: past.workedMs + now.workedMs,
+  longestRunMs: Math.max(past.longestRunMs, now.longestRunMs),
+  depth: now.depth,
+  delayed: now.delayed,
+  longestRunningMs: now.longestRunningMs,
+})

@@ -1,0 +1,255 @@
+/**
+ * Leader election by a Lease, compatible with client-go's (tools/leaderelection): of several processes with the same Lease at most one leads, also if the
+ * others are Go programs.
+ *
+ * Guaranteed, as long as requests of a former leader do not outlive its deadline by more than leaseDuration − renewDeadline: a leader that cannot renew the
+ * Lease for `renewDeadlineMs` stops leading before another process may take over, which happens `leaseDurationMs` after it has last seen the Lease change.
+ * Only durations on this machine's monotonic clock are compared, so wall clocks that differ do no harm; clocks that run at different rates are allowed for by
+ * the ratio of the two durations.
+ */
+
+import type { Clock, Timer } from "../../clock.ts"
+import type { ApiClient } from "../../kube/client/api-client.ts"
+import { AlreadyExistsError, ConflictError, NotFoundError } from "../../kube/client/api-errors.ts"
+import { kinds } from "../../kube/client/kinds.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import { messageOf } from "../../message-of.ts"
+
+export interface LeaderElectionOptions {
+  /** Name of the Lease; the same for all processes of which one shall lead. */
+  readonly name: string
+  /** Default: the namespace of the kubeconfig's context, or of the pod. */
+  readonly namespace?: string | undefined
+  /** Unique among the processes. Default: host name and a random suffix. */
+  readonly identity?: string | undefined
+  /** ms without a sign of life after which others take over. Default 15,000, client-go's, like the next two. */
+  readonly leaseDurationMs?: number | undefined
+  /** ms for which the leader tries to renew before it gives up; less than `leaseDurationMs`. Default 10,000. */
+  readonly renewDeadlineMs?: number | undefined
+  /** ms between two attempts; more than double of it must fit into `renewDeadlineMs`. Default 2,000. */
+  readonly retryPeriodMs?: number | undefined
+  /** Hand the Lease over at the end, so that the next leader need not wait. Default true. */
+  readonly releaseOnEnd?: boolean | undefined
+}
+
+/** The options with their defaults. */
+export type ElectionSettings = {
+  readonly [Name in keyof LeaderElectionOptions]-?: NonNullable<LeaderElectionOptions[Name]>
+}
+
+interface ElectorOptions extends ElectionSettings {
+  readonly api: ApiClient
+  readonly clock: Clock
+  /** In [0, 1). */
+  readonly random: () => number
+  readonly trouble: (detail: string) => void
+  /** This process leads from now on. */
+  readonly begin: () => void
+  /** It no longer leads: everything must stop now. It runs for election again once this resolves. */
+  readonly end: () => Promise<void>
+}
+
+interface LeaseSpec {
+  readonly holderIdentity?: string | null
+  readonly leaseDurationSeconds?: number
+  readonly acquireTime?: string
+  readonly renewTime?: string
+  readonly leaseTransitions?: number
+}
+
+type Lease = ApiObject & { readonly spec?: LeaseSpec }
+
+/** Largest random addition to the time between two attempts to acquire, as a part of it (client-go's JitterFactor). */
+const jitter = 1.2
+
+/** The default of each duration, and what is wrong with the given ones. */
+export const electionTimes = ({
+  leaseDurationMs = 15_000,
+  renewDeadlineMs = 10_000,
+  retryPeriodMs = 2000,
+}: LeaderElectionOptions) => ({
+  leaseDurationMs,
+  renewDeadlineMs,
+  retryPeriodMs,
+  problem: !(leaseDurationMs >= 1000 && retryPeriodMs > 0)
+    ? "leaseDurationMs must be at least 1,000 and retryPeriodMs more than 0"
+    : leaseDurationMs <= renewDeadlineMs
+      ? "leaseDurationMs must be more than renewDeadlineMs"
+      : renewDeadlineMs <= jitter * retryPeriodMs
+        ? `renewDeadlineMs must be more than ${jitter} times retryPeriodMs`
+        : undefined,
+})
+
+export class LeaderElector {
+  readonly #options: ElectorOptions
+  /** The Lease as last seen, and the monotonic ms at which it was first seen so. */
+  #observed: Lease | undefined
+  #observedAt = Number.NEGATIVE_INFINITY
+  /** Monotonic ms at which the last attempt began. */
+  #askedAt = 0
+  #isLeader = false
+  #isClosed = false
+  #running: Promise<void> = Promise.resolve()
+  /** Ends the present wait, or request. */
+  #interrupt = new AbortController()
+
+  constructor(options: ElectorOptions) {
+    this.#options = options
+  }
+
+  get isLeader(): boolean {
+    return this.#isLeader
+  }
+
+  /** Runs for election until {@link LeaderElector.close}. */
+  start(): void {
+    this.#running = this.#campaign()
+  }
+
+  /**
+   * Stops to take part. Call it once nothing acts on behalf of the leader any more: the Lease is released, unless `mayRelease` is false, and another process may
+   * lead at once.
+   */
+  async close(mayRelease = true): Promise<void> {
+    this.#isClosed = true
+    this.#interrupt.abort()
+    await this.#running
+    if (this.#isLeader && mayRelease && this.#options.releaseOnEnd) await this.#release()
+    this.#isLeader = false
+  }
+
+  async #campaign(): Promise<void> {
+    const { retryPeriodMs, random, begin, end, name, namespace, trouble } = this.#options
+    while (!this.#isClosed) {
+      if (!(await this.#acquireOrRenew())) {
+        await this.#pause(retryPeriodMs * (1 + jitter * random()))
+        continue
+      }
+      this.#isLeader = true
+      begin()
+      await this.#keep()
+      if (this.#isClosed) return
+      this.#isLeader = false
+      trouble(`leadership lost: the lease ${namespace}/${name} was not renewed in time`)
+      await end()
+      this.#interrupt = new AbortController()
+      if (this.#isClosed) this.#interrupt.abort()
+    }
+  }
+
+  /** Resolves when the lease was not renewed in time, or is to be closed. */
+  async #keep(): Promise<void> {
+    const { clock, renewDeadlineMs, retryPeriodMs } = this.#options
+    const { signal } = this.#interrupt
+    let deadline: Timer | undefined
+    // A timer, not a check after each attempt: a request that hangs must not keep a leader in office. Counted from the question, because the server may
+    // have written the renewal at that moment.
+    const extend = (): void => {
+      deadline?.cancel()
+      deadline = clock.after(renewDeadlineMs - (clock.monotonicMs() - this.#askedAt), () => this.#interrupt.abort())
+    }
+    extend()
+    while (!signal.aborted) {
+      await this.#pause(retryPeriodMs)
+      if (signal.aborted) break
+      if (await this.#acquireOrRenew()) extend()
+      else if (this.#isHeldByOther()) break
+    }
+    deadline?.cancel()
+  }
+
+  #isHeldByOther(): boolean {
+    const holder = this.#observed?.spec?.holderIdentity
+    return holder !== undefined && holder !== null && holder !== "" && holder !== this.#options.identity
+  }
+
+  /** One attempt; never rejects. */
+  async #acquireOrRenew(): Promise<boolean> {
+    const { api, clock, leaseDurationMs, namespace, name, identity, trouble } = this.#options
+    const options = { signal: this.#interrupt.signal }
+    const now = microTime(clock)
+    this.#askedAt = clock.monotonicMs()
+    const mine: LeaseSpec = {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(leaseDurationMs / 1000),
+      acquireTime: now,
+      renewTime: now,
+      leaseTransitions: 0,
+    }
+    try {
+      const known = await api.get<Lease>(kinds.leases, { namespace, name }, options).catch(whenAbsent)
+      if (known === undefined) {
+        const metadata = { namespace, name }
+        const created = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec: mine }
+        this.#observe(await api.create<Lease>(kinds.leases, created, options))
+        return true
+      }
+      this.#observe(known)
+      const { holderIdentity, acquireTime = now, leaseTransitions = 0, leaseDurationSeconds } = known.spec ?? {}
+      const isMine = holderIdentity === identity
+      // The holder's own duration counts: another release may have another one.
+      const validMs = leaseDurationSeconds === undefined ? leaseDurationMs : leaseDurationSeconds * 1000
+      if (this.#isHeldByOther() && this.#observedAt + validMs > clock.monotonicMs()) return false
+      const spec = isMine
+        ? { ...known.spec, ...mine, acquireTime, leaseTransitions }
+        : { ...known.spec, ...mine, leaseTransitions: leaseTransitions + 1 }
+      this.#observe(await api.update<Lease>(kinds.leases, { ...known, spec }, options))
+      return true
+    } catch (error) {
+      // Another process was faster; the next attempt sees by how much.
+      const isRace = error instanceof ConflictError || error instanceof AlreadyExistsError
+      if (!isRace && !options.signal.aborted) trouble(`lease ${namespace}/${name}: ${messageOf(error)}`)
+      return false
+    }
+  }
+
+  /** As long as the Lease stays the same, its time runs out. */
+  #observe(lease: Lease): void {
+    const before = this.#observed?.spec
+    const { holderIdentity, renewTime, acquireTime } = lease.spec ?? {}
+    const isSame =
+      before?.holderIdentity === holderIdentity &&
+      before?.renewTime === renewTime &&
+      before?.acquireTime === acquireTime
+    if (this.#observed === undefined || !isSame) this.#observedAt = this.#options.clock.monotonicMs()
+    this.#observed = lease
+  }
+
+  async #release(): Promise<void> {
+    const { api, clock, namespace, name, trouble } = this.#options
+    if (this.#observed === undefined) return
+    const now = microTime(clock)
+    const times = { leaseDurationSeconds: 1, renewTime: now, acquireTime: now }
+    const released = { ...this.#observed, spec: { ...this.#observed.spec, ...times, holderIdentity: "" } }
+    try {
+      await api.update(kinds.leases, released)
+    } catch (error) {
+      trouble(`lease ${namespace}/${name} not released: ${messageOf(error)}`)
+    }
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    const { signal } = this.#interrupt
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve()
+      const done = (): void => {
+        timer.cancel()
+        signal.removeEventListener("abort", done)
+        resolve()
+      }
+      const timer = this.#options.clock.after(delayMs, done)
+      signal.addEventListener("abort", done)
+    })
+  }
+}
+
+const whenAbsent = (error: unknown): undefined => {
+  if (!(error instanceof NotFoundError)) throw error
+}
+
+/** metav1.MicroTime: RFC 3339 with µs. */
+const microTime = (clock: Clock): string => {
+  const micros = clock.wallMicros()
+  const fraction = String(micros % 1_000_000).padStart(6, "0")
+  return `${new Date(Math.floor(micros / 1000)).toISOString().slice(0, 19)}.${fraction}Z`
+}

@@ -1,0 +1,81 @@
+/**
+ * Controllers in TypeScript: what controller-runtime is for Go.
+ *
+ * ```ts
+ * import { defineController, runControllers, setControllerReference } from "kubereel/host"
+ *
+ * const controller = defineController<SimplePod>({
+ *   name: "simplepod",
+ *   for: "slinky.dev/v1.SimplePod",
+ *   owns: ["v1.Pod"],
+ *   reconcile: async ({ object, cluster }) => {
+ *     if (object === undefined) return
+ *     await cluster.apply(setControllerReference(object, podFor(object)))
+ *   },
+ * })
+ * await using running = await runControllers([controller])
+ * await running.closed
+ * ```
+ *
+ * The guide is docs/guides/controllers.md. Types for custom resources are made by `reel crd types FILE`.
+ */
+
+export { type Clock, systemClock } from "../clock.ts"
+export type { ConnectionOptions } from "../kube/client/api-connection.ts"
+export {
+  AlreadyExistsError,
+  type ApiError,
+  ApiRefusalError,
+  ApiUnreachableError,
+  ConflictError,
+  ExpiredError,
+  ForbiddenError,
+  InvalidError,
+  NotFoundError,
+  TooManyRequestsError,
+  UnauthorizedError,
+} from "../kube/client/api-errors.ts"
+export type { ApiObject, Condition, Metadata, OwnerReference, Pod } from "../kube/client/objects.ts"
+export type { DeleteOptions, PatchType } from "../kube/client/write-options.ts"
+export type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
+export type { Kind } from "../kube/kind.ts"
+export type { ObjectChange } from "./change-feed.ts"
+export type { CachedListOptions, CachedObjects, ObjectName } from "./controller/access/cached-objects.ts"
+export type { ControllerCluster, NewObject } from "./controller/access/controller-cluster.ts"
+export type { ControllerState, ControllerStatistics } from "./controller/controller-run.ts"
+export {
+  type ControllerDefinition,
+  type DefinedController,
+  defineController,
+  type FinalizerDefinition,
+  type Index,
+  type Owned,
+  type Reads,
+  type Reconcile,
+  type ReconcileResult,
+  type Reconciliation,
+  type Selection,
+  type Subject,
+  type Watch,
+  type Write,
+} from "./controller/define-controller.ts"
+export { InvalidControllerError, NotWatchedError, OwnershipError, TerminalError } from "./controller/errors.ts"
+export type { LeaderElectionOptions } from "./controller/leader-election.ts"
+export { setControllerReference, setOwnerReference } from "./controller/objects/owner-references.ts"
+export {
+  findCondition,
+  isConditionTrue,
+  type NewCondition,
+  removeCondition,
+  setCondition,
+} from "./controller/objects/status-conditions.ts"
+export {
+  allOf,
+  annotationsChanged,
+  anyOf,
+  generationChanged,
+  labelsChanged,
+  type Predicate,
+} from "./controller/predicates.ts"
+export { type PolicyRule, type RulesOptions, rulesOf, type ScopedRules } from "./controller/rbac-rules.ts"
+export { type RunningControllers, type RunOptions, runControllers } from "./controller/run-controllers.ts"
