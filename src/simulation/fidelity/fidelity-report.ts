@@ -54,10 +54,15 @@ export interface FidelityReport {
 
 /** Pods that were created during the run. Durations in real ms; those of the trace are divided by the speed. */
 export interface PodFidelity {
+  /**
+   * What the trace has of its pods: their objects, or only when they started and ended, in whole seconds: then its pods are those that started
+   * during the run (those of the target likewise), and how long they were pending is not known. `null`: nothing.
+   */
+  readonly recordedFrom: "objects" | "lives" | null
   readonly created: PodCount
-  /** Of those, how many were pending until the end or their deletion: they are in no duration. */
+  /** Of those, how many were pending until the end or their deletion: they are in no duration. `recorded` is `null` for lives. */
   readonly neverStarted: PodCount
-  /** Pods of the trace that have a counterpart: the n-th pod of the same owner. */
+  /** Pods of the trace that have a counterpart: the n-th pod of the same owner; for lives, with the same stable spec. */
   readonly paired: number
   /** From creation to the first phase after Pending; `null`: none was measured. */
   readonly pendingMs: Both<Spread | null>
@@ -91,7 +96,7 @@ export interface Both<T> {
 export interface Timeline {
   readonly stepMs: number
   readonly points: number
-  /** By phase. */
+  /** By phase; of a trace that has only lives of pods, those that run. */
   readonly pods: Both<Readonly<Record<string, ReadonlyArray<number>>> | null>
   readonly nodes: Both<ReadonlyArray<number> | null>
   /** Objects that the replay writes, by kind; kinds beyond the eight most frequent are together in `others`. */

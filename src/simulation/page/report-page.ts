@@ -17,7 +17,7 @@ export const reportPage = (report: ReplayReport): string => {
 ${heading(report)}
 ${tiles(report, known)}
 ${known === undefined ? html`<p class="note">Not compared with the trace: ${why}</p>` : notes(known)}
-${known !== undefined && overTime(known.timeline, report.run.expectedMs)}
+${known !== undefined && overTime(known, report.run.expectedMs)}
 ${known !== undefined && known.pods !== null && pods(known.pods)}
 <h2>Punctuality</h2>
 ${known !== undefined && html`<div class="charts">${lateness(known.timeline)}</div><h3>In numbers</h3>`}
@@ -103,7 +103,8 @@ const both = (
 
 const phases = ["Pending", "Running", "Succeeded", "Failed", "Unknown"]
 
-const overTime = ({ stepMs, points, pods, nodes, objects }: Timeline, traceMs: number | null): Html => {
+const overTime = ({ timeline, pods: times }: FidelityReport, traceMs: number | null): Html => {
+  const { stepMs, points, pods, nodes, objects } = timeline
   const none = new Array<number>(points).fill(0)
   // After its end the trace says nothing, while the cluster settles.
   const last = traceMs === null ? points : Math.ceil(traceMs / stepMs)
@@ -111,12 +112,13 @@ const overTime = ({ stepMs, points, pods, nodes, objects }: Timeline, traceMs: n
   const present = (phase: string): boolean =>
     [pods.recorded, pods.replayed].some((side) => side?.[phase]?.some((count) => count > 0) === true)
   const ofPhase = (side: Timeline["pods"]["recorded"], phase: string) => (side === null ? null : (side[phase] ?? none))
+  // Of lives only this one is known.
+  const inTrace = (phase: string) =>
+    times?.recordedFrom === "lives" && phase !== "Running" ? null : until(ofPhase(pods.recorded, phase))
   const charts = [
     ...phases
       .filter(present)
-      .map((phase) =>
-        both(`Pods: ${phase}`, stepMs, until(ofPhase(pods.recorded, phase)), ofPhase(pods.replayed, phase)),
-      ),
+      .map((phase) => both(`Pods: ${phase}`, stepMs, inTrace(phase), ofPhase(pods.replayed, phase))),
     ...Object.keys(objects.recorded).map((gvk) =>
       both(`Objects: ${gvk}`, stepMs, until(objects.recorded[gvk]), objects.replayed[gvk]),
     ),
@@ -163,11 +165,14 @@ ${
 }
 </tbody></table></div>`
 
-const pods = ({ created, neverStarted, paired, worst, ...times }: PodFidelity): Html => html`<h2>Pods</h2>
+const pods = ({ recordedFrom, created, neverStarted, paired, worst, ...times }: PodFidelity): Html => html`<h2>Pods</h2>
 <p class="note">${formatCount(created.replayed)} were created during the run${
   created.recorded === null
     ? "; the trace has no pods."
-    : `, ${formatCount(created.recorded)} in the trace; ${formatCount(paired)} of those have a counterpart, the pod of the same owner with the same number. Times of the trace are divided by the speed.`
+    : `, ${formatCount(created.recorded)} ${recordedFrom === "lives" ? "started " : ""}in the trace; ${formatCount(paired)} of those have a counterpart, the pod of the same owner with the same number. Times of the trace are divided by the speed.`
+}${
+  recordedFrom === "lives" &&
+  " The trace has no Pods, only when they started and ended, in whole seconds: how long they were pending is not known."
 }</p>
 ${neverStarted.replayed > 0 && html`<p class="warn">${formatCount(neverStarted.replayed)} of them never started to run${neverStarted.recorded !== null && `, ${formatCount(neverStarted.recorded)} in the trace`}; these are in no time below.</p>`}
 <div class="table"><table>${spreadHead}<tbody>

@@ -130,8 +130,8 @@ export class DueChanges {
     this.#heardMs = this.#now
     const isTimed = this.#schedule.isTimed(time)
     const { delayedMs } = this.#schedule
-    if (isTimed) this.#keepUp(this.#now - dueMs)
     this.#schedule.reached(time)
+    if (isTimed) this.#keepUp(this.#now - dueMs)
     const plannedMs = isTimed ? dueMs - delayedMs : Number.NaN
     return { upcoming: head, dueMs: isTimed ? dueMs : this.#now, plannedMs }
   }

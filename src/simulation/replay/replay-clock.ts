@@ -6,7 +6,8 @@
  * below a second vanish at higher speeds, W-40). A change of speed, a pause and a step take effect at the moment of the call: what was due
  * before stays due at its own time, so that what is late stays late. Paused time is not trace time (W-41).
  *
- * The schedule is a row of stretches, each with its own speed: 0 while the clock is paused. Those that the replay has passed are dropped.
+ * The schedule is a row of stretches, each with its own speed: 0 while the clock is paused. All are kept, some 50 bytes for each change of the
+ * schedule, so that afterwards it is known when any moment was due.
  *
  * Pure: it has no clock of its own, every method gets the time.
  */
@@ -29,6 +30,7 @@ interface Stretch {
   readonly speed: Speed
 }
 
+/** The schedule of one replay. All times it is given or gives are monotonic ms, all moments µs since the Unix epoch. */
 export class ReplayClock {
   /** In order; never empty. */
   #stretches: Stretch[]
@@ -69,7 +71,7 @@ export class ReplayClock {
     return this.#pausedMs + (this.#isPaused ? nowMs - this.#pausedSinceMs : 0)
   }
 
-  /** Monotonic ms at which a moment of the trace is due; `Infinity` while the clock is paused before it. */
+  /** Monotonic ms at which a moment of the trace is or was due; `Infinity` while the clock is paused before it. */
   dueMs(momentMicros: number): number {
     const { after, atMs, speed } = this.#stretchOf(momentMicros)
     const ahead = momentMicros - after
@@ -95,8 +97,6 @@ export class ReplayClock {
   /** The replay has come to this moment, and will not ask for earlier ones. At speed `max` nothing else moves the clock. */
   reached(momentMicros: number): void {
     this.#reached = Math.max(this.#reached, momentMicros)
-    const passed = this.#stretches.indexOf(this.#stretchOf(momentMicros))
-    if (passed > 0) this.#stretches.splice(0, passed)
   }
 
   /** Without effect if it is paused. */
@@ -129,9 +129,13 @@ export class ReplayClock {
     if (!this.#isPaused) this.#begin(this.positionMicros(nowMs), speed, nowMs)
   }
 
-  /** Everything that is not yet due becomes due `ms` later: the target cannot keep up. */
+  /** Everything after the moment last {@link reached} becomes due `ms` later: the target cannot keep up. */
   delay(ms: number): void {
-    this.#stretches = this.#stretches.map((stretch) => ({ ...stretch, atMs: stretch.atMs + ms }))
+    const stretch = this.#stretchOf(this.#reached)
+    const after = Math.max(stretch.after, this.#reached)
+    const index = this.#stretches.indexOf(stretch) + 1
+    const later = this.#stretches.splice(index).map((each) => ({ ...each, atMs: each.atMs + ms }))
+    this.#stretches.push({ ...stretch, after, atMs: this.dueMs(after) + ms }, ...later)
     this.#delayedMs += ms
   }
 

@@ -54,3 +54,6 @@ export const replayOf = (plan: ReadonlyArray<Planned>): Replayed => {
   })
   return { journal, events }
 }
+
+/** What replays change in names and specs here. */
+export const identity = { namespacePrefix: "virtual", placement: { nodeSelector: {}, taintKey: undefined } }

@@ -5,7 +5,7 @@ import type { FidelityReport } from "../../../src/simulation/fidelity/fidelity-r
 import { judgeReplay } from "../../../src/simulation/fidelity/judge-replay.ts"
 import type { ObjectEvent } from "../../../src/trace/event.ts"
 import { rounds } from "../../harness/effort.ts"
-import { eventOf, type Planned, type Replayed, replayOf, start } from "./journal-of.ts"
+import { eventOf, identity, type Planned, type Replayed, replayOf, start } from "./journal-of.ts"
 
 const judge = (
   { journal }: Replayed,
@@ -24,7 +24,7 @@ const judge = (
       startMicros: start,
       endMs,
     },
-    (namespace) => `virtual-${namespace}`,
+    identity,
   )
 }
 

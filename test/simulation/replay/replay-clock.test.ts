@@ -81,6 +81,19 @@ describe("a moment of the trace is due", () => {
     clock.delay(200)
     expect([clock.dueMs(seconds(1)), clock.delayedMs]).toEqual([1500, 500])
   })
+
+  test("at the time at which it was due, also if the replay has passed it long ago", () => {
+    const clock = new ReplayClock(start, 1, 0)
+    clock.reached(seconds(2))
+    clock.pause(3000)
+    clock.resume(13_000)
+    clock.reached(seconds(5))
+    // The moment that is late stays late; what follows is delayed.
+    clock.delay(700)
+    clock.setSpeed(10, 20_000)
+    clock.reached(seconds(60))
+    expect([1, 3, 5, 6, 10].map((second) => clock.dueMs(seconds(second)))).toEqual([1000, 3000, 15_000, 16_700, 20_070])
+  })
 })
 
 type Command = readonly ["pause" | "resume" | "delay" | "wait" | "speed" | "step", number]
