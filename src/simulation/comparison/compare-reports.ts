@@ -11,7 +11,7 @@ export interface Row {
   readonly unit: "ms" | "share" | "count" | "text"
   /** Which number is better, if one is. */
   readonly better: "lower" | "higher" | undefined
-  /** One for each run. */
+  /** One for each run; a report with repetitions has several. */
   readonly values: ReadonlyArray<Value>
 }
 
@@ -124,11 +124,3 @@ const reasonsOf = (runs: ReadonlyArray<ComparedReport>): ReadonlyArray<string> =
 
 const refusals = ({ refused }: ComparedReport["report"], reason: string): number =>
   refused.filter((cause) => `${cause.gvk} ${cause.reason}` === reason).reduce((sum, { count }) => sum + count, 0)
-
-/** The indexes of the best values; none if all are the same, or there is no better. */
-export const bestOf = ({ better, values }: Row): ReadonlySet<number> => {
-  const numbers = values.filter((value) => typeof value === "number")
-  if (better === undefined || new Set(numbers).size < 2) return new Set()
-  const best = better === "lower" ? Math.min(...numbers) : Math.max(...numbers)
-  return new Set(values.flatMap((value, index) => (value === best ? [index] : [])))
-}
