@@ -20,7 +20,7 @@ export interface FidelityReport {
     /** Of the gaps between successive events: as planned, within `tolerance`. */
     readonly gapsWithin: number | null
   }
-  /** A gap is as planned if it differs by at most the larger of `ms` and `share` of itself. */
+  /** A gap is as planned if it differs by at most the larger of `ms` and `share` of itself; pauses in it are no part of that share. */
   readonly tolerance: { readonly ms: number; readonly share: number }
   readonly recording: {
     /** ms waited after the last response. */

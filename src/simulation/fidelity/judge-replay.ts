@@ -110,7 +110,7 @@ const shareOf = (part: number, whole: number): number | null =>
 
 const latenessOf = ({ write, observed }: ComparedWrite): number => (observed ?? Number.NaN) - (write.due ?? Number.NaN)
 
-/** Between successive events of the trace that were observed. */
+/** Between successive events of the trace that were observed. A pause makes a gap longer, but what may be wrong with it no larger. */
 const gapsOf = (observed: ReadonlyArray<ComparedWrite>): FidelityReport["gaps"] => {
   const scheduled = observed.filter(({ write }) => !Number.isNaN(write.planned))
   const errors: number[] = []
@@ -120,8 +120,9 @@ const gapsOf = (observed: ReadonlyArray<ComparedWrite>): FidelityReport["gaps"] 
     if (before === undefined) continue
     const planned = write.planned - before.write.planned
     const error = Math.abs(at - (before.observed ?? 0) - planned)
+    const paused = write.paused - before.write.paused
     errors.push(error)
-    if (error <= Math.max(gapTolerance.ms, gapTolerance.share * planned)) within++
+    if (error <= Math.max(gapTolerance.ms, gapTolerance.share * (planned - paused))) within++
   }
   const errorMs = spreadOf(errors)
   return errorMs === undefined ? null : { total: errors.length, within, errorMs }

@@ -27,6 +27,8 @@ export interface JournalWrite {
   readonly due: number | undefined
   /** ms: the same without delays of the schedule; NaN without a schedule. */
   readonly planned: number
+  /** ms of pauses in `planned`. */
+  readonly paused: number
   /** ms; `undefined` if no request was sent. */
   sent: number | undefined
   /** ms; `undefined` while it has no response. */
@@ -172,6 +174,7 @@ export class WriteJournal implements Disposable {
       time,
       due: due === undefined ? undefined : due.dueMs - this.#startMs,
       planned: due === undefined ? Number.NaN : due.plannedMs - this.#startMs,
+      paused: due?.pausedMs ?? 0,
       sent: undefined,
       settled: undefined,
       outcome: { tag: "skipped", reason: "the replay ended before the response" },

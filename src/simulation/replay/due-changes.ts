@@ -133,7 +133,8 @@ export class DueChanges {
     this.#schedule.reached(time)
     if (isTimed) this.#keepUp(this.#now - dueMs)
     const plannedMs = isTimed ? dueMs - delayedMs : Number.NaN
-    return { upcoming: head, dueMs: isTimed ? dueMs : this.#now, plannedMs }
+    const pausedMs = this.#schedule.pausedBeforeMs(time)
+    return { upcoming: head, dueMs: isTimed ? dueMs : this.#now, plannedMs, pausedMs }
   }
 
   #keepUp(lateMs: number): void {

@@ -28,6 +28,8 @@ interface Stretch {
   /** Monotonic ms at which `after` was due, or at which the speed was changed. */
   readonly atMs: number
   readonly speed: Speed
+  /** Real ms of pauses before `atMs`. */
+  readonly pausedMs: number
 }
 
 /** The schedule of one replay. All times it is given or gives are monotonic ms, all moments µs since the Unix epoch. */
@@ -46,7 +48,7 @@ export class ReplayClock {
 
   /** `startMicros` is due at `nowMs`. `isPaused`: what comes after it waits for {@link resume} or {@link step}. */
   constructor(startMicros: number, speed: Speed, nowMs: number, isPaused = false) {
-    this.#stretches = [{ after: startMicros, atMs: nowMs, speed: isPaused ? 0 : speed }]
+    this.#stretches = [{ after: startMicros, atMs: nowMs, speed: isPaused ? 0 : speed, pausedMs: 0 }]
     this.#speed = speed
     this.#isPaused = isPaused
     this.#reached = startMicros
@@ -76,6 +78,11 @@ export class ReplayClock {
     const { after, atMs, speed } = this.#stretchOf(momentMicros)
     const ahead = momentMicros - after
     return ahead <= 0 || speed === "max" ? atMs : atMs + ahead / 1000 / speed
+  }
+
+  /** Real ms of pauses in {@link dueMs} of this moment. */
+  pausedBeforeMs(momentMicros: number): number {
+    return this.#stretchOf(momentMicros).pausedMs
   }
 
   /** Whether the schedule gives the moment a time of its own; otherwise, at speed `max` and after a step, it is due when its turn comes. */
@@ -142,7 +149,7 @@ export class ReplayClock {
   /** After a delay, changes of speed may lie ahead; a newer one replaces them. */
   #begin(after: number, speed: Speed, nowMs: number): void {
     this.#stretches = this.#stretches.filter(({ atMs }) => atMs <= nowMs)
-    this.#stretches.push({ after, atMs: nowMs, speed })
+    this.#stretches.push({ after, atMs: nowMs, speed, pausedMs: this.pausedMs(nowMs) })
   }
 
   /** The moment at which a stretch begins belongs to the one before it. */

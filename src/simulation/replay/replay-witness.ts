@@ -14,12 +14,14 @@ export interface SubmittedWrite {
   readonly due: WriteDue | undefined
 }
 
-/** Monotonic ms. */
+/** When a change is due. Monotonic ms. */
 export interface WriteDue {
   /** By the schedule, which may have been delayed. */
   readonly dueMs: number
   /** By the schedule without delays; NaN if there is none (speed `max`). */
   readonly plannedMs: number
+  /** How long the replay was paused before that, in all: `plannedMs` includes it. */
+  readonly pausedMs: number
 }
 
 /** When moments of the trace are due; all moments are µs since the Unix epoch. */

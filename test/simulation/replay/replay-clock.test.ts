@@ -59,6 +59,20 @@ describe("a moment of the trace is due", () => {
     expect(clock.dueMs(seconds(16))).toBe(8500)
   })
 
+  test("with the pauses before it, whatever happens afterwards", () => {
+    const clock = new ReplayClock(start, 1, 0, true)
+    clock.resume(400)
+    clock.pause(2400)
+    clock.step(seconds(3), 2900)
+    clock.resume(3400)
+    clock.setSpeed(2, 4400)
+    clock.reached(seconds(5))
+    clock.delay(100)
+    const pauses = [0, 1, 2, 3, 3.5, 5, 9].map((second) => clock.pausedBeforeMs(seconds(second)))
+    // The third second was due in a step, half a second after the pause had begun.
+    expect(pauses).toEqual([0, 400, 400, 900, 1400, 1400, 1400])
+  })
+
   test("after a step to it, and nothing after it", () => {
     const clock = new ReplayClock(start, 1, 0)
     clock.step(seconds(9), 500)
