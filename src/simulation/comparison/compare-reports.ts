@@ -5,6 +5,7 @@ import type { ComparedFidelity, ComparedReport } from "./compared-report.ts"
 /** `null`: the run does not have it. */
 export type Value = number | string | null
 
+/** One number of all runs, side by side. */
 export interface Row {
   readonly label: string
   /** What the numbers are. */
@@ -15,6 +16,7 @@ export interface Row {
   readonly values: ReadonlyArray<Value>
 }
 
+/** Rows about one thing; at least one row. */
 export interface RowGroup {
   readonly title: string
   readonly rows: ReadonlyArray<Row>

@@ -5,6 +5,7 @@
 import type { Row, Value } from "./compare-reports.ts"
 import type { ComparedReport, ReadReport } from "./compared-report.ts"
 
+/** The runs of one report. */
 export interface Column {
   /** For people: that of the report. */
   readonly name: string

@@ -55,6 +55,7 @@ const Report = Schema.Struct({
   refused: Schema.Array(Schema.Struct({ gvk: Schema.String, reason: Schema.String, count: Schema.Number })),
 })
 
+/** What the recording of the cluster showed, as far as it is compared. Times are ms. */
 export type ComparedFidelity = typeof Fidelity.Type
 
 /** One run. */

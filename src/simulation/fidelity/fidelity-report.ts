@@ -10,6 +10,7 @@ export interface FidelityUnknown {
   readonly unknown: string
 }
 
+/** How close a replay came, by the recording of its target. Durations are ms of real time. Lists are cut, numbers count everything. */
 export interface FidelityReport {
   /** Shares between 0 and 1; `null`: there was nothing to measure. */
   readonly score: {
@@ -109,6 +110,7 @@ export interface Timeline {
   }
 }
 
+/** A write that went wrong, or was among the latest. */
 export interface WorstWrite {
   readonly gvk: string
   /** In the target. */
@@ -124,6 +126,7 @@ export interface WorstWrite {
   readonly reason: string
 }
 
+/** What became of one object, state by state. */
 export interface ObjectDetail {
   readonly gvk: string
   /** In the target. */
@@ -158,7 +161,9 @@ export interface StateDetail {
   readonly differences: ReadonlyArray<FieldDifference>
 }
 
+/** Objects in detail: few enough for a page of some hundred kB. */
 export const mostDetails = 60
+/** States of one object in detail: first those that went wrong. */
 export const mostStates = 30
 /** Wide enough for a server that is busy for a moment, and far below the seconds that pods take to start. */
 export const gapTolerance = { ms: 250, share: 0.05 } as const

@@ -19,6 +19,7 @@ import { judgeReplay } from "./judge-replay.ts"
 import { type EndedRecording, TargetRecording, type UnmeasuredKind, wholeKinds } from "./target-recording.ts"
 import { WriteJournal } from "./write-journal.ts"
 
+/** What is recorded, and how what the replay renames is recognised. */
 export interface FidelityOptions {
   readonly endpoints: EndpointSource
   readonly userAgent: string
@@ -33,6 +34,7 @@ export interface FidelityOptions {
   readonly replay: string
 }
 
+/** The witness of one run. Dispose of it also if the replay fails: that ends the recorder and removes a temporary recording. */
 export class Fidelity implements ReplayWitness, AsyncDisposable {
   readonly #options: FidelityOptions
   readonly #seen = new Set<string>()

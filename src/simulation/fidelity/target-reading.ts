@@ -8,6 +8,7 @@ import { ownerIn, type TracePods } from "./pods/trace-pods.ts"
 import { StateComparison } from "./state-comparison.ts"
 import type { WriteJournal } from "./write-journal.ts"
 
+/** Nodes are recorded and counted, and never replayed. */
 export const nodeKind = "v1.Node"
 
 /** Something appeared or went; `at`: ms since the first moment of the trace was due. */

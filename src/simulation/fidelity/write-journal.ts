@@ -98,6 +98,10 @@ const shortened = (outcome: Exclude<WriteOutcome, { tag: "accepted" }>): string 
   return text.length > mostCharacters ? `${text.slice(0, mostCharacters - 1)}…` : text
 }
 
+/**
+ * Appends while the replay runs, to be read afterwards. Methods throw the file system's errors if there is no room for texts. Dispose of
+ * it to free the disk.
+ */
 export class WriteJournal implements Disposable {
   readonly #bodies = new BodyFile()
   readonly #objects = new Map<string, JournalObject>()

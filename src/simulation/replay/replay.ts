@@ -25,6 +25,7 @@ import { type ReplayWindow, traceChanges } from "./trace-changes.ts"
 import { type Beginning, UpcomingChanges } from "./upcoming-changes.ts"
 import { WriteDispatcher } from "./write-dispatcher.ts"
 
+/** What is replayed, where to and how. Durations are ms of real time unless they are said to be of the trace. */
 export interface ReplayOptions {
   /** Label value of everything that is created: a DNS label of at most 40 characters. */
   readonly name: string
@@ -71,6 +72,7 @@ export interface ReplayOptions {
   readonly witness?: ReplayWitness
 }
 
+/** Where a replay is at this moment. */
 export interface ReplayProgress {
   readonly phase: "seeding" | "replaying" | "settling" | "cleaning up"
   /** µs since the Unix epoch, in the trace. */
@@ -99,6 +101,7 @@ interface StartFacts extends Pick<ReplayReport, "startedAt" | "incomplete" | "wa
 /** Submissions after which sockets get a turn: a burst must not keep its own responses waiting. */
 const burst = 32
 
+/** One run. Construct it and call {@link Replay.run} once; pause, speed and steps may be requested at any time, also before. */
 export class Replay {
   readonly #options: ReplayOptions
   readonly #stopping = new AbortController()

@@ -24,6 +24,7 @@ export interface TraceChange {
   readonly object: Uint8Array | undefined
 }
 
+/** A trace in the pieces that a replay needs. Bytes have memory of their own. */
 export type TracePart =
   /** SimKube's `config`, which says where pod templates are; may come at any time. */
   | { readonly type: "config"; readonly config: Uint8Array }

@@ -29,6 +29,7 @@ export type Beginning = Extract<TracePart, { type: "beginning" }>
 /** Changes that are held; at 1,000 a second half a second of them. */
 const mostAhead = 512
 
+/** Call {@link UpcomingChanges.open}, then {@link UpcomingChanges.start}; then take heads as they become due. */
 export class UpcomingChanges {
   readonly #parts: AsyncGenerator<ReadonlyArray<TracePart>, void>
   /** Read before the planner was known. */
