@@ -4,13 +4,9 @@ import { readFile, stat } from "node:fs/promises"
 import { basename } from "node:path"
 import { visible } from "../recorder/configuration/quoted.ts"
 import { compareReports } from "../simulation/comparison/compare-reports.ts"
-import {
-  type ComparedReport,
-  differentTrace,
-  NotAReport,
-  readReport,
-} from "../simulation/comparison/compared-report.ts"
-import { comparisonPage, mostRuns } from "../simulation/page/comparison-page.ts"
+import { columnsOf, firstRuns } from "../simulation/comparison/compared-columns.ts"
+import { differentTrace, NotAReport, type ReadReport, readReport } from "../simulation/comparison/compared-report.ts"
+import { comparisonPage, mostReports } from "../simulation/page/comparison-page.ts"
 import { codeOf, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
 import { type OutputSink, openOutputFile } from "../trace/files/output-file.ts"
 import {
@@ -53,7 +49,7 @@ const syntax: CommandSyntax<typeof options> = {
   options,
   operand: {
     placeholder: "REPORT REPORT...",
-    help: `at least two files that reel replay --report wrote, at most ${mostRuns}`,
+    help: `at least two files that reel replay --report wrote, at most ${mostReports}`,
     count: 2,
     isRepeated: true,
   },
@@ -70,8 +66,8 @@ const largestReport = 64 * 1024 * 1024
 export const compareCommand = (): Command =>
   command(syntax, async (given, terminal, paths) => {
     const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
-    if (paths.length > mostRuns) {
-      const problem = `${paths.length} reports: at most ${mostRuns} can be compared`
+    if (paths.length > mostReports) {
+      const problem = `${paths.length} reports: at most ${mostReports} can be compared`
       terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
       return exitCodes.usage
     }
@@ -92,32 +88,45 @@ const compare = async (
   say: (line: string) => void,
 ): Promise<ExitCode> => {
   const names = namesOf(paths)
-  const runs = await Promise.all(paths.map((path, index) => readFrom(path, names[index] ?? path)))
-  const [first] = runs
-  const different = first === undefined ? [] : runs.slice(1).flatMap((run) => differentTrace(first, run) ?? [])
+  const reports = await Promise.all(paths.map((path, index) => readFrom(path, names[index] ?? path)))
+  const runs = reports.flatMap((report) => report.runs)
+  const columns = columnsOf(reports)
+  const [first, ...others] = firstRuns(columns, runs)
+  const different = first === undefined ? [] : others.flatMap((run) => differentTrace(first, run) ?? [])
   for (const problem of different)
     say(`${problem}${force ? "; their numbers mean different things" : "; --force compares them all the same"}`)
   if (different.length > 0 && !force) return exitCodes.failed
-  for (const { name, fidelity } of runs)
-    if (fidelity === undefined) say(`${name} has no comparison with its cluster: pods and fidelity are left out`)
+  for (const { name, indexes, leftOut } of columns) {
+    if (indexes.some((index) => runs[index]?.fidelity === undefined))
+      say(`${name} has no comparison with its cluster: pods and fidelity are left out`)
+    if (leftOut > 0)
+      say(`${name}: ${leftOut} of ${leftOut + indexes.length} repetitions ended early; only --output json has them`)
+  }
   const groups = compareReports(runs)
   const sink: OutputSink | undefined =
     html === undefined ? undefined : await openOutputFile(html, { force, token: randomBytes(8).toString("hex") })
   try {
-    await sink?.write(Buffer.from(comparisonPage(runs, groups)))
+    await sink?.write(Buffer.from(comparisonPage(runs, columns, groups)))
     await sink?.commit()
   } finally {
     await sink?.discard()
   }
   if (output === "json") {
-    const columns = runs.map(({ name, report }) => ({ name, replay: report.replay, startedAt: report.startedAt }))
-    standardOutput.write(`${JSON.stringify({ version: 1, runs: columns, groups }, undefined, 2)}\n`)
-  } else for (const line of comparisonTable(names, groups)) standardOutput.write(`${visible(line)}\n`)
+    const all = reports.flatMap(({ name: report, runs: repetitions }) =>
+      repetitions.map((run) => ({
+        name: run.name,
+        report,
+        replay: run.report.replay,
+        startedAt: run.report.startedAt,
+      })),
+    )
+    standardOutput.write(`${JSON.stringify({ version: 1, runs: all, groups }, undefined, 2)}\n`)
+  } else for (const line of comparisonTable(columns, groups)) standardOutput.write(`${visible(line)}\n`)
   return exitCodes.ok
 }
 
 /** Rejects with NotAReport. */
-const readFrom = async (path: string, name: string): Promise<ComparedReport> => {
+const readFrom = async (path: string, name: string): Promise<ReadReport> => {
   const wrong = (detail: string): NotAReport => new NotAReport({ detail: `${path} ${detail}` })
   try {
     const status = await stat(path)

@@ -149,6 +149,73 @@ describe("a comparison", () => {
   })
 })
 
+describe("a report with repetitions", () => {
+  const repeated = (...runs: ReadonlyArray<object>): object => ({ version: 1, replay: "abc", repetitions: runs })
+  const pendings = (...ms: ReadonlyArray<number>): object =>
+    repeated(...ms.map((pendingMs) => reportOf({ pendingMs, pending: [0, pendingMs / 10, 0] })))
+
+  test("is one column with the median of its runs and their range", async () => {
+    const before = write("before.json", pendings(90, 130, 100))
+    const { code, output, error } = await compare(before, write("after.json", reportOf({ pendingMs: 80 })))
+    expect([code, error]).toEqual([exitCodes.ok, ""])
+    expect(output.split("\n")[0]).toMatch(/^ +before, 3 runs +after$/)
+    expect(output).toMatch(/^ {2}pending, p50 +100 ms \(90\.0 ms to 130 ms\) +80\.0 ms \*$/m)
+    expect(output).toMatch(/^ {2}answered, p50 +5\.0 ms +5\.0 ms$/m)
+    expect(output).toMatch(/^ {2}speed +10× +10×$/m)
+  })
+
+  test("is not better if one of its runs was not", async () => {
+    const [before, after] = [write("before.json", pendings(90, 130, 100)), write("after.json", pendings(40, 95, 50))]
+    expect((await compare(before, after)).output).toMatch(
+      /^ {2}pending, p50 +100 ms \(90\.0 ms to 130 ms\) +50\.0 ms \(40\.0 ms to 95\.0 ms\)$/m,
+    )
+    const apart = write("apart.json", pendings(40, 89, 50))
+    expect((await compare(before, apart)).output).toMatch(/^ {2}pending, p50 .+ 50\.0 ms \(40\.0 ms to 89\.0 ms\) \*$/m)
+  })
+
+  test("has each of its runs in JSON, also those that ended early, which the column leaves out", async () => {
+    const runs = [100, 110].map((pendingMs) => reportOf({ pendingMs }))
+    const stopped = { ...reportOf({ pendingMs: 5, stopped: "interrupted" }), trace: { start, end: start + 1 } }
+    const files = [write("a.json", repeated(...runs, stopped)), write("b.json", reportOf())]
+    const { output } = await compare(...files, "--output", "json")
+    const { runs: columns, groups } = JSON.parse(output)
+    expect(columns).toMatchObject([
+      { name: "a #1", report: "a" },
+      { name: "a #2", report: "a" },
+      { name: "a #3", report: "a" },
+      { name: "b", report: "b" },
+    ])
+    const rows = groups.flatMap((group: { rows: ReadonlyArray<{ label: string }> }) => group.rows)
+    expect(rows).toContainEqual({ label: "pending, p50", unit: "ms", better: "lower", values: [100, 110, 5, 100] })
+    const table = await compare(...files)
+    expect(table.error).toBe("reel compare: a: 1 of 3 repetitions ended early; only --output json has them\n")
+    expect(table.output).toMatch(/^ {2}pending, p50 +100 ms \(100 ms to 110 ms\) +100 ms$/m)
+    const [onlyStopped, whole] = [write("c.json", repeated(stopped)), files[1] as string]
+    expect((await compare(onlyStopped, whole)).output).toMatch(/^ {2}pending, p50 +5\.0 ms \* +100 ms$/m)
+  })
+
+  test("is drawn by its first run on the page, which has median and range too", async () => {
+    const before = write("before.json", pendings(90, 130, 100))
+    const after = write("after.json", reportOf({ pendingMs: 80 }))
+    expect((await compare(before, after, "--html", path("page.html"))).code).toBe(exitCodes.ok)
+    const page = readFileSync(path("page.html"), "utf8")
+    expect(page).toContain("before, 3 runs</th>")
+    expect(page).toContain('<td class="number">100 ms<br><span class="note">90 ms to 130 ms</span></td>')
+    expect(page).toContain("4 replays of the trace")
+    const lines = [...page.matchAll(/data-label="before" data-values="([^"]*)"/g)].map(([, values]) => values)
+    expect(lines[0]).toBe("0,9,0")
+    expect(new Set(page.match(/data-label="[^"]+"/g))).toEqual(
+      new Set(['data-label="trace"', 'data-label="before"', 'data-label="after"']),
+    )
+  })
+
+  test("of another trace is refused once, however many runs it has", async () => {
+    const other = repeated(...[1, 2].map(() => reportOf({ start: start + 1_000_000 })))
+    const { code, error } = await compare(write("a.json", reportOf()), write("b.json", other))
+    expect([code, error.split("\n")]).toEqual([exitCodes.failed, [expect.stringMatching(/a is of .* b from/), ""]])
+  })
+})
+
 describe("bad input is one message:", () => {
   test.each([
     ["a file that is not there", undefined, /none\.json does not exist/],
@@ -156,11 +223,8 @@ describe("bad input is one message:", () => {
     ["other JSON", "[1]", /is not a report of reel replay/],
     ["a forecast", { version: 1, kinds: [] }, /is not a report of reel replay/],
     ["a newer version", { ...reportOf(), version: 2 }, /has version 2; this release of reel reads version 1/],
-    [
-      "several repetitions",
-      { version: 1, replay: "abc", repetitions: [reportOf()] },
-      /x is of a replay with --repetitions; compare/,
-    ],
+    ["no repetitions", { version: 1, replay: "abc", repetitions: [] }, /x has no repetition that ended/],
+    ["a damaged repetition", { version: 1, replay: "abc", repetitions: [reportOf(), 7] }, /x is damaged: /],
     ["a damaged report", { ...reportOf(), lagMs: { p50: "a" } }, /x is damaged: /],
   ])("%s", async (_, content, message) => {
     const file = content === undefined ? path("none.json") : write("x", content)

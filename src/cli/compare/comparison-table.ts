@@ -1,17 +1,21 @@
 /** Runs side by side on a terminal. */
-import { bestOf, type Row, type RowGroup, type Value } from "../../simulation/comparison/compare-reports.ts"
+import type { Row, RowGroup, Value } from "../../simulation/comparison/compare-reports.ts"
+import { bestOf, type Column, cellsOf, headOf } from "../../simulation/comparison/compared-columns.ts"
 import { share } from "../replay/fidelity-summary.ts"
 import { displayWidth } from "../terminal/display-width.ts"
 import { formatInteger } from "../terminal/quantities.ts"
 
-/** A table with a column for each run; the better of two different numbers has a star. */
+/** A table; the better of two different numbers has a star. Of several runs it has the median, and the range if they differ. */
 export const comparisonTable = (
-  names: ReadonlyArray<string>,
+  columns: ReadonlyArray<Column>,
   groups: ReadonlyArray<RowGroup>,
 ): ReadonlyArray<string> => {
-  const lines = groups.map(({ title, rows }) => ({ title, rows: rows.map((row) => [row.label, ...cellsOf(row)]) }))
+  const lines = groups.map(({ title, rows }) => ({
+    title,
+    rows: rows.map((row) => [row.label, ...textsOf(row, columns)]),
+  }))
   // The star has a column of its own, so that numbers are aligned.
-  const head = ["", ...names.map((name) => `${name}  `)]
+  const head = ["", ...columns.map((column) => `${headOf(column)}  `)]
   const all = [head, ...lines.flatMap(({ rows }) => rows)]
   const widths = head.map((_, column) => Math.max(...all.map((row) => displayWidth(row[column] ?? ""))))
   const line = (cells: ReadonlyArray<string>): string =>
@@ -25,9 +29,13 @@ export const comparisonTable = (
   return [line(head), ...lines.flatMap(({ title, rows }) => [title, ...rows.map(line)])]
 }
 
-const cellsOf = (row: Row): ReadonlyArray<string> => {
-  const best = bestOf(row)
-  return row.values.map((value, index) => `${format(value, row.unit)} ${best.has(index) ? "*" : " "}`)
+const textsOf = (row: Row, columns: ReadonlyArray<Column>): ReadonlyArray<string> => {
+  const cells = cellsOf(row, columns)
+  const best = bestOf(row, cells)
+  return cells.map(({ value, range }, index) => {
+    const spread = range === undefined ? "" : ` (${range.map((end) => format(end, row.unit)).join(" to ")})`
+    return `${format(value, row.unit)}${spread} ${best.has(index) ? "*" : " "}`
+  })
 }
 
 const format = (value: Value, unit: Row["unit"]): string => {

@@ -39,13 +39,13 @@ export const judgedBy =
   }
 
 const openFidelity = async (
-  { name, recording, settleMs, namespacePrefix }: ReplayOrder,
+  { name, recording, settleMs, namespacePrefix, placement }: ReplayOrder,
   endpoints: EndpointSource,
 ): Promise<Fidelity> => {
   if (recording !== undefined) await makeEmptyDirectory(recording)
   const userAgent = `kubereel/${readVersion()}`
-  const options = { endpoints, userAgent, clock: systemClock, settleMs, directory: recording, namespacePrefix }
-  return new Fidelity({ ...options, replay: name })
+  const options = { endpoints, userAgent, clock: systemClock, settleMs, directory: recording }
+  return new Fidelity({ ...options, namespacePrefix, placement, replay: name })
 }
 
 /** Known before the replay, which would otherwise run without being judged, or be mixed up with an earlier recording. */

@@ -5,16 +5,18 @@ import type { ComparedFidelity, ComparedReport } from "./compared-report.ts"
 /** `null`: the run does not have it. */
 export type Value = number | string | null
 
+/** One number of all runs, side by side. */
 export interface Row {
   readonly label: string
   /** What the numbers are. */
   readonly unit: "ms" | "share" | "count" | "text"
   /** Which number is better, if one is. */
   readonly better: "lower" | "higher" | undefined
-  /** One for each run. */
+  /** One for each run; a report with repetitions has several. */
   readonly values: ReadonlyArray<Value>
 }
 
+/** Rows about one thing; at least one row. */
 export interface RowGroup {
   readonly title: string
   readonly rows: ReadonlyArray<Row>
@@ -124,11 +126,3 @@ const reasonsOf = (runs: ReadonlyArray<ComparedReport>): ReadonlyArray<string> =
 
 const refusals = ({ refused }: ComparedReport["report"], reason: string): number =>
   refused.filter((cause) => `${cause.gvk} ${cause.reason}` === reason).reduce((sum, { count }) => sum + count, 0)
-
-/** The indexes of the best values; none if all are the same, or there is no better. */
-export const bestOf = ({ better, values }: Row): ReadonlySet<number> => {
-  const numbers = values.filter((value) => typeof value === "number")
-  if (better === undefined || new Set(numbers).size < 2) return new Set()
-  const best = better === "lower" ? Math.min(...numbers) : Math.max(...numbers)
-  return new Set(values.flatMap((value, index) => (value === best ? [index] : [])))
-}

@@ -55,15 +55,24 @@ const Report = Schema.Struct({
   refused: Schema.Array(Schema.Struct({ gvk: Schema.String, reason: Schema.String, count: Schema.Number })),
 })
 
+/** What the recording of the cluster showed, as far as it is compared. Times are ms. */
 export type ComparedFidelity = typeof Fidelity.Type
 
 /** One run. */
 export interface ComparedReport {
-  /** For people: unique among those compared. */
+  /** For people: that of its report, with `#2` for the second repetition. */
   readonly name: string
   readonly report: typeof Report.Type
   /** `undefined` if the cluster was not recorded. */
   readonly fidelity: ComparedFidelity | undefined
+}
+
+/** One file. */
+export interface ReadReport {
+  /** For people: unique among those compared. */
+  readonly name: string
+  /** One for each repetition that has ended; never empty. */
+  readonly runs: ReadonlyArray<ComparedReport>
 }
 
 /** A file is not a report. Continues "FILE ". */
@@ -73,19 +82,22 @@ export class NotAReport extends Schema.TaggedError<NotAReport>()("NotAReport", {
   }
 }
 
-/** @throws NotAReport */
-export const readReport = (name: string, text: string): ComparedReport => {
+/** The report of one replay, or of one with repetitions. @throws NotAReport */
+export const readReport = (name: string, text: string): ReadReport => {
   const value = jsonOf(text)
   if (!isRecord(value) || !("replay" in value && "version" in value))
     throw new NotAReport({ detail: "is not a report of reel replay; write one with --report" })
   if (value.version !== 1)
     throw new NotAReport({ detail: `has version ${String(value.version)}; this release of reel reads version 1` })
-  if (Array.isArray(value.repetitions))
-    throw new NotAReport({
-      detail:
-        "is of a replay with --repetitions; compare the reports of single ones, such as jq '.repetitions[0]' prints",
-    })
-  const { fidelity } = value
+  const { repetitions } = value
+  if (!Array.isArray(repetitions)) return { name, runs: [runOf(name, value)] }
+  if (repetitions.length === 0) throw new NotAReport({ detail: "has no repetition that ended" })
+  return { name, runs: repetitions.map((run: unknown, index) => runOf(`${name} #${index + 1}`, run)) }
+}
+
+/** @throws NotAReport */
+const runOf = (name: string, value: unknown): ComparedReport => {
+  const fidelity = isRecord(value) ? value.fidelity : undefined
   const hasFidelity = isRecord(fidelity) && !("unknown" in fidelity)
   return {
     name,

@@ -10,6 +10,7 @@ export interface FidelityUnknown {
   readonly unknown: string
 }
 
+/** How close a replay came, by the recording of its target. Durations are ms of real time. Lists are cut, numbers count everything. */
 export interface FidelityReport {
   /** Shares between 0 and 1; `null`: there was nothing to measure. */
   readonly score: {
@@ -20,7 +21,7 @@ export interface FidelityReport {
     /** Of the gaps between successive events: as planned, within `tolerance`. */
     readonly gapsWithin: number | null
   }
-  /** A gap is as planned if it differs by at most the larger of `ms` and `share` of itself. */
+  /** A gap is as planned if it differs by at most the larger of `ms` and `share` of itself; pauses in it are no part of that share. */
   readonly tolerance: { readonly ms: number; readonly share: number }
   readonly recording: {
     /** ms waited after the last response. */
@@ -54,10 +55,15 @@ export interface FidelityReport {
 
 /** Pods that were created during the run. Durations in real ms; those of the trace are divided by the speed. */
 export interface PodFidelity {
+  /**
+   * What the trace has of its pods: their objects, or only when they started and ended, in whole seconds: then its pods are those that started
+   * during the run (those of the target likewise), and how long they were pending is not known. `null`: nothing.
+   */
+  readonly recordedFrom: "objects" | "lives" | null
   readonly created: PodCount
-  /** Of those, how many were pending until the end or their deletion: they are in no duration. */
+  /** Of those, how many were pending until the end or their deletion: they are in no duration. `recorded` is `null` for lives. */
   readonly neverStarted: PodCount
-  /** Pods of the trace that have a counterpart: the n-th pod of the same owner. */
+  /** Pods of the trace that have a counterpart: the n-th pod of the same owner; for lives, with the same stable spec. */
   readonly paired: number
   /** From creation to the first phase after Pending; `null`: none was measured. */
   readonly pendingMs: Both<Spread | null>
@@ -91,7 +97,7 @@ export interface Both<T> {
 export interface Timeline {
   readonly stepMs: number
   readonly points: number
-  /** By phase. */
+  /** By phase; of a trace that has only lives of pods, those that run. */
   readonly pods: Both<Readonly<Record<string, ReadonlyArray<number>>> | null>
   readonly nodes: Both<ReadonlyArray<number> | null>
   /** Objects that the replay writes, by kind; kinds beyond the eight most frequent are together in `others`. */
@@ -104,6 +110,7 @@ export interface Timeline {
   }
 }
 
+/** A write that went wrong, or was among the latest. */
 export interface WorstWrite {
   readonly gvk: string
   /** In the target. */
@@ -119,6 +126,7 @@ export interface WorstWrite {
   readonly reason: string
 }
 
+/** What became of one object, state by state. */
 export interface ObjectDetail {
   readonly gvk: string
   /** In the target. */
@@ -153,7 +161,9 @@ export interface StateDetail {
   readonly differences: ReadonlyArray<FieldDifference>
 }
 
+/** Objects in detail: few enough for a page of some hundred kB. */
 export const mostDetails = 60
+/** States of one object in detail: first those that went wrong. */
 export const mostStates = 30
 /** Wide enough for a server that is busy for a moment, and far below the seconds that pods take to start. */
 export const gapTolerance = { ms: 250, share: 0.05 } as const

@@ -1,7 +1,7 @@
 /** Pods, nodes, objects and lateness over the time of a replay, as the trace has them and as the target had them. */
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { Timeline } from "./fidelity-report.ts"
-import type { PodTimes } from "./pod-times.ts"
+import type { TracePods } from "./pods/trace-pods.ts"
 import { rounded } from "./spread.ts"
 import type { ComparedWrite } from "./state-comparison.ts"
 import { listOf, nodeKind, type Step, type TargetReading } from "./target-reading.ts"
@@ -11,18 +11,18 @@ import type { WriteJournal } from "./write-journal.ts"
 /** Kinds with a line of their own; the others share one. */
 const mostKinds = 8
 
-/** `endMs`: when the recording ended. */
+/** `tracePods`: `undefined` if the trace has none. `endMs`: when the recording ended, in ms after the first moment. */
 export const timelineOf = (
   journal: WriteJournal,
   target: TargetReading,
-  tracePods: PodTimes,
+  tracePods: Pick<TracePods, "steps"> | undefined,
   observed: ReadonlyArray<ComparedWrite>,
   endMs: number,
   unmeasured: ReadonlySet<string>,
 ): Timeline => {
   const lastDue = journal.writes.findLast(({ due }) => due !== undefined)?.due ?? 0
   const line = new TimeLine(Math.max(endMs, lastDue))
-  const phases = ({ steps }: PodTimes) =>
+  const phases = ({ steps }: Pick<TracePods, "steps">) =>
     Object.fromEntries([...Map.groupBy(steps, ({ phase }) => phase)].map(([phase, some]) => [phase, line.counts(some)]))
   const expected = expectedObjects(journal)
   const frequent = [...expected].toSorted(([, left], [, right]) => right.length - left.length).map(([gvk]) => gvk)
@@ -46,7 +46,7 @@ export const timelineOf = (
     stepMs: line.stepMs,
     points: line.points,
     pods: {
-      recorded: journal.pods.length === 0 ? null : phases(tracePods),
+      recorded: tracePods === undefined ? null : phases(tracePods),
       replayed: unmeasured.has(podKind) ? null : phases(target.pods),
     },
     nodes: {

@@ -9,14 +9,17 @@ import type { Clock } from "../../clock.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
+import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
 import { kindWithoutVersion, notReplayedKinds } from "../objects/not-replayed.ts"
-import type { ReplayWitness, SettledWrite, SubmittedWrite } from "../replay/replay-witness.ts"
+import type { Placement } from "../objects/pod-templates.ts"
+import type { ReplayWitness, SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-witness.ts"
 import type { TraceChange } from "../replay/trace-changes.ts"
 import type { FidelityReport, FidelityUnknown } from "./fidelity-report.ts"
 import { judgeReplay } from "./judge-replay.ts"
 import { type EndedRecording, TargetRecording, type UnmeasuredKind, wholeKinds } from "./target-recording.ts"
 import { WriteJournal } from "./write-journal.ts"
 
+/** What is recorded, and how what the replay renames is recognised. */
 export interface FidelityOptions {
   readonly endpoints: EndpointSource
   readonly userAgent: string
@@ -26,10 +29,12 @@ export interface FidelityOptions {
   /** Where to keep the recording; default: it is removed. */
   readonly directory: string | undefined
   readonly namespacePrefix: string
+  readonly placement: Placement
   /** Name of the replay. */
   readonly replay: string
 }
 
+/** The witness of one run. Dispose of it also if the replay fails: that ends the recorder and removes a temporary recording. */
 export class Fidelity implements ReplayWitness, AsyncDisposable {
   readonly #options: FidelityOptions
   readonly #seen = new Set<string>()
@@ -69,14 +74,18 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
     this.#recording?.follow(gvk)
   }
 
-  started(startMs: number): void {
+  started(startMs: number, schedule: TraceSchedule): void {
     const { clock } = this.#options
     this.#startMicros = clock.wallMicros() - (clock.monotonicMs() - startMs) * 1000
-    this.#journal?.started(startMs)
+    this.#journal?.started(startMs, schedule)
   }
 
   passed(change: TraceChange, dueMs: number | undefined): void {
     this.#noted((journal) => journal.passed(change, dueMs))
+  }
+
+  lives(owned: OwnedLifecycles): void {
+    this.#noted((journal) => journal.lived(owned))
   }
 
   submitted(write: SubmittedWrite): number {
@@ -91,8 +100,9 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
     this.#noted((journal) => journal.settled(write, settled))
   }
 
-  async end(signal: AbortSignal): Promise<void> {
+  async end(until: number, signal: AbortSignal): Promise<void> {
     const { clock, settleMs } = this.#options
+    this.#journal?.ended(until)
     await this.#guarded(async () => {
       this.#ended = await this.#recording?.end(settleMs, signal)
       this.#endMs = (clock.wallMicros() - this.#startMicros) / 1000
@@ -132,8 +142,7 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
         startMicros: this.#startMicros,
         endMs: this.#endMs,
       }
-      const { namespacePrefix } = this.#options
-      return judgeReplay(journal, recorded, (name) => (namespacePrefix === "" ? name : `${namespacePrefix}-${name}`))
+      return judgeReplay(journal, recorded, this.#options)
     } finally {
       reader.close()
     }

@@ -4,13 +4,16 @@
  */
 import type { ObjectEvent } from "../../trace/event.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { IdentityOptions } from "../pods/pod-identity.ts"
 import { type FidelityReport, gapTolerance } from "./fidelity-report.ts"
 import { timelineOf } from "./fidelity-timeline.ts"
 import { ObjectDetails } from "./object-details.ts"
-import { comparePods } from "./pod-fidelity.ts"
+import { comparePods } from "./pods/pod-fidelity.ts"
+import { TracePodLives } from "./pods/trace-pod-lives.ts"
+import { TracePodObjects, type TracePods } from "./pods/trace-pods.ts"
 import { spreadOf } from "./spread.ts"
 import type { ComparedWrite } from "./state-comparison.ts"
-import { readTracePods, TargetReading } from "./target-reading.ts"
+import { replayedNamespaces, TargetReading } from "./target-reading.ts"
 import type { EndedRecording, UnmeasuredKind } from "./target-recording.ts"
 import type { WriteJournal } from "./write-journal.ts"
 
@@ -29,16 +32,17 @@ export interface RecordedEvents {
   readonly endMs: number
 }
 
-/** `namespaceOf`: the namespace of the target for one of the trace. */
+/** `identity`: how the replay changed names and specs. Throws the file system's errors, and those of reading the recording. */
 export const judgeReplay = (
   journal: WriteJournal,
   recording: RecordedEvents,
-  namespaceOf: (namespace: string) => string,
+  identity: IdentityOptions,
 ): FidelityReport => {
-  const target = new TargetReading(journal, recording.startMicros)
+  const namespaces = replayedNamespaces(journal)
+  const tracePods = podsOfTrace(journal, namespaces, identity)
+  const target = new TargetReading(journal, recording.startMicros, namespaces, tracePods ?? { met: () => undefined })
   for (const event of recording.events) target.read(event)
   const unmeasured = new Set(recording.unmeasured.map(({ gvk }) => gvk))
-  const tracePods = readTracePods(journal, namespaceOf, target.namespaces)
   const details = new ObjectDetails()
   const observed: ComparedWrite[] = []
   const objects = { total: 0, equal: 0 }
@@ -76,13 +80,25 @@ export const judgeReplay = (
     states,
     observedMs: spreadOf(observed.map(latenessOf)) ?? null,
     gaps,
-    pods: unmeasured.has(podKind)
-      ? null
-      : comparePods(journal.pods.length === 0 ? undefined : tracePods.lives, target.pods.lives),
+    pods: unmeasured.has(podKind) ? null : comparePods(tracePods, target.pods.lives),
     timeline: timelineOf(journal, target, tracePods, observed, recording.endMs, unmeasured),
     worst: details.worst,
     details: details.kept,
   }
+}
+
+/** `undefined` if the trace has no pods. Lives are used if objects say nothing: formats for replay have Pods without their status. */
+const podsOfTrace = (
+  journal: WriteJournal,
+  namespaces: ReadonlySet<string>,
+  identity: IdentityOptions,
+): TracePods | undefined => {
+  const { namespacePrefix: prefix } = identity
+  const namespaceOf = (namespace: string): string => (prefix === "" ? namespace : `${prefix}-${namespace}`)
+  const objects = new TracePodObjects(journal, namespaceOf, namespaces)
+  const lives = objects.havePhases ? undefined : new TracePodLives(journal, namespaceOf, namespaces, identity)
+  if (lives !== undefined && lives.steps.length > 0) return lives
+  return journal.pods.length === 0 ? undefined : objects
 }
 
 /** Whether it has a schedule and was observed. What the garbage collector deleted before the replay could is not an event of the replay. */
@@ -94,7 +110,7 @@ const shareOf = (part: number, whole: number): number | null =>
 
 const latenessOf = ({ write, observed }: ComparedWrite): number => (observed ?? Number.NaN) - (write.due ?? Number.NaN)
 
-/** Between successive events of the trace that were observed. */
+/** Between successive events of the trace that were observed. A pause makes a gap longer, but what may be wrong with it no larger. */
 const gapsOf = (observed: ReadonlyArray<ComparedWrite>): FidelityReport["gaps"] => {
   const scheduled = observed.filter(({ write }) => !Number.isNaN(write.planned))
   const errors: number[] = []
@@ -104,8 +120,9 @@ const gapsOf = (observed: ReadonlyArray<ComparedWrite>): FidelityReport["gaps"] 
     if (before === undefined) continue
     const planned = write.planned - before.write.planned
     const error = Math.abs(at - (before.observed ?? 0) - planned)
+    const paused = write.paused - before.write.paused
     errors.push(error)
-    if (error <= Math.max(gapTolerance.ms, gapTolerance.share * planned)) within++
+    if (error <= Math.max(gapTolerance.ms, gapTolerance.share * (planned - paused))) within++
   }
   const errorMs = spreadOf(errors)
   return errorMs === undefined ? null : { total: errors.length, within, errorMs }

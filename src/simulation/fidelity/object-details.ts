@@ -16,6 +16,7 @@ interface Ranked<T> {
   readonly lateness: number
 }
 
+/** Collects from compared objects in any order. Memory is that of what is kept: the rest is forgotten at once. */
 export class ObjectDetails {
   #worst: Array<Ranked<() => WorstWrite>> = []
   #kept: Array<Ranked<() => ObjectDetail>> = []

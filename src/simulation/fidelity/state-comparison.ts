@@ -21,6 +21,7 @@ import type { JournalObject, JournalWrite } from "./write-journal.ts"
  */
 export type WriteResult = "equal" | "different" | "missing" | "refused" | "skipped" | "unmeasured"
 
+/** A write, and the state of the recording that belongs to it. */
 export interface ComparedWrite {
   readonly write: JournalWrite
   readonly result: WriteResult
@@ -39,6 +40,7 @@ export interface ExtraState {
   readonly differences: ReadonlyArray<FieldDifference>
 }
 
+/** An object with all that was written to it, in the order of submission. */
 export interface ComparedObject {
   readonly object: JournalObject
   readonly writes: ReadonlyArray<ComparedWrite>
@@ -74,6 +76,7 @@ interface Track {
   changed: string
 }
 
+/** Compares in one pass: first all events of the recording with `observe`, then `results`, once. */
 export class StateComparison {
   readonly #states: AppliedStates
   readonly #tracks = new Map<string, Track>()

@@ -22,6 +22,7 @@ import { reasonOf } from "../../recorder/recorder.ts"
 import { type RecorderActors, startRecorderActors } from "../../recorder/recorder-actors.ts"
 import { replayLabel } from "../objects/target-object.ts"
 
+/** What is recorded, and where to. */
 export interface TargetRecordingOptions {
   readonly endpoints: EndpointSource
   readonly userAgent: string
@@ -67,6 +68,10 @@ const lookMs = 50
 /** A kind that the trace itself defines has to be noticed before its first objects change. */
 const policy: WatchPolicy = { ...defaultWatchPolicy, absentPollMs: 250 }
 
+/**
+ * A recorder of the target in its own threads, from `start` to `close`. A kind that cannot be recorded is reported by `end` and stops
+ * nothing.
+ */
 export class TargetRecording {
   readonly directory: string
   readonly #options: TargetRecordingOptions

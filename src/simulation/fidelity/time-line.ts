@@ -6,6 +6,7 @@ export const mostPoints = 600
 /** Lengths of a step in ms that people can read. */
 const lengths = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000]
 
+/** The steps of one run; all times are ms from its beginning. */
 export class TimeLine {
   /** ms of a step. */
   readonly stepMs: number

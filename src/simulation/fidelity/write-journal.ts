@@ -2,13 +2,15 @@
  * What a replay did, write by write: when each was due, sent and settled, and what it applied. And what the trace says of pods and nodes,
  * which a replay does not write.
  *
- * Memory: some 200 bytes a write and 100 bytes a change of a pod; texts are on disk ({@link BodyFile}). Times are ms after the first moment
+ * Memory: some 200 bytes a write and 100 bytes a change or a life of a pod; texts are on disk ({@link BodyFile}). Times are ms after the first moment
  * of the trace was due, by the monotonic clock; the state at the start has times before 0.
  */
+import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
 import { kindWithoutVersion } from "../objects/not-replayed.ts"
 import type { TargetPlace } from "../objects/target-object.ts"
+import { ownerKey } from "../pods/recorded-lives.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
-import type { SettledWrite, SubmittedWrite } from "../replay/replay-witness.ts"
+import type { SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-witness.ts"
 import type { TraceChange } from "../replay/trace-changes.ts"
 import type { WriteOutcome } from "../target/target-cluster.ts"
 import { BodyFile, type BodyRange } from "./body-file.ts"
@@ -25,6 +27,8 @@ export interface JournalWrite {
   readonly due: number | undefined
   /** ms: the same without delays of the schedule; NaN without a schedule. */
   readonly planned: number
+  /** ms of pauses in `planned`. */
+  readonly paused: number
   /** ms; `undefined` if no request was sent. */
   sent: number | undefined
   /** ms; `undefined` while it has no response. */
@@ -54,6 +58,30 @@ export interface TracePod {
   readonly body: BodyRange | undefined
 }
 
+/** The life of a pod that the trace tells without the pod. */
+export interface TraceLife {
+  /** As {@link ownerKey} has it, in the trace. */
+  readonly owner: string
+  /** The owner's, in the trace; empty if it is cluster-scoped. */
+  readonly namespace: string
+  /** Of the stable pod spec. */
+  readonly hash: bigint
+  /** Whole seconds since the Unix epoch; `undefined`: not known. */
+  readonly start: number | undefined
+  /** Whole seconds since the Unix epoch; `undefined`: it had not ended, or this is not known. */
+  readonly end: number | undefined
+}
+
+/** The part of the trace that was replayed. */
+export interface ReplayedTrace {
+  /** µs since the Unix epoch: the first moment. */
+  readonly start: number
+  /** µs since the Unix epoch: the moment at which the replay ended. */
+  readonly until: number
+  /** When a moment (µs since the Unix epoch) was due, in ms after the first; Infinity: never. */
+  readonly dueMs: (moment: number) => number
+}
+
 /** A node of the trace that appears or goes. */
 export interface TraceNode {
   readonly name: string
@@ -70,17 +98,25 @@ const shortened = (outcome: Exclude<WriteOutcome, { tag: "accepted" }>): string 
   return text.length > mostCharacters ? `${text.slice(0, mostCharacters - 1)}…` : text
 }
 
+/**
+ * Appends while the replay runs, to be read afterwards. Methods throw the file system's errors if there is no room for texts. Dispose of
+ * it to free the disk.
+ */
 export class WriteJournal implements Disposable {
   readonly #bodies = new BodyFile()
   readonly #objects = new Map<string, JournalObject>()
   readonly writes: JournalWrite[] = []
   readonly pods: TracePod[] = []
   readonly nodes: TraceNode[] = []
+  readonly lives: TraceLife[] = []
   #startMs = Number.NaN
+  #schedule: TraceSchedule | undefined
+  #until = Number.POSITIVE_INFINITY
 
-  /** Monotonic ms. */
-  started(startMs: number): void {
+  /** `startMs`: monotonic ms. Without a schedule, lives have no times. */
+  started(startMs: number, schedule?: TraceSchedule): void {
     this.#startMs = startMs
+    this.#schedule = schedule
     for (const write of this.writes) {
       if (write.sent !== undefined) write.sent -= startMs
       if (write.settled !== undefined) write.settled -= startMs
@@ -90,6 +126,14 @@ export class WriteJournal implements Disposable {
   /** Monotonic ms at which the first moment of the trace was due; NaN if it never was. */
   get startMs(): number {
     return this.#startMs
+  }
+
+  /** `undefined` if its first moment never was due. */
+  get trace(): ReplayedTrace | undefined {
+    const schedule = this.#schedule
+    if (schedule === undefined) return undefined
+    const dueMs = (moment: number): number => schedule.dueMs(moment) - this.#startMs
+    return { start: schedule.start, until: this.#until, dueMs }
   }
 
   /** By their keys in the target. */
@@ -106,6 +150,22 @@ export class WriteJournal implements Disposable {
     if (kindWithoutVersion(gvk) === "Node") this.nodes.push({ name, at, exists: object !== undefined })
   }
 
+  lived({ gvk, owner, pods }: OwnedLifecycles): void {
+    const slash = owner.indexOf("/")
+    const namespace = owner.slice(0, Math.max(0, slash))
+    const key = ownerKey(gvk, namespace, owner.slice(slash + 1))
+    for (const [hash, lives] of pods)
+      for (const life of lives) {
+        const start = life.state === "empty" ? undefined : life.start
+        this.lives.push({ owner: key, namespace, hash, start, end: life.state === "finished" ? life.end : undefined })
+      }
+  }
+
+  /** The replay has come to this moment of the trace, µs since the Unix epoch, and goes no further. */
+  ended(until: number): void {
+    this.#until = until
+  }
+
   submitted({ place, verb, time, due }: SubmittedWrite): number {
     const key = keyOf(place)
     const object = this.#objects.get(key) ?? { place, writes: [] }
@@ -118,6 +178,7 @@ export class WriteJournal implements Disposable {
       time,
       due: due === undefined ? undefined : due.dueMs - this.#startMs,
       planned: due === undefined ? Number.NaN : due.plannedMs - this.#startMs,
+      paused: due?.pausedMs ?? 0,
       sent: undefined,
       settled: undefined,
       outcome: { tag: "skipped", reason: "the replay ended before the response" },

@@ -25,6 +25,7 @@ export interface TemplateChange {
   readonly renamed: (spec: JsonObject) => JsonObject
 }
 
+/** Annotation of templates and of bare pods: the namespace in the trace, which the prefix may hide. */
 export const originalNamespaceAnnotation = "static.simkube.io/original-namespace"
 
 /**

@@ -9,6 +9,7 @@ const mostSearched = 20
 /** Nesting that is searched; templates of operators are at depths of 2 to 5. */
 const deepest = 8
 
+/** Collects such kinds for one replay; at most 20 objects of a kind are searched. */
 export class UnknownTemplates {
   readonly #searched = new Map<string, number>()
   /** By kind: the place of the template that was found first. */

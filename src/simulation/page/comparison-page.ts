@@ -1,44 +1,62 @@
-/** Several runs of one trace as a page: pods and lateness over time, and all numbers side by side. */
-import { bestOf, type Row, type RowGroup, type Value } from "../comparison/compare-reports.ts"
+/**
+ * Several replays of one trace as a page: pods and lateness over time, and all numbers side by side. Of a report with repetitions it has the median
+ * and the range of the numbers, and draws the first repetition: lines of all would hide those of the other reports.
+ */
+import type { Row, RowGroup, Value } from "../comparison/compare-reports.ts"
+import { bestOf, type Column, cellsOf, firstRuns, headOf } from "../comparison/compared-columns.ts"
 import type { ComparedFidelity, ComparedReport } from "../comparison/compared-report.ts"
 import { type Html, html } from "./html.ts"
 import { type Chart, lineChart, type Series } from "./line-chart.ts"
 import { page } from "./page.ts"
 import { formatCount, formatInstant, formatMs, formatShare } from "./words.ts"
 
-/** Runs that the charts can tell apart. */
-export const mostRuns = 6
+/** Reports that the charts can tell apart. */
+export const mostReports = 6
 
-/** At most {@link mostRuns} runs, of one trace. */
-export const comparisonPage = (runs: ReadonlyArray<ComparedReport>, groups: ReadonlyArray<RowGroup>): string => {
+/** `all`: every run; at most {@link mostReports} columns, all of one trace. One file, some hundred kB. */
+export const comparisonPage = (
+  all: ReadonlyArray<ComparedReport>,
+  columns: ReadonlyArray<Column>,
+  groups: ReadonlyArray<RowGroup>,
+): string => {
+  const runs = firstRuns(columns, all)
   const first = runs[0]?.report
   const drawn = charts(runs)
+  const isRepeated = columns.some(({ indexes }) => indexes.length > 1)
   const body = html`<main><header><h1>Comparison of ${runs.map(({ name }) => name).join(" and ")}</h1>
 ${
   first !== undefined &&
-  html`<p class="quiet">${formatCount(runs.length)} replays of the trace from ${formatInstant(first.trace.start)} to ${formatInstant(first.trace.end)}</p>`
+  html`<p class="quiet">${formatCount(columns.reduce((sum, { indexes }) => sum + indexes.length, 0))} replays of the trace from ${formatInstant(first.trace.start)} to ${formatInstant(first.trace.end)}</p>`
 }</header>
 ${
   drawn.length > 0 &&
-  html`<h2>Over time</h2><p class="note">Real time since the first moment of the trace. The dashed line is the trace of the first run, where it was due.</p><div class="charts">${drawn.map(lineChart)}</div>`
+  html`<h2>Over time</h2><p class="note">Real time since the first moment of the trace. The dashed line is the trace of the first run, where it was due.${isRepeated && " Of several runs of a report the first is drawn."}</p><div class="charts">${drawn.map(lineChart)}</div>`
 }
 <h2>Side by side</h2>
-<p class="note">The better of two different numbers is bold, where one is better.</p>
-<div class="table"><table><thead><tr><th scope="col"></th>${runs.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>
-${groups.map(({ title, rows }) => html`<tr class="group"><th scope="rowgroup" colspan="${runs.length + 1}">${title}</th></tr>${rows.map(tableRow)}`)}
+<p class="note">The better of two different numbers is bold, where one is better.${
+    isRepeated &&
+    " Of several runs of a report, the number is the median, and the range is below it; a number is bold only if no run of another report was as good."
+  }</p>
+<div class="table"><table><thead><tr><th scope="col"></th>${columns.map((column) => html`<th scope="col" class="number">${headOf(column)}</th>`)}</tr></thead><tbody>
+${groups.map(({ title, rows }) => html`<tr class="group"><th scope="rowgroup" colspan="${columns.length + 1}">${title}</th></tr>${rows.map((row) => tableRow(row, columns))}`)}
 </tbody></table></div></main>`
   return page(`Comparison of ${runs.map(({ name }) => name).join(", ")}`, body)
 }
 
-const tableRow = (row: Row): Html => {
-  const best = bestOf(row)
-  return html`<tr><th scope="row">${row.label}</th>${row.values.map(
-    (value, index) => html`<td class="number${best.has(index) && " best"}">${formatCell(value, row.unit)}</td>`,
+const tableRow = (row: Row, columns: ReadonlyArray<Column>): Html => {
+  const cells = cellsOf(row, columns)
+  const best = bestOf(row, cells)
+  return html`<tr><th scope="row">${row.label}</th>${cells.map(
+    ({ value, range }, index) =>
+      html`<td class="number${best.has(index) && " best"}">${formatValue(value, row.unit)}${
+        range !== undefined &&
+        html`<br><span class="note">${range.map((end) => formatValue(end, row.unit)).join(" to ")}</span>`
+      }</td>`,
   )}</tr>
 `
 }
 
-const formatCell = (value: Value, unit: Row["unit"]): string => {
+const formatValue = (value: Value, unit: Row["unit"]): string => {
   if (value === null) return "–"
   if (typeof value === "string") return value
   return unit === "ms" ? formatMs(value) : unit === "share" ? formatShare(value) : formatCount(value)

@@ -4,6 +4,7 @@
  */
 import { type Html, html, joined } from "./html.ts"
 
+/** One line of a chart. */
 export interface Series {
   readonly label: string
   /** One for each step; `null`: nothing there. */
@@ -13,6 +14,7 @@ export interface Series {
   readonly isDashed?: boolean
 }
 
+/** What is drawn. */
 export interface Chart {
   readonly title: string
   /** Of the values: `ms`, or the empty string for counts. */
@@ -30,6 +32,7 @@ const margin = { top: 12, right: 14, bottom: 26, left: 52 }
 /** Units of the drawing, one of which is about a pixel. */
 const widths = { half: 560, whole: 1140 }
 
+/** A figure with title, legend, axes and a text of the maxima for readers that see no drawing. Series may be of different lengths. */
 export const lineChart = ({ title, unit, stepMs, series, form, isWide = false }: Chart): Html => {
   const width = isWide ? widths.whole : widths.half
   const plot = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom }

@@ -1,12 +1,14 @@
-/** The report of one replay as a page: how close it came, trace and cluster over time, what was late or refused, and single objects. */
-import type { FieldDifference } from "../fidelity/applied-fields.ts"
-import type { FidelityReport, ObjectDetail, PodFidelity, StateDetail, Timeline } from "../fidelity/fidelity-report.ts"
-import { describeDifference } from "../fidelity/object-details.ts"
+/**
+ * The report of one replay as a page: how close it came, pods, punctuality and refusals in numbers. Charts are in report-charts.ts, single objects
+ * in report-objects.ts.
+ */
+import type { FidelityReport, PodFidelity } from "../fidelity/fidelity-report.ts"
 import type { Cause, ReplayReport, Spread } from "../replay/replay-report.ts"
-import { type Html, html, joined } from "./html.ts"
-import { type Chart, lineChart, type Series } from "./line-chart.ts"
+import { type Html, html } from "./html.ts"
 import { page } from "./page.ts"
-import { formatCount, formatInstant, formatMs, formatPlace, formatShare, formatSpeed } from "./words.ts"
+import { lateness, overTime } from "./report-charts.ts"
+import { objects, worst } from "./report-objects.ts"
+import { formatCount, formatInstant, formatMs, formatShare, formatSpeed } from "./words.ts"
 
 /** One file, some hundred kB at most: lists are cut, as in the report. */
 export const reportPage = (report: ReplayReport): string => {
@@ -17,7 +19,7 @@ export const reportPage = (report: ReplayReport): string => {
 ${heading(report)}
 ${tiles(report, known)}
 ${known === undefined ? html`<p class="note">Not compared with the trace: ${why}</p>` : notes(known)}
-${known !== undefined && overTime(known.timeline, report.run.expectedMs)}
+${known !== undefined && overTime(known, report.run.expectedMs)}
 ${known !== undefined && known.pods !== null && pods(known.pods)}
 <h2>Punctuality</h2>
 ${known !== undefined && html`<div class="charts">${lateness(known.timeline)}</div><h3>In numbers</h3>`}
@@ -86,63 +88,6 @@ ${recording.unmeasured.map(({ gvk, reason }) => html`<p class="warn">Not measure
 ${!recording.isSettled && html`<p class="warn">The cluster still changed when the recording ended, ${formatMs(recording.settlingMs)} after the last response.</p>`}`
 }
 
-/** The trace and the cluster in one chart. */
-const both = (
-  title: string,
-  stepMs: number,
-  recorded: ReadonlyArray<number> | null | undefined,
-  replayed: ReadonlyArray<number> | null | undefined,
-): Chart => {
-  const series: Series[] = []
-  if (recorded !== null && recorded !== undefined)
-    series.push({ label: "trace", values: recorded, colour: "recorded", isDashed: true })
-  if (replayed !== null && replayed !== undefined)
-    series.push({ label: "cluster", values: replayed, colour: "replayed" })
-  return { title, unit: "", stepMs, series, form: "steps" }
-}
-
-const phases = ["Pending", "Running", "Succeeded", "Failed", "Unknown"]
-
-const overTime = ({ stepMs, points, pods, nodes, objects }: Timeline, traceMs: number | null): Html => {
-  const none = new Array<number>(points).fill(0)
-  // After its end the trace says nothing, while the cluster settles.
-  const last = traceMs === null ? points : Math.ceil(traceMs / stepMs)
-  const until = (values: ReadonlyArray<number> | null | undefined) => values?.slice(0, Math.max(1, last))
-  const present = (phase: string): boolean =>
-    [pods.recorded, pods.replayed].some((side) => side?.[phase]?.some((count) => count > 0) === true)
-  const ofPhase = (side: Timeline["pods"]["recorded"], phase: string) => (side === null ? null : (side[phase] ?? none))
-  const charts = [
-    ...phases
-      .filter(present)
-      .map((phase) =>
-        both(`Pods: ${phase}`, stepMs, until(ofPhase(pods.recorded, phase)), ofPhase(pods.replayed, phase)),
-      ),
-    ...Object.keys(objects.recorded).map((gvk) =>
-      both(`Objects: ${gvk}`, stepMs, until(objects.recorded[gvk]), objects.replayed[gvk]),
-    ),
-    ...(nodes.recorded === null && nodes.replayed === null
-      ? []
-      : [both("Nodes", stepMs, until(nodes.recorded), nodes.replayed)]),
-  ]
-  return html`<h2>Trace and cluster over time</h2>
-<p class="note">Real time since the first moment of the trace. The trace is drawn where it was due. Pods are those in namespaces of the replay; of the other kinds, what the replay writes.</p>
-<div class="charts">${charts.map(lineChart)}</div>`
-}
-
-const lateness = ({ stepMs, lateMs }: Timeline): Html =>
-  lineChart({
-    title: "Latest event of each moment, after due",
-    unit: "ms",
-    stepMs,
-    form: "points",
-    isWide: true,
-    series: [
-      { label: "observed", values: lateMs.observed, colour: "run-0" },
-      { label: "answered", values: lateMs.answered, colour: "run-1" },
-      { label: "sent", values: lateMs.sent, colour: "run-3" },
-    ],
-  })
-
 const spreadHead = html`<thead><tr><th scope="col"></th><th scope="col" class="number">p50</th><th scope="col" class="number">p95</th><th scope="col" class="number">p99</th><th scope="col" class="number">at most</th></tr></thead>`
 
 const spreadRow = (label: string, spread: Spread | null | undefined): Html =>
@@ -163,11 +108,14 @@ ${
 }
 </tbody></table></div>`
 
-const pods = ({ created, neverStarted, paired, worst, ...times }: PodFidelity): Html => html`<h2>Pods</h2>
+const pods = ({ recordedFrom, created, neverStarted, paired, worst, ...times }: PodFidelity): Html => html`<h2>Pods</h2>
 <p class="note">${formatCount(created.replayed)} were created during the run${
   created.recorded === null
     ? "; the trace has no pods."
-    : `, ${formatCount(created.recorded)} in the trace; ${formatCount(paired)} of those have a counterpart, the pod of the same owner with the same number. Times of the trace are divided by the speed.`
+    : `, ${formatCount(created.recorded)} ${recordedFrom === "lives" ? "started " : ""}in the trace; ${formatCount(paired)} of those have a counterpart, the pod of the same owner with the same number. Times of the trace are divided by the speed.`
+}${
+  recordedFrom === "lives" &&
+  " The trace has no Pods, only when they started and ended, in whole seconds: how long they were pending is not known."
 }</p>
 ${neverStarted.replayed > 0 && html`<p class="warn">${formatCount(neverStarted.replayed)} of them never started to run${neverStarted.recorded !== null && `, ${formatCount(neverStarted.recorded)} in the trace`}; these are in no time below.</p>`}
 <div class="table"><table>${spreadHead}<tbody>
@@ -213,68 +161,3 @@ const causes = (all: ReadonlyArray<Cause>): Html => {
   return html`<div class="table"><table><thead><tr><th scope="col" class="number">count</th><th scope="col">kind</th><th scope="col">reason</th>${hasExamples && html`<th scope="col">the first</th>`}</tr></thead><tbody>
 ${all.slice(0, mostCauses).map(row)}</tbody></table></div>${all.length > mostCauses && html`<p class="note">${formatCount(all.length - mostCauses)} more causes are in the JSON report.</p>`}`
 }
-
-const worst = ({ worst: all }: FidelityReport): Html => html`<h2>The ten worst</h2>
-${
-  all.length === 0
-    ? html`<p class="quiet">Nothing was late or different.</p>`
-    : html`<div class="table"><table><thead><tr><th scope="col">object</th><th scope="col">in the trace at</th><th scope="col">result</th><th scope="col" class="number">observed after due</th><th scope="col">reason</th></tr></thead><tbody>
-${all.map(
-  ({
-    gvk,
-    namespace,
-    name,
-    time,
-    verb,
-    result,
-    observedMs,
-    reason,
-  }) => html`<tr><td><span class="quiet">${gvk}</span> ${formatPlace(namespace, name)}</td><td class="code">${formatInstant(time).slice(11, 23)}</td><td>${badge(result)}${verb === "delete" && " deletion"}</td><td class="number">${formatMs(observedMs)}</td><td>${reason}</td></tr>
-`,
-)}</tbody></table></div>`
-}`
-
-const colours = {
-  equal: "good",
-  different: "bad",
-  missing: "bad",
-  refused: "bad",
-  skipped: "quiet",
-  unmeasured: "warn",
-} as const
-
-const badge = (result: StateDetail["result"]): Html => html`<span class="badge ${colours[result]}">${result}</span>`
-
-const objects = ({ details, objects: { total } }: FidelityReport): Html => html`<h2>Objects</h2>
-<p class="note">${formatCount(details.length)} of ${formatCount(total)}: those with differences first, then the latest. Times are after the first moment of the trace; + is after due.</p>
-<input id="filter" type="search" placeholder="Filter by kind, namespace or name" aria-label="Filter objects" hidden>
-${details.map(object)}`
-
-const object = ({
-  gvk,
-  namespace,
-  name,
-  isEqual,
-  total,
-  states,
-  extra,
-}: ObjectDetail): Html => html`<details class="object" data-name="${`${gvk} ${namespace}/${name}`.toLowerCase()}">
-<summary><span class="badge ${isEqual ? "good" : "bad"}">${isEqual ? "equal" : "different"}</span><span class="quiet">${gvk}</span><span>${formatPlace(namespace, name)}</span><span class="quiet">${formatCount(total)} ${total === 1 ? "state" : "states"}</span></summary>
-<div class="table"><table><thead><tr><th scope="col">in the trace at</th><th scope="col"></th><th scope="col" class="number">due</th><th scope="col" class="number">sent</th><th scope="col" class="number">answered</th><th scope="col" class="number">observed</th><th scope="col">result</th></tr></thead><tbody>
-${states.map(state)}${extra.map(
-  ({ at, reason, differences }) =>
-    html`<tr><td></td><td>elsewhere</td><td></td><td></td><td></td><td class="number">${formatMs(at)}</td><td><span class="badge bad">extra</span> ${reason}${list(differences)}</td></tr>`,
-)}</tbody></table></div>${states.length < total && html`<p class="note">${formatCount(total - states.length)} more states are not shown.</p>`}</details>
-`
-
-const state = (each: StateDetail): Html => {
-  const { time, verb, result, isInOrder, due, sent, answered, observed, reason, differences } = each
-  const after = (ms: number | null): string => (ms === null || due === null ? "–" : `+${formatMs(ms - due)}`)
-  return html`<tr><td class="code">${formatInstant(time).slice(11, 23)}</td><td>${due === null ? "at the start" : verb}</td><td class="number">${formatMs(due)}</td><td class="number">${after(sent)}</td><td class="number">${after(answered)}</td><td class="number">${after(observed)}</td><td>${badge(result)}${!isInOrder && html` <span class="badge bad">out of order</span>`} ${reason}${list(differences)}</td></tr>
-`
-}
-
-const list = (differences: ReadonlyArray<FieldDifference>): Html | undefined =>
-  differences.length === 0
-    ? undefined
-    : html`<ul class="differences">${joined(differences.map((each) => html`<li><code>${describeDifference(each)}</code></li>`))}</ul>`

@@ -18,6 +18,7 @@ import { withoutGenerated } from "../../trace/sanitising/generated-fields.ts"
 import { type Ownership, ownMetadata, type TargetPlace } from "../objects/target-object.ts"
 import { isOfOneLife, originalOwnerAnnotation } from "./well-known.ts"
 
+/** Whose pods are watched. `onProblem` gets one sentence for people for each pod that could not be created again. */
 export interface BarePodsOptions {
   readonly client: ApiClient
   readonly clock: Clock
@@ -33,6 +34,7 @@ interface Seen {
   isIntended: boolean
 }
 
+/** Watches from its construction until `close`, after which it creates nothing. */
 export class BarePods {
   readonly #options: BarePodsOptions
   readonly #watch: ObjectWatch

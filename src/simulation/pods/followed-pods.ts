@@ -45,6 +45,7 @@ export interface FollowedPods {
 /** Starts to follow; never rejects. */
 export type FollowPods = (context: PodsContext) => Promise<FollowedPods>
 
+/** The same for every run of a replay. */
 export interface FollowOptions {
   /**
    * For the target; not the one that writes the objects of the replay. Those writes wait for the webhook, so it must never wait for them.
@@ -62,6 +63,10 @@ export interface FollowOptions {
 /** ms after the start during which the first pods wait until their lives have been read; the first event is due within 3 s. */
 const patienceMs = 2000
 
+/**
+ * Gives pods of the target the lives of recorded ones. Whatever cannot be set up is told to `onProblem`, and then pods live as the target
+ * decides.
+ */
 export const followRecordedLives =
   (options: FollowOptions): FollowPods =>
   async (context) => {

@@ -8,15 +8,23 @@
  *
  * One instance for each run of a replay.
  */
-import type { RecordedLife, RecordedLives } from "./recorded-lives.ts"
+import type { RecordedLife } from "./recorded-lives.ts"
 
-export class LifeMatching {
-  readonly #lives: Pick<RecordedLives, "life" | "hashes">
+/** Lives by owner, by the hash of the stable spec, and by number. */
+export interface LivesByOwner<Life> {
+  life(owner: string, hash: bigint, number: number): Life | undefined
+  /** Hashes of the owner's pods, in the order in which the first pod of each was created; empty if nothing is known. */
+  hashes(owner: string): ReadonlyArray<bigint>
+}
+
+/** `Life`: whatever is known of one. */
+export class LifeMatching<Life = RecordedLife> {
+  readonly #lives: LivesByOwner<Life>
   readonly #counts = new Map<string, number>()
   /** By owner: for each hash of the replay's pods, the recorded one whose lives they get. */
   readonly #standsFor = new Map<string, Map<bigint, bigint>>()
 
-  constructor(lives: Pick<RecordedLives, "life" | "hashes">) {
+  constructor(lives: LivesByOwner<Life>) {
     this.#lives = lives
   }
 
@@ -29,7 +37,7 @@ export class LifeMatching {
   }
 
   /** `undefined` if nothing is known, which may change while the trace is being read. */
-  life(owner: string, hash: bigint, number: number): RecordedLife | undefined {
+  life(owner: string, hash: bigint, number: number): Life | undefined {
     const recorded = this.#recordedHash(owner, hash)
     return recorded === undefined ? undefined : this.#lives.life(owner, recorded, number)
   }

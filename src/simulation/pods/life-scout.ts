@@ -14,6 +14,7 @@ import type { RecordedLives } from "./recorded-lives.ts"
 /** ms for which nothing else has the processor before. */
 const headStartMs = 1000
 
+/** Lives from a second reading of the trace. `isFinished` once it was read to its end, or has failed. */
 export class LifeScout implements LifeSource {
   readonly #open: () => Promise<AsyncIterable<Iterable<TraceItem>>>
   readonly #learner = new LifeLearner()

@@ -18,6 +18,7 @@ export interface LifeSource {
   close(): void
 }
 
+/** What a source needs of the run. */
 export interface SourceEnvironment {
   readonly clock: Pick<Clock, "after" | "monotonicMs">
   /** Gets one sentence about what limits the knowledge. */

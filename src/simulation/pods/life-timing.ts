@@ -2,6 +2,7 @@
 import type { Clock } from "../../clock.ts"
 import type { LiveSchedule, Speed } from "../replay/replay-clock.ts"
 
+/** How durations of the trace pass in the target; by the speed and the pauses known when it is asked. */
 export interface LifeTiming {
   /** Real ms that a duration of the trace takes at the present speed. */
   readonly scaledMs: (traceMs: number) => number

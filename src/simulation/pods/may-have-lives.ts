@@ -3,6 +3,7 @@ import { readTrackedObjects, type TrackedObjects } from "../../trace/formats/sim
 import { isJsonObject, MalformedJsonError, parseExactJson } from "../../trace/json/exact-json.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 
+/** What a trace says about itself before its first event. */
 export interface TraceFacts {
   /** GVKs that the trace says it has; empty if it does not say. */
   readonly kinds: ReadonlyArray<string>

@@ -27,6 +27,10 @@ interface ObservedPod {
   isOver: boolean
 }
 
+/**
+ * Adds what it learns to the lives given to it. Take all events in the order of the trace, with {@link ObservedLives.startMs} set before
+ * the first. Memory: the moments of each pod that exists.
+ */
 export class ObservedLives {
   readonly #lives: RecordedLives
   /** ms since the Unix epoch: the first moment that is replayed. */

@@ -22,6 +22,7 @@ import { type Marks, markPatch, placementPatch } from "./pod-patch.ts"
 import type { RecordedLife } from "./recorded-lives.ts"
 import { sequenceAnnotation, simulationLabel, stableHashAnnotation } from "./well-known.ts"
 
+/** Where lives come from, and how the target is told. */
 export interface PodLivesOptions extends IdentityOptions {
   readonly replay: string
   readonly client: ApiClient
@@ -56,6 +57,10 @@ export interface LivesCount {
   readonly told: number
 }
 
+/**
+ * Reviews the pods of one run. A pod whose life is not known gets labels, hash and number, and lives as the target decides. After `close`
+ * no pod is told anything.
+ */
 export class PodLives {
   readonly #options: PodLivesOptions
   /** By UID. */

@@ -15,6 +15,7 @@ const deepestChain = 8
 /** Owners that are remembered; a ReplicaSet of a roll-out is asked for once as long as it creates pods. */
 const mostRemembered = 4096
 
+/** Looks owners up with the client; remembers at most 4,096 of them. */
 export class PodOwners {
   readonly #client: ApiClient
   readonly #finder: ResourceFinder

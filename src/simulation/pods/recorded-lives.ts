@@ -41,6 +41,7 @@ interface Generation {
   readonly entries: Entry[]
 }
 
+/** Grows while a trace is read, and may be asked at any time for what is known so far. */
 export class RecordedLives {
   /** By owner; generations in the order in which their first pods were created. */
   readonly #owners = new Map<string, Generation[]>()

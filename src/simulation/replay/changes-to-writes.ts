@@ -43,6 +43,10 @@ export const keyOf = ({ gvk, namespace, name }: TargetPlace): string => `${gvk} 
 const namespaceKind = "v1.Namespace"
 const clusterRole = "rbac.authorization.k8s.io/v1.ClusterRole"
 
+/**
+ * Plans the writes of one run: it has to get every change, in the order of the trace, once. Memory: keys, hashes and UIDs of the objects
+ * that exist, no bodies.
+ */
 export class ChangesToWrites {
   readonly #rewriting: Rewriting
   readonly #included: ReadonlySet<string>

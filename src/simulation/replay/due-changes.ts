@@ -10,6 +10,7 @@ import type { WriteDue } from "./replay-witness.ts"
 import type { ReplayWindow } from "./trace-changes.ts"
 import type { Upcoming, UpcomingChanges } from "./upcoming-changes.ts"
 
+/** The changes, and the schedule as it is at the beginning. */
 export interface DueChangesOptions {
   readonly upcoming: UpcomingChanges
   readonly clock: Pick<Clock, "after" | "monotonicMs">
@@ -30,6 +31,7 @@ export interface DueChangesOptions {
   readonly signal: AbortSignal
 }
 
+/** A change that is due, or was late. */
 export interface DueChange extends WriteDue {
   readonly upcoming: Upcoming
 }
@@ -37,6 +39,7 @@ export interface DueChange extends WriteDue {
 /** ms for which a pipe may be silent after the end of the window: what it has for the window may be late. */
 const silenceMs = 1000
 
+/** Begins its schedule when it is constructed. Call `next` until it gives `undefined`, then `end`; the other methods at any time. */
 export class DueChanges {
   readonly #options: DueChangesOptions
   readonly #schedule: ReplayClock
@@ -130,10 +133,11 @@ export class DueChanges {
     this.#heardMs = this.#now
     const isTimed = this.#schedule.isTimed(time)
     const { delayedMs } = this.#schedule
-    if (isTimed) this.#keepUp(this.#now - dueMs)
     this.#schedule.reached(time)
+    if (isTimed) this.#keepUp(this.#now - dueMs)
     const plannedMs = isTimed ? dueMs - delayedMs : Number.NaN
-    return { upcoming: head, dueMs: isTimed ? dueMs : this.#now, plannedMs }
+    const pausedMs = this.#schedule.pausedBeforeMs(time)
+    return { upcoming: head, dueMs: isTimed ? dueMs : this.#now, plannedMs, pausedMs }
   }
 
   #keepUp(lateMs: number): void {

@@ -61,4 +61,5 @@ export class OutsideTrace extends Schema.TaggedError<OutsideTrace>()("OutsideTra
   }
 }
 
+/** Everything that the replay itself rejects with; the errors of sources and of the API client are not among these. */
 export type ReplayError = ReplayExists | TargetUnusable | RecordedCluster | TargetLacks | OutsideTrace

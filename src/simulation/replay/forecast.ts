@@ -7,6 +7,7 @@ import type { ReplayOptions } from "./replay.ts"
 import type { OutcomeCounts, ReplayReport } from "./replay-report.ts"
 import { type KindForecast, type ReplaySurvey, type SurveyOptions, surveyReplay } from "./replay-survey.ts"
 
+/** What `--dry-run` prints and writes as JSON. */
 export interface ReplayForecast {
   readonly version: 1
   /** µs since the Unix epoch. */
@@ -25,6 +26,7 @@ export interface ReplayForecast {
   readonly lacking: ReadonlyArray<string>
 }
 
+/** The options of the replay, as far as they decide what it would do. */
 export type ForecastOptions = SurveyOptions &
   LackingOptions &
   Pick<ReplayOptions, "client" | "speed" | "intoRecordedCluster">

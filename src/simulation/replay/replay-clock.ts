@@ -6,7 +6,8 @@
  * below a second vanish at higher speeds, W-40). A change of speed, a pause and a step take effect at the moment of the call: what was due
  * before stays due at its own time, so that what is late stays late. Paused time is not trace time (W-41).
  *
- * The schedule is a row of stretches, each with its own speed: 0 while the clock is paused. Those that the replay has passed are dropped.
+ * The schedule is a row of stretches, each with its own speed: 0 while the clock is paused. All are kept, some 50 bytes for each change of the
+ * schedule, so that afterwards it is known when any moment was due.
  *
  * Pure: it has no clock of its own, every method gets the time.
  */
@@ -27,8 +28,11 @@ interface Stretch {
   /** Monotonic ms at which `after` was due, or at which the speed was changed. */
   readonly atMs: number
   readonly speed: Speed
+  /** Real ms of pauses before `atMs`. */
+  readonly pausedMs: number
 }
 
+/** The schedule of one replay. All times it is given or gives are monotonic ms, all moments µs since the Unix epoch. */
 export class ReplayClock {
   /** In order; never empty. */
   #stretches: Stretch[]
@@ -44,7 +48,7 @@ export class ReplayClock {
 
   /** `startMicros` is due at `nowMs`. `isPaused`: what comes after it waits for {@link resume} or {@link step}. */
   constructor(startMicros: number, speed: Speed, nowMs: number, isPaused = false) {
-    this.#stretches = [{ after: startMicros, atMs: nowMs, speed: isPaused ? 0 : speed }]
+    this.#stretches = [{ after: startMicros, atMs: nowMs, speed: isPaused ? 0 : speed, pausedMs: 0 }]
     this.#speed = speed
     this.#isPaused = isPaused
     this.#reached = startMicros
@@ -69,11 +73,16 @@ export class ReplayClock {
     return this.#pausedMs + (this.#isPaused ? nowMs - this.#pausedSinceMs : 0)
   }
 
-  /** Monotonic ms at which a moment of the trace is due; `Infinity` while the clock is paused before it. */
+  /** Monotonic ms at which a moment of the trace is or was due; `Infinity` while the clock is paused before it. */
   dueMs(momentMicros: number): number {
     const { after, atMs, speed } = this.#stretchOf(momentMicros)
     const ahead = momentMicros - after
     return ahead <= 0 || speed === "max" ? atMs : atMs + ahead / 1000 / speed
+  }
+
+  /** Real ms of pauses in {@link dueMs} of this moment. */
+  pausedBeforeMs(momentMicros: number): number {
+    return this.#stretchOf(momentMicros).pausedMs
   }
 
   /** Whether the schedule gives the moment a time of its own; otherwise, at speed `max` and after a step, it is due when its turn comes. */
@@ -95,8 +104,6 @@ export class ReplayClock {
   /** The replay has come to this moment, and will not ask for earlier ones. At speed `max` nothing else moves the clock. */
   reached(momentMicros: number): void {
     this.#reached = Math.max(this.#reached, momentMicros)
-    const passed = this.#stretches.indexOf(this.#stretchOf(momentMicros))
-    if (passed > 0) this.#stretches.splice(0, passed)
   }
 
   /** Without effect if it is paused. */
@@ -129,16 +136,20 @@ export class ReplayClock {
     if (!this.#isPaused) this.#begin(this.positionMicros(nowMs), speed, nowMs)
   }
 
-  /** Everything that is not yet due becomes due `ms` later: the target cannot keep up. */
+  /** Everything after the moment last {@link reached} becomes due `ms` later: the target cannot keep up. */
   delay(ms: number): void {
-    this.#stretches = this.#stretches.map((stretch) => ({ ...stretch, atMs: stretch.atMs + ms }))
+    const stretch = this.#stretchOf(this.#reached)
+    const after = Math.max(stretch.after, this.#reached)
+    const index = this.#stretches.indexOf(stretch) + 1
+    const later = this.#stretches.splice(index).map((each) => ({ ...each, atMs: each.atMs + ms }))
+    this.#stretches.push({ ...stretch, after, atMs: this.dueMs(after) + ms }, ...later)
     this.#delayedMs += ms
   }
 
   /** After a delay, changes of speed may lie ahead; a newer one replaces them. */
   #begin(after: number, speed: Speed, nowMs: number): void {
     this.#stretches = this.#stretches.filter(({ atMs }) => atMs <= nowMs)
-    this.#stretches.push({ after, atMs: nowMs, speed })
+    this.#stretches.push({ after, atMs: nowMs, speed, pausedMs: this.pausedMs(nowMs) })
   }
 
   /** The moment at which a stretch begins belongs to the one before it. */

@@ -17,11 +17,13 @@ export interface KindForecast {
   readonly deletions: number
 }
 
+/** What decides about the writes of a replay; none of it needs the target. */
 export type SurveyOptions = Pick<
   ReplayOptions,
   "name" | "items" | "window" | "namespacePrefix" | "placement" | "included" | "signal"
 >
 
+/** A trace as far as it was read. */
 export interface ReplaySurvey {
   readonly header: Beginning["header"]
   /** µs since the Unix epoch. */

@@ -25,6 +25,7 @@ import { type ReplayWindow, traceChanges } from "./trace-changes.ts"
 import { type Beginning, UpcomingChanges } from "./upcoming-changes.ts"
 import { WriteDispatcher } from "./write-dispatcher.ts"
 
+/** What is replayed, where to and how. Durations are ms of real time unless they are said to be of the trace. */
 export interface ReplayOptions {
   /** Label value of everything that is created: a DNS label of at most 40 characters. */
   readonly name: string
@@ -71,6 +72,7 @@ export interface ReplayOptions {
   readonly witness?: ReplayWitness
 }
 
+/** Where a replay is at this moment. */
 export interface ReplayProgress {
   readonly phase: "seeding" | "replaying" | "settling" | "cleaning up"
   /** µs since the Unix epoch, in the trace. */
@@ -99,6 +101,7 @@ interface StartFacts extends Pick<ReplayReport, "startedAt" | "incomplete" | "wa
 /** Submissions after which sockets get a turn: a burst must not keep its own responses waiting. */
 const burst = 32
 
+/** One run. Construct it and call {@link Replay.run} once; pause, speed and steps may be requested at any time, also before. */
 export class Replay {
   readonly #options: ReplayOptions
   readonly #stopping = new AbortController()
@@ -168,8 +171,9 @@ export class Replay {
    * the report nor that error. Call it once.
    */
   async run(): Promise<ReplayReport> {
-    const { items, window, signal } = this.#options
-    const upcoming = new UpcomingChanges(traceChanges(items, window))
+    const { items, window, signal, witness, isPipe } = this.#options
+    // A pipe may never end.
+    const upcoming = new UpcomingChanges(traceChanges(items, window, witness !== undefined && !isPipe))
     const interrupt = (): void => this.#stop("interrupted")
     if (signal.aborted) interrupt()
     else signal.addEventListener("abort", interrupt)
@@ -250,21 +254,25 @@ export class Replay {
       const seedStartedMs = this.#now
       await dispatcher.writeSeed(objects)
       const seedMs = this.#now - seedStartedMs
-      upcoming.start(planner, (gvk) => witness?.expectKind(gvk))
+      upcoming.start(planner, {
+        onKind: (gvk) => witness?.expectKind(gvk),
+        onLives: (owned) => witness?.lives(owned),
+      })
       const startedAt = new Date(clock.wallMicros() / 1000).toISOString()
       await this.#dispatch(time, upcoming, dispatcher)
       await dispatcher.idle()
       if (defects.length > 0) throw defects[0]
-      const { warnings } = planner
+      const warnings = [...planner.warnings]
       const facts = { start: time, seedMs, startedAt, warnings, incomplete: header?.incomplete ?? [] }
       const report = this.#report(dispatcher, upcoming, facts)
       if (witness !== undefined) {
         this.#phase = "settling"
         this.#tell()
-        await witness.end(signal)
+        const [unread] = await Promise.all([upcoming.readLives(signal), witness.end(report.trace.end, signal)])
+        if (unread !== undefined) warnings.push(unread)
       }
       const lives = pods?.count
-      return { ...report, ...(lives !== undefined && { lives }), stopped: this.#stopped }
+      return { ...report, ...(lives !== undefined && { lives }), stopped: this.#stopped, warnings }
     } finally {
       // After an error of the source, what was sent settles before it is removed.
       this.#stopping.abort()
@@ -277,7 +285,6 @@ export class Replay {
   async #dispatch(start: number, upcoming: UpcomingChanges, dispatcher: WriteDispatcher): Promise<void> {
     this.#phase = "replaying"
     this.#startedMs = this.#now
-    this.#options.witness?.started(this.#startedMs)
     const due = new DueChanges({
       ...this.#options,
       upcoming,
@@ -289,6 +296,7 @@ export class Replay {
       signal: this.#stopping.signal,
     })
     this.#due = due
+    this.#options.witness?.started(this.#startedMs, { start, dueMs: (moment) => due.schedule.dueMs(moment) })
     due.step(this.#steps)
     for (let submitted = 1, next = await due.next(); next !== undefined; next = await due.next()) {
       this.#position = next.upcoming.change.time

@@ -7,7 +7,7 @@
  */
 
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
-import type { PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
+import type { OwnedLifecycles, PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
 import { inDependencyOrder } from "../../trace/ownership/dependency-order.ts"
 import type { TraceHeader, TraceItem } from "../../trace/trace-item.ts"
 import { OutsideTrace } from "./errors.ts"
@@ -24,6 +24,7 @@ export interface TraceChange {
   readonly object: Uint8Array | undefined
 }
 
+/** A trace in the pieces that a replay needs. Bytes have memory of their own. */
 export type TracePart =
   /** SimKube's `config`, which says where pod templates are; may come at any time. */
   | { readonly type: "config"; readonly config: Uint8Array }
@@ -37,7 +38,9 @@ export type TracePart =
     }
   | { readonly type: "change"; readonly change: TraceChange }
   | { readonly type: "gap"; readonly gap: GapEvent }
-  /** µs since the Unix epoch; comes last. */
+  /** Lives of pods, also of pods that lived outside the window; may come after the end. */
+  | { readonly type: "lives"; readonly owned: OwnedLifecycles }
+  /** µs since the Unix epoch; comes once, after all changes. */
   | { readonly type: "end"; readonly time: number }
 
 /** The part of a trace to replay, in µs since the Unix epoch. */
@@ -52,19 +55,29 @@ export interface ReplayWindow {
   readonly now: number
 }
 
-/** Reads items; stops as soon as the window is over. Throws {@link OutsideTrace}, and what the items throw. */
+/**
+ * Reads items; stops as soon as the window is over, unless `readsOn` is set and lives of pods may follow. Throws {@link OutsideTrace}, and
+ * what the items throw.
+ */
 export async function* traceChanges(
   items: AsyncIterable<Iterable<TraceItem>>,
   window: ReplayWindow,
+  readsOn = false,
 ): AsyncGenerator<ReadonlyArray<TracePart>, void> {
   const reader = new ChangeReader(window)
+  let isEnded = false
   for await (const chunk of items) {
     const parts: TracePart[] = []
-    for (const item of chunk) if (!reader.add(item, parts)) break
+    for (const item of chunk) if (!reader.add(item, parts) && !(readsOn && reader.mayHaveLives)) break
+    const readsFurther = readsOn && reader.mayHaveLives
+    if (reader.isOver && readsFurther && !isEnded) {
+      isEnded = true
+      parts.push(...reader.end())
+    }
     if (parts.length > 0) yield parts
-    if (reader.isOver) break
+    if (reader.isOver && !readsFurther) break
   }
-  yield reader.end()
+  if (!isEnded) yield reader.end()
 }
 
 class ChangeReader {
@@ -79,20 +92,28 @@ class ChangeReader {
   /** Whether the last moment of the trace has no change: it marks the end. */
   #isEndMarked = false
   isOver = false
+  /** Whether lifecycles may come after the changes: the header says so, or it is a trace of SimKube's. */
+  mayHaveLives = false
 
   constructor(window: ReplayWindow) {
     this.#window = window
     this.#start = window.from
   }
 
-  /** Returns whether more items are wanted. */
+  /** Returns whether more items are wanted; once the window is over, only lives are of interest. */
   add(item: TraceItem, parts: TracePart[]): boolean {
+    if (this.isOver) {
+      if (item.type === "lifecycles") parts.push({ type: "lives", owned: item })
+      return false
+    }
     switch (item.type) {
       case "header":
         this.#header = item
+        this.mayHaveLives ||= item.hasLifecycles === true
         this.#checkWindow(item.window)
         return true
       case "config":
+        this.mayHaveLives = true
         parts.push({ type: "config", config: Uint8Array.from(item.config) })
         return true
       case "batch":
@@ -102,6 +123,7 @@ class ChangeReader {
         return this.#event(item.event, item.isSnapshot, parts)
       case "lifecycles":
         this.#outlast(item.pods.values())
+        parts.push({ type: "lives", owned: item })
         return true
       default:
         return true

@@ -4,6 +4,8 @@
  * At most {@link mostAhead} changes and one chunk of the trace are held, besides the state at the start until it is written; a trace that
  * comes from a slow pipe delays only what has not been read. An error of the source is never lost: every later call throws it.
  */
+import { messageOf } from "../../message-of.ts"
+import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
 import type { ChangesToWrites, PlannedWrite } from "./changes-to-writes.ts"
 import type { TraceChange, TracePart } from "./trace-changes.ts"
 
@@ -13,18 +15,27 @@ export interface Upcoming {
   readonly planned: PlannedWrite
 }
 
+/** Gets what is read ahead. */
+export interface UpcomingListener {
+  /** The kind of each change that is to be written. */
+  readonly onKind?: (gvk: string) => void
+  /** Lives of pods, which have no moment at which they would be due. */
+  readonly onLives?: (owned: OwnedLifecycles) => void
+}
+
 /** How a trace begins. */
 export type Beginning = Extract<TracePart, { type: "beginning" }>
 
 /** Changes that are held; at 1,000 a second half a second of them. */
 const mostAhead = 512
 
+/** Call {@link UpcomingChanges.open}, then {@link UpcomingChanges.start}; then take heads as they become due. */
 export class UpcomingChanges {
   readonly #parts: AsyncGenerator<ReadonlyArray<TracePart>, void>
   /** Read before the planner was known. */
   #early: TracePart[] = []
   #planner: ChangesToWrites | undefined
-  #onKind: (gvk: string) => void = () => undefined
+  #listener: UpcomingListener = {}
   #upcoming: Upcoming[] = []
   /** Index of the next one. */
   #next = 0
@@ -50,10 +61,10 @@ export class UpcomingChanges {
     }
   }
 
-  /** From now on changes are planned: what the planner has to know before, it knows. `onKind` gets the kind of each that is to be written. */
-  start(planner: ChangesToWrites, onKind: (gvk: string) => void = () => undefined): void {
+  /** From now on changes are planned: what the planner has to know before, it knows. */
+  start(planner: ChangesToWrites, listener: UpcomingListener = {}): void {
     this.#planner = planner
-    this.#onKind = onKind
+    this.#listener = listener
     for (const part of this.#early.splice(0)) this.#add(part, planner)
   }
 
@@ -114,6 +125,23 @@ export class UpcomingChanges {
     return this.#reading
   }
 
+  /**
+   * After the last change: reads on for the lives of pods that follow the window, if the source goes on, until it ends or the signal is
+   * aborted. What was replayed is complete by now, so it does not reject: it returns one sentence that says why there may be more.
+   */
+  async readLives(signal: AbortSignal): Promise<string | undefined> {
+    try {
+      while (!signal.aborted) {
+        const chunk = await this.#parts.next()
+        if (chunk.done === true) return undefined
+        for (const part of chunk.value) if (part.type === "lives") this.#listener.onLives?.(part.owned)
+      }
+      return undefined
+    } catch (error) {
+      return `lives of pods may be missing, because the trace cannot be read beyond the part that was replayed: ${messageOf(error)}`
+    }
+  }
+
   /** Closes the source. Does not wait for a read under way: a pipe may be silent for ever. */
   close(): void {
     void this.#parts.return().catch(() => undefined)
@@ -136,12 +164,15 @@ export class UpcomingChanges {
         return
       case "change": {
         const planned = planner.plan(part.change)
-        if (planned.tag !== "skip") this.#onKind(part.change.gvk)
+        if (planned.tag !== "skip") this.#listener.onKind?.(part.change.gvk)
         this.#upcoming.push({ change: part.change, planned })
         return
       }
+      case "lives":
+        return this.#listener.onLives?.(part.owned)
       case "end":
         this.#end = part.time
+        this.#isRead = true
         return
       case "beginning":
         return

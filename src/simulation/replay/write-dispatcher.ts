@@ -11,6 +11,7 @@ import type { TraceChange } from "./trace-changes.ts"
 import type { Upcoming } from "./upcoming-changes.ts"
 import { WriteOrder } from "./write-order.ts"
 
+/** Where writes go, and what is called when they settle. */
 export interface DispatcherOptions {
   readonly target: TargetCluster
   readonly planner: ChangesToWrites
@@ -35,6 +36,10 @@ const kindOfNamespaces = "v1.Namespace"
 
 type Write = Extract<PlannedWrite, { tag: "apply" | "delete" }>
 
+/**
+ * For one run. A refusal by the target is counted, and told to `onRefused`; nothing rejects because of it. Wait for `room` after each
+ * submission.
+ */
 export class WriteDispatcher {
   readonly seed = new OutcomeCounts()
   readonly events = new OutcomeCounts()

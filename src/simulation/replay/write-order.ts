@@ -15,6 +15,7 @@ interface Pending {
   waitsFor: number
 }
 
+/** Runs the writes that are submitted to it. One instance for each run of a replay. */
 export class WriteOrder {
   readonly #limit: number
   readonly #onDefect: (error: unknown) => void

@@ -45,6 +45,7 @@ export class RemovalUnchecked extends Schema.TaggedError<RemovalUnchecked>()("Re
   }
 }
 
+/** Which replay is removed. `signal` ends the removal, which then rejects. */
 export interface CleanUpOptions {
   readonly client: ApiClient
   readonly clock: Pick<Clock, "after" | "monotonicMs">
@@ -54,6 +55,7 @@ export interface CleanUpOptions {
   readonly onProgress?: (left: number) => void
 }
 
+/** What was done once nothing with the label is left. */
 export interface CleanUpSummary {
   /** Labelled objects; what was in the namespaces among them is not counted. */
   readonly removed: number

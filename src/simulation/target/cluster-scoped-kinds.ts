@@ -17,6 +17,7 @@ interface ResourceList {
   }>
 }
 
+/** What a server told about its kinds. */
 export interface ServedKinds {
   readonly served: ReadonlyArray<Kind>
   /** Group versions whose kinds are not known, such as those of an aggregated API whose server is down, and why. */

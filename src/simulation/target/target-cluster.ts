@@ -45,6 +45,7 @@ export type WriteOutcome =
 /** What to do if another field manager of the target owns a field that the trace sets. */
 export type OnConflict = "force" | "skip" | "fail"
 
+/** The same for every write of a replay. `signal` ends requests and waiting. */
 export interface TargetOptions {
   /** Its retry policy decides what is repeated, and how often. */
   readonly client: ApiClient
@@ -71,6 +72,7 @@ const accepted = ({ uid = "", resourceVersion = "" }: Partial<ApiObject["metadat
   version: resourceVersion,
 })
 
+/** Writes single objects. Methods resolve with what the target did, also if that is a refusal; they reject only with defects. */
 export class TargetCluster {
   readonly #options: TargetOptions
   readonly #finder: ResourceFinder
@@ -292,6 +294,7 @@ const notOurs = (place: TargetPlace): WriteOutcome => ({
   message: `${describePlace(place)} exists in the target and does not belong to this replay; choose another --namespace-prefix`,
 })
 
+/** `v1.Pod shop/web`, for people. */
 export const describePlace = ({ gvk, namespace, name }: TargetPlace): string =>
   `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`
 

@@ -94,6 +94,7 @@ test("every state of every built-in kind is found equal, at speed 10, with the s
     settleMs: 3000,
     directory: undefined,
     namespacePrefix: "virtual",
+    placement: { nodeSelector: {}, taintKey: undefined },
     replay: `fidelity-${id}`,
   })
   const report = await replay(client, `fidelity-${id}`, itemsOf([ndjson(stored, events)]), {

@@ -11,6 +11,7 @@ import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
 import { Fidelity } from "../../../src/simulation/fidelity/fidelity.ts"
 import type { FidelityReport } from "../../../src/simulation/fidelity/fidelity-report.ts"
 import { Replay, type ReplayOptions } from "../../../src/simulation/replay/replay.ts"
+import type { ReplayReport } from "../../../src/simulation/replay/replay-report.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { patient } from "../../harness/patience.ts"
 import { plainReplay } from "../replay/plain-replay.ts"
@@ -96,6 +97,7 @@ async function* chunks(items: ReadonlyArray<TraceItem>): AsyncGenerator<Readonly
 }
 
 interface Judged {
+  readonly report: ReplayReport
   readonly fidelity: FidelityReport
   readonly directory: string | undefined
 }
@@ -112,11 +114,12 @@ const judged = async (
     settleMs,
     directory,
     namespacePrefix: "virtual",
+    placement: { nodeSelector: { type: "virtual" }, taintKey: "kwok-provider" },
     replay: "test",
   })
   const options = plainReplay(client, "test", chunks(story), start + 10_000_000)
-  await new Replay({ ...options, speed: 10, witness: fidelity, ...more }).run()
-  return { fidelity: fidelity.compare() as FidelityReport, directory }
+  const report = await new Replay({ ...options, speed: 10, witness: fidelity, ...more }).run()
+  return { report, fidelity: fidelity.compare() as FidelityReport, directory }
 }
 
 describe("a replay that is recorded", { timeout: patient(30_000) }, () => {
@@ -200,6 +203,44 @@ describe("a replay that is recorded", { timeout: patient(30_000) }, () => {
     expect(fidelity.timeline.pods).toMatchObject({ recorded: null, replayed: { Running: expect.any(Array) } })
   })
 
+  test("of a trace that has only lives of pods has their times, whatever is replayed of it", async () => {
+    const second = start / 1_000_000
+    const lives = new Map([
+      [7n, [0, 1].map((from) => ({ state: "finished" as const, start: second + from, end: second + from + 1 }))],
+    ])
+    const items = [
+      { ...story[0], kinds: ["apps/v1.Deployment"], hasLifecycles: true } as TraceItem,
+      ...story.slice(1).filter((item) => item.type === "event" && item.event.gvk !== "v1.Pod"),
+      { type: "lifecycles", gvk: "apps/v1.Deployment", owner: "shop/web", pods: lives } as TraceItem,
+    ]
+    const { fidelity } = await judged({ items: chunks(items) })
+    expect(fidelity.pods).toMatchObject({
+      recordedFrom: "lives",
+      created: { recorded: 2, replayed: 2 },
+      paired: 2,
+      runningMs: { recorded: { p50: 100, max: 100 } },
+      worst: [{ owner: "apps/v1.Deployment shop/web" }, {}],
+    })
+    expect(fidelity.timeline.pods).toMatchObject({ recorded: { Running: expect.any(Array) } })
+    const window = { from: undefined, to: start + 1_450_000, duration: undefined, now: start + 10_000_000 }
+    // Of what has not ended by then, only the beginning is known.
+    expect((await judged({ items: chunks(items), window })).fidelity.pods).toMatchObject({
+      created: { recorded: 2 },
+      runningMs: { recorded: { p50: 100 } },
+    })
+  })
+
+  test("says that lives may be missing if the trace is damaged behind what was replayed", async () => {
+    async function* damaged(): AsyncGenerator<ReadonlyArray<TraceItem>, void> {
+      yield [{ ...story[0], hasLifecycles: true } as TraceItem, ...story.slice(1)]
+      throw new Error("the disk is gone")
+    }
+    const window = { from: undefined, to: start + 600_000, duration: undefined, now: start + 10_000_000 }
+    const { report, fidelity } = await judged({ items: damaged(), window })
+    expect(report).toMatchObject({ stopped: null, warnings: [expect.stringContaining("the disk is gone")] })
+    expect(fidelity.score.objectsEqual).toBe(1)
+  })
+
   test("does not wait for the target any longer once it is interrupted, and is compared all the same", async () => {
     const abort = new AbortController()
     const onProgress: ReplayOptions["onProgress"] = ({ phase }) => phase === "settling" && abort.abort()
@@ -228,6 +269,7 @@ describe("a replay that is recorded", { timeout: patient(30_000) }, () => {
       settleMs: 100,
       directory: "/dev/null/recording",
       namespacePrefix: "virtual",
+      placement: { nodeSelector: {}, taintKey: undefined },
       replay: "test",
     })
     const options = plainReplay(client, "test", chunks(story), start + 10_000_000)

@@ -11,6 +11,8 @@ export interface Planned {
   readonly value: string | undefined
   /** ms at which it is due. */
   readonly due: number
+  /** ms for which the replay was paused before, in all. Default: 0. */
+  readonly paused?: number
 }
 
 export interface Replayed {
@@ -40,10 +42,15 @@ export const replayOf = (plan: ReadonlyArray<Planned>): Replayed => {
   const journal = new WriteJournal()
   journal.started(0)
   const events = plan.map((planned, index) => {
-    const { name, value, due } = planned
+    const { name, value, due, paused = 0 } = planned
     const verb = value === undefined ? "delete" : "apply"
     const place = { gvk: "v1.ConfigMap", namespace: "virtual-shop", name }
-    const number = journal.submitted({ place, verb, time: start + due * 1000, due: { dueMs: due, plannedMs: due } })
+    const number = journal.submitted({
+      place,
+      verb,
+      time: start + due * 1000,
+      due: { dueMs: due, plannedMs: due, pausedMs: paused },
+    })
     journal.settled(number, {
       sentMs: due + 1,
       settledMs: due + 2,
@@ -54,3 +61,6 @@ export const replayOf = (plan: ReadonlyArray<Planned>): Replayed => {
   })
   return { journal, events }
 }
+
+/** What replays change in names and specs here. */
+export const identity = { namespacePrefix: "virtual", placement: { nodeSelector: {}, taintKey: undefined } }

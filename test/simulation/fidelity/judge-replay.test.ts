@@ -5,7 +5,7 @@ import type { FidelityReport } from "../../../src/simulation/fidelity/fidelity-r
 import { judgeReplay } from "../../../src/simulation/fidelity/judge-replay.ts"
 import type { ObjectEvent } from "../../../src/trace/event.ts"
 import { rounds } from "../../harness/effort.ts"
-import { eventOf, type Planned, type Replayed, replayOf, start } from "./journal-of.ts"
+import { eventOf, identity, type Planned, type Replayed, replayOf, start } from "./journal-of.ts"
 
 const judge = (
   { journal }: Replayed,
@@ -24,7 +24,7 @@ const judge = (
       startMicros: start,
       endMs,
     },
-    (namespace) => `virtual-${namespace}`,
+    identity,
   )
 }
 
@@ -140,6 +140,23 @@ describe("a recording that has", () => {
       observedMs: 403,
       reason: "401 ms passed from the response until a watch delivered it",
     })
+  })
+
+  test("a gap with a pause in it is judged by the time of the trace, and without the pause it would be too long", () => {
+    const gapWith = (pause: number, late: number) => {
+      const replay = replayOf([
+        { name: "before", value: "1", due: 0 },
+        { name: "after", value: "1", due: 10_000 + pause, paused: pause },
+      ])
+      const [first, second] = replay.events as readonly [ObjectEvent, ObjectEvent]
+      return judge(replay, [first, { ...second, time: second.time + late * 1000 }]).gaps
+    }
+    // 5 % of 10 s, whatever the pause.
+    expect([gapWith(0, 500), gapWith(0, 501)]).toMatchObject([{ within: 1 }, { within: 0 }])
+    expect([gapWith(60_000, 500), gapWith(60_000, 501)]).toMatchObject([
+      { within: 1, errorMs: { max: 500 } },
+      { within: 0 },
+    ])
   })
 
   test("another value has a difference with its path, and what changed it later is extra", () => {

@@ -2,12 +2,13 @@
 import { hash } from "node:crypto"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import type { FidelityReport, PodFidelity } from "../../../src/simulation/fidelity/fidelity-report.ts"
 import { judgeReplay } from "../../../src/simulation/fidelity/judge-replay.ts"
 import { escaped, html } from "../../../src/simulation/page/html.ts"
 import { lineChart } from "../../../src/simulation/page/line-chart.ts"
 import { reportPage } from "../../../src/simulation/page/report-page.ts"
 import type { ReplayReport } from "../../../src/simulation/replay/replay-report.ts"
-import { replayOf, start } from "../fidelity/journal-of.ts"
+import { identity, replayOf, start } from "../fidelity/journal-of.ts"
 
 const spread = { p50: 1, p95: 2, p99: 3, max: 4 }
 
@@ -32,7 +33,7 @@ const reportOf = (text: string): ReplayReport => {
       startMicros: start,
       endMs: 1000,
     },
-    (namespace) => namespace,
+    identity,
   )
   const cause = { gvk: text, reason: text, count: 1, example: text }
   const counts = { total: 2, sent: 2, accepted: 2, refused: 0, skipped: 0 }
@@ -105,6 +106,33 @@ describe("the page of a replay", () => {
     ])
       expect(page).toContain(shown)
     expect(page).toContain("data.value is &quot;web3&quot; instead of &quot;web2&quot;")
+  })
+
+  test("of a trace that has only lives of pods draws what they tell, and nothing for the phases that they do not", () => {
+    const report = reportOf("web")
+    const fidelity = report.fidelity as FidelityReport
+    const unknown = { recorded: null, replayed: null }
+    const pods: PodFidelity = {
+      recordedFrom: "lives",
+      created: { recorded: 2, replayed: 1 },
+      neverStarted: { recorded: null, replayed: 0 },
+      paired: 1,
+      pendingMs: unknown,
+      runningMs: unknown,
+      pendingDifferenceMs: null,
+      runningDifferenceMs: null,
+      worst: [],
+    }
+    const overTime = { recorded: { Running: [1] }, replayed: { Pending: [1], Running: [1] } }
+    const labelsIn = (recordedFrom: PodFidelity["recordedFrom"], phase: string): ReadonlyArray<string> => {
+      const timeline = { ...fidelity.timeline, pods: overTime }
+      const page = reportPage({ ...report, fidelity: { ...fidelity, timeline, pods: { ...pods, recordedFrom } } })
+      expect(page.includes("only when they started and ended")).toBe(recordedFrom === "lives")
+      const chart = page.split("</figure>").find((each) => each.includes(`<figcaption>Pods: ${phase}`)) ?? ""
+      return [...chart.matchAll(/data-label="([^"]+)"/g)].map(([, label = ""]) => label)
+    }
+    expect([labelsIn("lives", "Pending"), labelsIn("lives", "Running")]).toEqual([["cluster"], ["trace", "cluster"]])
+    expect(labelsIn("objects", "Pending")).toEqual(["trace", "cluster"])
   })
 
   test("says why there is no comparison", () => {

@@ -54,10 +54,14 @@ const opened = async (items: AsyncIterable<Iterable<TraceItem>>, more: Partial<D
   })
   /** Names and due times of what is handed out until nothing is due any more, and whether it is over. */
   const taken: Array<readonly [name: string, dueMs: number]> = []
+  /** Of the same, when it was planned, and the pauses in that. */
+  const planned: Array<readonly [plannedMs: number, pausedMs: number]> = []
   let isOver = false
   const run = async (): Promise<void> => {
-    for (let next = await due.next(); next !== undefined; next = await due.next())
+    for (let next = await due.next(); next !== undefined; next = await due.next()) {
       taken.push([next.upcoming.change.name, next.dueMs])
+      planned.push([next.plannedMs, next.pausedMs])
+    }
     await due.end()
     isOver = true
   }
@@ -70,7 +74,7 @@ const opened = async (items: AsyncIterable<Iterable<TraceItem>>, more: Partial<D
     clock.advance(ms)
     await settle()
   }
-  return { due, taken, advance, settle, running, isOver: () => isOver }
+  return { due, taken, planned, advance, settle, running, isOver: () => isOver }
 }
 
 async function* chunks(...items: ReadonlyArray<TraceItem>): AsyncGenerator<ReadonlyArray<TraceItem>, void> {
@@ -112,6 +116,22 @@ test("what is late stays as late although the speed is changed, or the replay is
   await advance(100)
   // A second of the trace after the pause, at ten times the speed.
   expect(taken.at(-1)).toEqual(["11", 5600])
+})
+
+test("each is told with its plan how long the replay was paused before it", async () => {
+  const { due, planned, advance } = await opened(chunks(change(1), change(3), change(4)), { maximumLagMs: 500 })
+  await advance(2000)
+  due.pause()
+  await advance(60_000)
+  due.resume()
+  // The second comes two seconds late, which delays the third, but is no pause.
+  await advance(3000)
+  await advance(1000)
+  expect(planned).toEqual([
+    [1000, 0],
+    [63_000, 60_000],
+    [64_000, 60_000],
+  ])
 })
 
 test("a paused replay takes steps, the last one to its end", async () => {

@@ -59,6 +59,20 @@ describe("a moment of the trace is due", () => {
     expect(clock.dueMs(seconds(16))).toBe(8500)
   })
 
+  test("with the pauses before it, whatever happens afterwards", () => {
+    const clock = new ReplayClock(start, 1, 0, true)
+    clock.resume(400)
+    clock.pause(2400)
+    clock.step(seconds(3), 2900)
+    clock.resume(3400)
+    clock.setSpeed(2, 4400)
+    clock.reached(seconds(5))
+    clock.delay(100)
+    const pauses = [0, 1, 2, 3, 3.5, 5, 9].map((second) => clock.pausedBeforeMs(seconds(second)))
+    // The third second was due in a step, half a second after the pause had begun.
+    expect(pauses).toEqual([0, 400, 400, 900, 1400, 1400, 1400])
+  })
+
   test("after a step to it, and nothing after it", () => {
     const clock = new ReplayClock(start, 1, 0)
     clock.step(seconds(9), 500)
@@ -80,6 +94,19 @@ describe("a moment of the trace is due", () => {
     clock.delay(300)
     clock.delay(200)
     expect([clock.dueMs(seconds(1)), clock.delayedMs]).toEqual([1500, 500])
+  })
+
+  test("at the time at which it was due, also if the replay has passed it long ago", () => {
+    const clock = new ReplayClock(start, 1, 0)
+    clock.reached(seconds(2))
+    clock.pause(3000)
+    clock.resume(13_000)
+    clock.reached(seconds(5))
+    // The moment that is late stays late; what follows is delayed.
+    clock.delay(700)
+    clock.setSpeed(10, 20_000)
+    clock.reached(seconds(60))
+    expect([1, 3, 5, 6, 10].map((second) => clock.dueMs(seconds(second)))).toEqual([1000, 3000, 15_000, 16_700, 20_070])
   })
 })
 

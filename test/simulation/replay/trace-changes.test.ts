@@ -44,12 +44,16 @@ const item = ({ time, name, text, gvk = "v1.ConfigMap", isSnapshot = false }: Ch
   },
 })
 
-const read = async (items: ReadonlyArray<TraceItem>, window: Partial<ReplayWindow> = {}): Promise<TracePart[]> => {
+const read = async (
+  items: ReadonlyArray<TraceItem>,
+  window: Partial<ReplayWindow> = {},
+  readsOn = false,
+): Promise<TracePart[]> => {
   const chunks = (async function* () {
     for (const each of items) yield [each]
   })()
   const parts: TracePart[] = []
-  for await (const chunk of traceChanges(chunks, { ...all, ...window })) parts.push(...chunk)
+  for await (const chunk of traceChanges(chunks, { ...all, ...window }, readsOn)) parts.push(...chunk)
   return parts
 }
 
@@ -199,4 +203,40 @@ test("whatever the history and wherever it starts, state and changes together gi
       expect(state).toEqual(wanted)
     }),
   )
+})
+
+describe("lives of pods", () => {
+  const lives: TraceItem = { type: "lifecycles", gvk: "batch/v1.Job", owner: "shop/once", pods: new Map() }
+  const items: ReadonlyArray<TraceItem> = [
+    { ...header(100, 900), hasLifecycles: true } as TraceItem,
+    item({ time: 300, name: "a", text: "1" }),
+    item({ time: 500, name: "a", text: "2" }),
+    lives,
+  ]
+  const whole = ["from 100:", "300 a=1", "500 a=2", "lives", "to 900"]
+
+  test("are passed on", async () => {
+    expect(brief(await read(items))).toEqual(whole)
+    expect(brief(await read(items, {}, true))).toEqual(whole)
+  })
+
+  test("follow the end of a window that is cut, for those who want them", async () => {
+    expect(brief(await read(items, { to: 400 }))).toEqual(["from 100:", "300 a=1", "to 400"])
+    expect(brief(await read(items, { to: 400 }, true))).toEqual(["from 100:", "300 a=1", "to 400", "lives"])
+  })
+
+  test("are not looked for behind the window of a trace that has none", async () => {
+    let isClosed = false
+    async function* endless(): AsyncGenerator<ReadonlyArray<TraceItem>, void> {
+      try {
+        yield [header(100, 900)]
+        for (let time = 300; ; time++) yield [item({ time, name: "a", text: String(time) })]
+      } finally {
+        isClosed = true
+      }
+    }
+    const parts: TracePart[] = []
+    for await (const chunk of traceChanges(endless(), { ...all, to: 302 }, true)) parts.push(...chunk)
+    expect([brief(parts).at(-1), isClosed]).toEqual(["to 302", true])
+  })
 })

@@ -9,15 +9,15 @@
  *
  * Memory: some 300 bytes per pod.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../trace/json/exact-json.ts"
 
 /** One pod, in ms after the first moment. */
 export interface PodLife {
-  /** `namespace/name` */
+  /** `namespace/name`; `#3` for the third of its owner if only its life is known. */
   readonly key: string
-  /** What created it, the same in the trace and in the target: see {@link podOwner}. */
+  /** What created it; from objects the same in the trace and in the target: see {@link podOwner}. */
   readonly owner: string
-  /** NaN if it existed at the start. */
+  /** NaN if it existed at the start, or only its life is known. */
   readonly created: number
   /** NaN if it never ran, or it is not known since when. */
   started: number
@@ -33,20 +33,26 @@ export interface PhaseStep {
   readonly change: 1 | -1
 }
 
+interface PresentPod {
+  readonly life: PodLife
+  readonly phase: string
+}
+
+/** Collects both from states of pods. */
 export class PodTimes {
   readonly lives: PodLife[] = []
   readonly steps: PhaseStep[] = []
-  readonly #present = new Map<string, { readonly life: PodLife; phase: string }>()
+  readonly #present = new Map<string, PresentPod>()
 
-  /** Takes states in the order of time. `at`: ms after the first moment. `pod`: `undefined` after its deletion. */
-  observe(key: string, at: number, isAtStart: boolean, owner: string, phase: string | undefined): void {
+  /**
+   * Takes states in the order of time, and returns the life of a pod that it has not met before. `at`: ms after the first moment. `phase`:
+   * `undefined` after its deletion.
+   */
+  observe(key: string, at: number, isAtStart: boolean, owner: string, phase: string | undefined): PodLife | undefined {
     const known = this.#present.get(key)
     if (phase === undefined) {
-      if (known === undefined) return
-      this.#present.delete(key)
-      this.steps.push({ at, phase: known.phase, change: -1 })
-      if (Number.isNaN(known.life.ended)) known.life.ended = at
-      return
+      if (known !== undefined) this.#gone(key, at, known)
+      return undefined
     }
     const life = known?.life ?? this.#add(key, owner, isAtStart ? Number.NaN : at)
     if (known?.phase !== phase) {
@@ -54,11 +60,19 @@ export class PodTimes {
       this.steps.push({ at, phase, change: 1 })
       this.#present.set(key, { life, phase })
     }
-    if (isAtStart) return
+    const met = known === undefined ? life : undefined
+    if (isAtStart) return met
     const isOver = phase === "Succeeded" || phase === "Failed"
     const hadStarted = known !== undefined && known.phase !== "Pending" && known.phase !== "Unknown"
     if (Number.isNaN(life.started) && !hadStarted && phase !== "Pending" && phase !== "Unknown") life.started = at
     if (isOver && Number.isNaN(life.ended)) life.ended = at
+    return met
+  }
+
+  #gone(key: string, at: number, { life, phase }: PresentPod): void {
+    this.#present.delete(key)
+    this.steps.push({ at, phase, change: -1 })
+    if (Number.isNaN(life.ended)) life.ended = at
   }
 
   #add(key: string, owner: string, created: number): PodLife {
@@ -68,8 +82,11 @@ export class PodTimes {
   }
 }
 
+/** Whether it was created during the run, and not before its first moment. */
+export const isCreatedDuringRun = ({ created }: PodLife): boolean => created >= 0
 /** ms; NaN if it is not known. */
 export const pendingMs = ({ created, started }: PodLife): number => started - created
+/** ms; NaN if it is not known. */
 export const runningMs = ({ started, ended }: PodLife): number => ended - started
 
 /** `Pending`, `Running`, … */
@@ -78,26 +95,43 @@ export const podPhase = (pod: JsonValue | undefined): string => {
   return isJsonObject(status) && typeof status.phase === "string" && status.phase !== "" ? status.phase : "Unknown"
 }
 
-/**
- * What created a pod, by a name that the trace and the target share. Names of ReplicaSets end with a hash of the template, and those of a
- * CronJob's Jobs with their minute: both are left out, which gives the Deployment and the CronJob.
- */
+/** What created a pod, by a name that the trace and the target share: the uppermost that {@link podControllers} finds, or the pod itself. */
 export const podOwner = (namespace: string, name: string, pod: JsonValue | undefined): string => {
+  const top = podControllers(pod).at(-1)
+  return top === undefined ? `${namespace}/Pod ${name}` : `${namespace}/${top.kind} ${top.name}`
+}
+
+/** A controller, as an owner reference names it. */
+export interface PodController {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+}
+
+/**
+ * The controllers of a pod as far as its object tells, the nearest first. Names of ReplicaSets end with a hash of the template, and those of a
+ * CronJob's Jobs with their minute: without these they are the names of the Deployment and the CronJob.
+ */
+export const podControllers = (pod: JsonValue | undefined): ReadonlyArray<PodController> => {
   const metadata = isJsonObject(pod) && isJsonObject(pod.metadata) ? pod.metadata : {}
   const references = Array.isArray(metadata.ownerReferences)
     ? (metadata.ownerReferences as ReadonlyArray<JsonValue>)
     : []
   const controller = references.filter(isJsonObject).find((reference) => reference.controller === true)
   // The root of a replay owns what the replay writes, but created none of it: it is no controller.
-  if (controller === undefined) return `${namespace}/Pod ${name}`
-  const [kind, owner] = [String(controller.kind), String(controller.name)]
+  if (controller === undefined) return []
+  const [kind, name] = [String(controller.kind), String(controller.name)]
+  const nearest = { apiVersion: String(controller.apiVersion), kind, name, uid: "" }
   if (kind === "ReplicaSet") {
     const hash = labelOf(metadata, "pod-template-hash")
-    if (hash !== undefined && owner.endsWith(`-${hash}`))
-      return `${namespace}/Deployment ${owner.slice(0, -hash.length - 1)}`
+    if (hash !== undefined && name.endsWith(`-${hash}`))
+      return [nearest, { apiVersion: "apps/v1", kind: "Deployment", name: name.slice(0, -hash.length - 1), uid: "" }]
   }
-  const scheduled = kind === "Job" ? /^(.+)-\d{8,}$/.exec(owner)?.[1] : undefined
-  return scheduled === undefined ? `${namespace}/${kind} ${owner}` : `${namespace}/CronJob ${scheduled}`
+  const scheduled = kind === "Job" ? /^(.+)-\d{8,}$/.exec(name)?.[1] : undefined
+  return scheduled === undefined
+    ? [nearest]
+    : [nearest, { apiVersion: "batch/v1", kind: "CronJob", name: scheduled, uid: "" }]
 }
 
 const labelOf = ({ labels }: JsonObject, key: string): string | undefined => {
@@ -105,28 +139,8 @@ const labelOf = ({ labels }: JsonObject, key: string): string | undefined => {
   return typeof value === "string" ? value : undefined
 }
 
-/** A pod of the trace and its counterpart in the target: in both it is the n-th pod that its owner created. */
+/** A pod of the trace and its counterpart in the target. */
 export interface PodPair {
   readonly recorded: PodLife
   readonly replayed: PodLife
-}
-
-/** Pods that existed at the start are left out on both sides. */
-export const podPairs = (
-  recorded: ReadonlyArray<PodLife>,
-  replayed: ReadonlyArray<PodLife>,
-): ReadonlyArray<PodPair> => {
-  const waiting = Map.groupBy(
-    replayed.filter(({ created }) => created >= 0),
-    ({ owner }) => owner,
-  )
-  const taken = new Map<string, number>()
-  return recorded
-    .filter(({ created }) => created >= 0)
-    .flatMap((life) => {
-      const sequence = taken.get(life.owner) ?? 0
-      const other = waiting.get(life.owner)?.[sequence]
-      taken.set(life.owner, sequence + 1)
-      return other === undefined ? [] : [{ recorded: life, replayed: other }]
-    })
 }

@@ -1,24 +1,22 @@
 /** How long pods were pending and ran, in the trace and in the target. */
-import type { PodFidelity } from "./fidelity-report.ts"
-import { type PodLife, type PodPair, pendingMs, podPairs, runningMs } from "./pod-times.ts"
-import { rounded, spreadOf } from "./spread.ts"
+import type { PodFidelity } from "../fidelity-report.ts"
+import { rounded, spreadOf } from "../spread.ts"
+import { isCreatedDuringRun, type PodLife, type PodPair, pendingMs, runningMs } from "./pod-times.ts"
+import type { TracePods } from "./trace-pods.ts"
 
 /** Pairs that are shown. */
 const worstPods = 10
 
-/** `recorded`: `undefined` if the trace has no pods. */
-export const comparePods = (
-  recorded: ReadonlyArray<PodLife> | undefined,
-  replayed: ReadonlyArray<PodLife>,
-): PodFidelity | null => {
+/** `recorded`: `undefined` if the trace has no pods, otherwise after it has met all of `replayed`. */
+export const comparePods = (recorded: TracePods | undefined, replayed: ReadonlyArray<PodLife>): PodFidelity | null => {
   if (recorded === undefined && replayed.length === 0) return null
-  const pairs = podPairs(recorded ?? [], replayed)
-  const duringRun = (lives: ReadonlyArray<PodLife>): ReadonlyArray<PodLife> =>
-    lives.filter(({ created }) => created >= 0)
+  const pairs = recorded?.pairs() ?? []
+  const compared = replayed.filter((life) => recorded?.isCompared(life) ?? isCreatedDuringRun(life))
   const both = <T>(of: (lives: ReadonlyArray<PodLife>) => T) => ({
-    recorded: recorded === undefined ? null : of(duringRun(recorded)),
-    replayed: of(duringRun(replayed)),
+    recorded: recorded === undefined ? null : of(recorded.lives),
+    replayed: of(compared),
   })
+  const neverStarted = both((lives) => lives.filter(({ started }) => Number.isNaN(started)).length)
   const spread = (values: ReadonlyArray<number>) => spreadOf(values.filter(Number.isFinite)) ?? null
   const difference = (pair: PodPair, of: (life: PodLife) => number): number =>
     Math.abs(of(pair.replayed) - of(pair.recorded))
@@ -29,8 +27,9 @@ export const comparePods = (
     replayed: finite(of(pair.replayed)),
   })
   return {
+    recordedFrom: recorded?.from ?? null,
     created: both(({ length }) => length),
-    neverStarted: both((lives) => lives.filter(({ started }) => Number.isNaN(started)).length),
+    neverStarted: recorded?.from === "lives" ? { ...neverStarted, recorded: null } : neverStarted,
     paired: pairs.length,
     pendingMs: both((lives) => spread(lives.map(pendingMs))),
     runningMs: both((lives) => spread(lives.map(runningMs))),

@@ -1,14 +1,7 @@
 import { describe, expect, test } from "vitest"
-import {
-  type PodLife,
-  PodTimes,
-  pendingMs,
-  podOwner,
-  podPairs,
-  runningMs,
-} from "../../../src/simulation/fidelity/pod-times.ts"
-import { spreadOf } from "../../../src/simulation/fidelity/spread.ts"
-import type { JsonValue } from "../../../src/trace/json/exact-json.ts"
+import { PodTimes, pendingMs, podOwner, runningMs } from "../../../../src/simulation/fidelity/pods/pod-times.ts"
+import { spreadOf } from "../../../../src/simulation/fidelity/spread.ts"
+import type { JsonValue } from "../../../../src/trace/json/exact-json.ts"
 
 const owned = (kind: string, name: string, labels: JsonValue = {}): JsonValue => ({
   metadata: {
@@ -113,24 +106,6 @@ describe("the owner of a pod", () => {
   ])("of %s", (_, pod, owner) => {
     expect(podOwner("shop", "web-1", pod)).toBe(owner)
   })
-})
-
-test("pods of one owner are paired in the order of their creation, whatever their names are", () => {
-  const life = (key: string, owner: string, created: number): PodLife => ({ key, owner, created, started: 0, ended: 0 })
-  const recorded = [
-    life("r1", "a", Number.NaN),
-    life("r2", "a", 1),
-    life("r3", "b", 2),
-    life("r4", "a", 3),
-    life("r5", "a", 4),
-  ]
-  const replayed = [life("p1", "b", 1), life("p2", "a", 1), life("p3", "a", 9)]
-  const pairs = podPairs(recorded, replayed)
-  expect(pairs.map((pair) => [pair.recorded.key, pair.replayed.key])).toEqual([
-    ["r2", "p2"],
-    ["r3", "p1"],
-    ["r4", "p3"],
-  ])
 })
 
 test("percentiles are values that occurred", () => {
