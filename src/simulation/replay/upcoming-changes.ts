@@ -1,7 +1,7 @@
 /**
  * Reads a trace ahead of the schedule: changes are parsed and rewritten before they are due, so that a due change only has to be sent.
  *
- * At most {@link mostAhead} changes and one chunk of the trace are held, besides the state at the start until it is written; a trace that
+ * At most {@link mostAhead} changes of {@link mostAheadBytes} and one chunk of the trace are held, besides the state at the start until it is written; a trace that
  * comes from a slow pipe delays only what has not been read. An error of the source is never lost: every later call throws it.
  */
 import type { ChangesToWrites, PlannedWrite } from "./changes-to-writes.ts"
@@ -18,6 +18,8 @@ export type Beginning = Extract<TracePart, { type: "beginning" }>
 
 /** Changes that are held; at 1,000 a second half a second of them. */
 const mostAhead = 512
+/** Bytes of their objects, which have 3 kB usually and 1.5 MB at most. */
+const mostAheadBytes = 8_000_000
 
 export class UpcomingChanges {
   readonly #parts: AsyncGenerator<ReadonlyArray<TracePart>, void>
@@ -28,6 +30,8 @@ export class UpcomingChanges {
   #upcoming: Upcoming[] = []
   /** Index of the next one. */
   #next = 0
+  /** Of the objects that have not been taken. */
+  #bytes = 0
   #reading: Promise<void> | undefined
   #failure: { readonly error: unknown } | undefined
   #isRead = false
@@ -92,6 +96,7 @@ export class UpcomingChanges {
 
   /** Removes the head. */
   take(): void {
+    this.#bytes -= bytesOf(this.head)
     this.#next++
     if (this.#next < mostAhead) return
     this.#upcoming = this.#upcoming.slice(this.#next)
@@ -101,7 +106,7 @@ export class UpcomingChanges {
   /** Goes on reading if there is room for more. Resolves when something was read or reading has failed; `undefined`: nothing is being read. */
   readAhead(): Promise<void> | undefined {
     if (this.#reading !== undefined) return this.#reading
-    if (this.#isRead || this.#failure !== undefined || this.#upcoming.length - this.#next >= mostAhead) return undefined
+    if (this.#isRead || this.#failure !== undefined || this.#isFull) return undefined
     this.#reading = this.#read().then(
       () => {
         this.#reading = undefined
@@ -112,6 +117,10 @@ export class UpcomingChanges {
       },
     )
     return this.#reading
+  }
+
+  get #isFull(): boolean {
+    return this.#upcoming.length - this.#next >= mostAhead || this.#bytes >= mostAheadBytes
   }
 
   /** Closes the source. Does not wait for a read under way: a pipe may be silent for ever. */
@@ -137,7 +146,9 @@ export class UpcomingChanges {
       case "change": {
         const planned = planner.plan(part.change)
         if (planned.tag !== "skip") this.#onKind(part.change.gvk)
-        this.#upcoming.push({ change: part.change, planned })
+        const upcoming = { change: part.change, planned }
+        this.#bytes += bytesOf(upcoming)
+        this.#upcoming.push(upcoming)
         return
       }
       case "end":
@@ -148,3 +159,5 @@ export class UpcomingChanges {
     }
   }
 }
+
+const bytesOf = (upcoming: Upcoming | undefined): number => upcoming?.change.object?.length ?? 0
