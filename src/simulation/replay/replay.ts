@@ -225,6 +225,8 @@ export class Replay {
       configurations: upcoming.configurations,
       speed: () => this.#speed,
       schedule: () => this.#due?.schedule,
+      signal,
+      cleanUpSignal: this.#options.cleanUpSignal,
     })
     const defects: unknown[] = []
     const dispatcher = new WriteDispatcher({
@@ -245,7 +247,7 @@ export class Replay {
       witness,
     })
     this.#dispatcher = dispatcher
-    await witness?.begin(planner.kinds)
+    await witness?.begin(planner.kinds, signal)
     try {
       const seedStartedMs = this.#now
       await dispatcher.writeSeed(objects)
