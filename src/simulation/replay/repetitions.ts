@@ -28,7 +28,11 @@ export class Repetitions {
   #speed: Speed
   #isPaused = false
   #number = 0
-  #isOver = false
+  /** The next repetition is being opened: what is asked for now is for that one. */
+  #isOpening = false
+  #hasFailed = false
+  /** Requested before or between repetitions. */
+  #steps = 0
 
   constructor(options: RepetitionsOptions) {
     this.#options = options
@@ -66,6 +70,7 @@ export class Repetitions {
 
   resume(): void {
     this.#isPaused = false
+    this.#steps = 0
     this.#replay?.resume()
   }
 
@@ -74,27 +79,49 @@ export class Repetitions {
     this.#replay?.setSpeed(speed)
   }
 
-  /** See {@link Replay.step}. */
-  step(moments?: number): void {
-    this.#replay?.step(moments)
+  /** See {@link Replay.step}. Before the first repetition and between two it takes effect in the next one. */
+  step(moments = 1): void {
+    if (this.#hasMoments) this.#replay?.step(moments)
+    else if (this.#isPaused && !this.isOver) this.#steps += moments
+  }
+
+  /** The last repetition is at the end of its trace: there is nothing that a step could go to. */
+  get isOver(): boolean {
+    return this.#replay !== undefined && !this.#hasMoments && !this.#hasNext
+  }
+
+  /** Whether the repetition under way has moments that are not yet due. */
+  get #hasMoments(): boolean {
+    return this.#replay?.isOver === false && !this.#isOpening
+  }
+
+  /** Whether another repetition follows, as far as is known. */
+  get #hasNext(): boolean {
+    const { repetitions, signal } = this.#options
+    if (this.#hasFailed || signal.aborted) return false
+    return this.#isOpening || this.#number < repetitions
   }
 
   /** The reports, one for each repetition. Rejects with what {@link Replay.run} and `open` reject with. Call it once. */
   async run(): Promise<ReadonlyArray<ReplayReport>> {
-    const { repetitions, open, judged, onRepetition, signal } = this.#options
+    const { open, judged, onRepetition } = this.#options
     const reports: ReplayReport[] = []
     do {
+      this.#isOpening = true
       this.#number++
       const items = await open()
       const once = (witness?: ReplayWitness): Promise<ReplayReport> => {
         this.#replay = new Replay(this.#optionsOf(items, witness))
+        this.#isOpening = false
+        if (this.#steps > 0) this.#replay.step(this.#steps)
+        this.#steps = 0
         return this.#replay.run()
       }
       const report = await (judged === undefined ? once() : judged(once))
       reports.push(report)
       onRepetition(report)
-      this.#isOver ||= report.stopped !== null
-    } while (this.#number < repetitions && !this.#isOver && !signal.aborted)
+      this.#hasFailed ||= report.stopped !== null
+    } while (this.#hasNext)
     return reports
   }
 
@@ -112,7 +139,7 @@ export class Repetitions {
         return keep && (isLast || signal.aborted)
       },
       onRemovalFailed: (error) => {
-        this.#isOver = true
+        this.#hasFailed = true
         onRemovalFailed(error)
       },
     }
