@@ -13,8 +13,8 @@ import type { ReplayWitness } from "./replay-witness.ts"
 export interface RepetitionsOptions extends Omit<ReplayOptions, "items" | "startsPaused" | "witness"> {
   /** How many; `Infinity`: until it is stopped. `keep` concerns the last one. */
   readonly repetitions: number
-  /** The trace from its beginning; called once for each repetition. */
-  readonly open: () => Promise<ReplayOptions["items"]>
+  /** The trace from its beginning; called once for each repetition. The signal is aborted when the repetition is over: nothing reads on. */
+  readonly open: (signal: AbortSignal) => Promise<ReplayOptions["items"]>
   /** Runs each repetition with a witness, and adds to its report what that found. Default: without. */
   readonly judged?: (replay: (witness: ReplayWitness) => Promise<ReplayReport>) => Promise<ReplayReport>
   /** Gets the report of each repetition when it has ended. */
@@ -104,12 +104,24 @@ export class Repetitions {
 
   /** The reports, one for each repetition. Rejects with what {@link Replay.run} and `open` reject with. Call it once. */
   async run(): Promise<ReadonlyArray<ReplayReport>> {
-    const { open, judged, onRepetition } = this.#options
+    const { onRepetition } = this.#options
     const reports: ReplayReport[] = []
     do {
-      this.#isOpening = true
-      this.#number++
-      const items = await open()
+      const report = await this.#repeat()
+      reports.push(report)
+      onRepetition(report)
+      this.#hasFailed ||= report.stopped !== null
+    } while (this.#hasNext)
+    return reports
+  }
+
+  async #repeat(): Promise<ReplayReport> {
+    const { open, judged } = this.#options
+    this.#isOpening = true
+    this.#number++
+    const reading = new AbortController()
+    try {
+      const items = await open(reading.signal)
       const once = (witness?: ReplayWitness): Promise<ReplayReport> => {
         this.#replay = new Replay(this.#optionsOf(items, witness))
         this.#isOpening = false
@@ -117,12 +129,10 @@ export class Repetitions {
         this.#steps = 0
         return this.#replay.run()
       }
-      const report = await (judged === undefined ? once() : judged(once))
-      reports.push(report)
-      onRepetition(report)
-      this.#hasFailed ||= report.stopped !== null
-    } while (this.#hasNext)
-    return reports
+      return await (judged === undefined ? once() : judged(once))
+    } finally {
+      reading.abort()
+    }
   }
 
   #optionsOf(items: ReplayOptions["items"], witness: ReplayWitness | undefined): ReplayOptions {

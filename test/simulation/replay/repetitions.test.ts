@@ -85,6 +85,27 @@ describe("a repeated replay", { timeout: patient(30_000) }, () => {
     expect(isLeft()).toBe(true)
   })
 
+  test("ends the reading of each repetition with it, although the trace is silent and has not ended", async () => {
+    const readings: AbortSignal[] = []
+    const ended: boolean[] = []
+    const run = repeated({
+      repetitions: 2,
+      isPipe: true,
+      speed: 1000,
+      window: { from: undefined, to: start + 20_000, duration: undefined, now: start + 1e9 },
+      open: async (signal) => {
+        readings.push(signal)
+        return (async function* () {
+          yield* trace()
+          await new Promise((resolve) => signal.addEventListener("abort", resolve))
+        })()
+      },
+      onRepetition: () => ended.push(readings.at(-1)?.aborted === true),
+    })
+    await run.run()
+    expect(ended).toEqual([true, true])
+  })
+
   test("ends when something was not removed", async () => {
     cluster.sandbox.faults.respond("storageclasses", 403)
     const left: unknown[] = []
