@@ -6,6 +6,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { keysHelp } from "./replay/control/control-keys.ts"
+import { faultOfControl } from "./replay/control/control-server.ts"
 import { runCleanUp } from "./replay/replay-clean.ts"
 import { runForecast } from "./replay/replay-forecast.ts"
 import { replayOptions } from "./replay/replay-options.ts"
@@ -66,6 +67,8 @@ const wrongCombination = (given: Options, trace: string | undefined): string | u
   if (given.report !== undefined && given.report === given.html) return "--report and --html name the same file"
   if (given.repetitions !== 1 && (given.html ?? given.recording) !== undefined)
     return "--html and --recording are for a single repetition"
+  const faultOfAccess = faultOfControl(given.control, given.controlTokenFile)
+  if (faultOfAccess !== undefined) return faultOfAccess
   const { from, to, recorder } = given
   if (given.keep && given.repetitions === Number.POSITIVE_INFINITY) return "--repetitions forever excludes --keep"
   const faultOfSource = recorder === undefined ? wrongTrace(given, trace) : wrongRecorder(given, trace)
@@ -123,7 +126,7 @@ const orderOf = (given: Options, trace: string, target: ReplayOrder["target"]): 
   intoRecordedCluster: given.intoRecordedCluster,
   pods: given.pods,
   webhookAddress: given.webhookAddress,
-  control: given.control,
+  control: given.control && { ...given.control, tokenFile: given.controlTokenFile },
   seededStatus: new Set(given.seedStatus),
   report: given.report,
   html: given.html,

@@ -8,6 +8,7 @@ import {
 import { TargetError } from "../../blob/target-error.ts"
 import { isCredentialsError } from "../../kube/credentials/errors.ts"
 import { messageOf } from "../../message-of.ts"
+import { TokenFileError } from "../../recorder/access/token-file.ts"
 import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
 import {
   OutsideTrace,
@@ -36,6 +37,7 @@ const known = [
   TargetError,
   NoRecording,
   ControlUnavailable,
+  TokenFileError,
   NewerRecordingError,
   OlderRecordingError,
   CorruptArchiveError,

@@ -198,8 +198,13 @@ export const replayOptions = {
   }),
   control: optional({
     placeholder: "ADDRESS:PORT",
-    help: "serve state, control and metrics over HTTP, without authentication; PORT alone listens on 127.0.0.1",
+    help: "serve state, control and metrics over HTTP; PORT alone listens on 127.0.0.1, and other machines need a token",
     parse: parseControlAddress,
+  }),
+  controlTokenFile: optional({
+    placeholder: "FILE",
+    help: "tokens for --control, one a line; required unless it listens on a loopback address",
+    parse: text,
   }),
   dryRun: flag({ help: "only print what would be created, what the cluster lacks, and how long it takes" }),
   report: optional({

@@ -1,7 +1,7 @@
 /** What the command line requests of a replay. */
 import type { ReplayOptions } from "../../simulation/replay/replay.ts"
 import type { TraceFormatName } from "../../trace/formats/names.ts"
-import type { ControlAddress } from "./control/control-server.ts"
+import type { ControlSettings } from "./control/control-server.ts"
 import type { TargetRequest } from "./replay-target.ts"
 import type { RecorderRequest } from "./source/running-recorder.ts"
 
@@ -37,7 +37,7 @@ export interface ReplayOrder
   /** Where the API server reaches this process. */
   readonly webhookAddress: { readonly host: string; readonly port: number } | undefined
   /** Where the replay can be controlled over HTTP. */
-  readonly control: ControlAddress | undefined
+  readonly control: ControlSettings | undefined
   /** The replay starts although the cluster will refuse some of the trace. */
   readonly isPartial: boolean
   readonly report: string | undefined

@@ -4,11 +4,11 @@ import { followRecordedLives } from "../../simulation/pods/followed-pods.ts"
 import { LifeScout } from "../../simulation/pods/life-scout.ts"
 import { PassingLives } from "../../simulation/pods/life-source.ts"
 import type { RepetitionsOptions } from "../../simulation/replay/repetitions.ts"
-import type { ReplayOptions } from "../../simulation/replay/replay.ts"
 import type { WebhookAddress } from "../../simulation/webhook/pod-webhook.ts"
 import type { ReplayOrder, Say } from "./replay-order.ts"
 import type { ReplayStage } from "./replay-stage.ts"
 import { isLoopback } from "./replay-target.ts"
+import type { ReplaySource } from "./source/replay-source.ts"
 
 /** The trace as each run reads it, and what gives the run's pods their lives. */
 export const podsOf = (
@@ -21,17 +21,17 @@ export const podsOf = (
   let passing = new PassingLives()
   const followPods = followRecordedLives({
     client: target.podsClient,
-    source: () => (source.isPipe ? passing : new LifeScout(open)),
+    source: () => (source.isReadOnce ? passing : new LifeScout(open)),
     address: addressOf(webhookAddress, target.isHere),
     random: Math.random,
     onProblem: say,
   })
-  if (!source.isPipe) return { open, followPods }
-  const openPipe = async (): Promise<ReplayOptions["items"]> => {
+  if (!source.isReadOnce) return { open, followPods }
+  const openOnce: ReplaySource["open"] = async (signal) => {
     passing = new PassingLives()
-    return passing.items(await open())
+    return passing.items(await open(signal))
   }
-  return { open: openPipe, followPods }
+  return { open: openOnce, followPods }
 }
 
 const loopback = "127.0.0.1"

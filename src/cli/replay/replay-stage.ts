@@ -43,8 +43,8 @@ export const withStage = async <Checked, Result>(
 /** The same source, of which the first reading has been opened. */
 const openedOnce = async (source: ReplaySource): Promise<ReplaySource> => {
   let first: Awaited<ReturnType<ReplaySource["open"]>> | undefined = await source.open()
-  const open: ReplaySource["open"] = async () => {
-    const items = first ?? (await source.open())
+  const open: ReplaySource["open"] = async (signal) => {
+    const items = first ?? (await source.open(signal))
     first = undefined
     return items
   }

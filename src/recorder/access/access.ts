@@ -52,7 +52,7 @@ export const tokenForm = /^[A-Za-z0-9._~+/-]+=*$/
 export const presentedToken = (headers: IncomingHttpHeaders): Presented => {
   const own = headers[tokenHeader]
   const header = own === undefined ? headers.authorization : String(own)
-  if (header === undefined) return refused("this recorder requires a token: send it as Authorization: Bearer TOKEN")
+  if (header === undefined) return refused("a token is required: send it as Authorization: Bearer TOKEN")
   const token = /^bearer +(\S+) *$/i.exec(header)?.[1]
   if (token === undefined || !tokenForm.test(token))
     return refused(

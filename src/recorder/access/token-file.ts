@@ -75,13 +75,13 @@ export const tokenFileAccess = (path: string, trouble: (error: TokenFileError | 
         return {
           tag: "refused",
           status: 503,
-          message: "the recorder cannot read its tokens at present; its log has the reason",
+          message: "its tokens cannot be read at present; its log has the reason",
         }
       }
       say(undefined)
       const place = placeOf(presented.token, tokens)
       return place === undefined
-        ? { tag: "refused", status: 401, message: "the recorder does not know this token" }
+        ? { tag: "refused", status: 401, message: "this token is not one of those that are accepted" }
         : { tag: "allowed", who: `the holder of token ${place + 1}` }
     },
     close: () => undefined,

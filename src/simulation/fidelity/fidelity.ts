@@ -50,7 +50,7 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
     this.#options = options
   }
 
-  async begin(kinds: Iterable<string>): Promise<void> {
+  async begin(kinds: Iterable<string>, signal: AbortSignal): Promise<void> {
     const { endpoints, userAgent, clock, directory, replay } = this.#options
     for (const gvk of [...wholeKinds, ...kinds]) if (isRecorded(gvk)) this.#seen.add(gvk)
     await this.#guarded(async () => {
@@ -64,7 +64,7 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
         kinds: [...this.#seen],
       })
       this.#recording = recording
-      await recording.ready()
+      await recording.ready(signal)
     })
   }
 

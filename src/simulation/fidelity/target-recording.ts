@@ -123,12 +123,12 @@ export class TargetRecording {
     }
   }
 
-  /** Waits for the first list of each kind, ten seconds at most. */
-  async ready(): Promise<void> {
+  /** Waits for the first list of each kind, ten seconds at most, and not once `signal` is aborted. */
+  async ready(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     const deadline = clock.monotonicMs() + readyMs
-    while (!this.#actors.statuses.isReady && this.#failure === undefined && clock.monotonicMs() < deadline)
-      await this.#pause()
+    const isWaiting = (): boolean => !this.#actors.statuses.isReady && this.#failure === undefined && !signal.aborted
+    while (isWaiting() && clock.monotonicMs() < deadline) await this.#pause()
   }
 
   /** Records another kind from now on. */

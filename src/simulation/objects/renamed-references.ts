@@ -53,6 +53,14 @@ const references: ReadonlyMap<string, ReadonlyArray<Reference>> = new Map([
   ["discovery.k8s.io/v1.EndpointSlice", [{ path: ["endpoints", "*"], property: "nodeName", kind: "v1.Node" }]],
 ])
 
+/** Whether references to objects of this cluster-scoped kind are rewritten one by one, so that it matters which of them were replayed. */
+export const isReferredTo = (gvk: string): boolean => referredKinds.has(gvk)
+
+const referredKinds: ReadonlySet<string> = new Set([
+  persistentVolume,
+  ...[...podReferences, ...[...references.values()].flat()].map(({ kind }) => kind),
+])
+
 /**
  * Places with a reference to an object in a namespace: `claimRef` and the like. Its UID is another one in the target and is left out: the
  * server and controllers look for the name then.

@@ -27,6 +27,10 @@ export interface PodsContext extends TraceFacts {
   readonly speed: () => Speed
   /** `undefined` before the first moment is due. */
   readonly schedule: () => LiveSchedule | undefined
+  /** Ends setting up: the replay is over. */
+  readonly signal: AbortSignal
+  /** Ends the removal of what was set up. */
+  readonly cleanUpSignal: AbortSignal
 }
 
 /** What a replay tells while it runs. */
@@ -71,7 +75,7 @@ export const followRecordedLives =
   (options: FollowOptions): FollowPods =>
   async (context) => {
     const { client, address, random } = options
-    const { own, clock, startMicros } = context
+    const { own, clock, startMicros, signal, cleanUpSignal } = context
     if (!mayHaveLives(context)) return idle
     // A failure that concerns every pod would be told for each.
     const told = new Set<string>()
@@ -106,12 +110,13 @@ export const followRecordedLives =
     let webhook: PodWebhook | undefined
     let bare: BarePods | undefined
     try {
-      webhook = await PodWebhook.start({ client, clock, own, address, review, onProblem })
+      webhook = await PodWebhook.start({ client, clock, own, address, review, onProblem, signal, cleanUpSignal })
       bare = new BarePods({ client, clock, random, own, onProblem })
     } catch (error) {
       lives.close()
       source.close()
-      onProblem(`pods live as the cluster decides, because the webhook cannot be set up: ${messageOf(error)}`)
+      if (!signal.aborted)
+        onProblem(`pods live as the cluster decides, because the webhook cannot be set up: ${messageOf(error)}`)
     }
     const isTelling = bare !== undefined
     return {

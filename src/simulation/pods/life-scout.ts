@@ -16,16 +16,16 @@ const headStartMs = 1000
 
 /** Lives from a second reading of the trace. `isFinished` once it was read to its end, or has failed. */
 export class LifeScout implements LifeSource {
-  readonly #open: () => Promise<AsyncIterable<Iterable<TraceItem>>>
+  readonly #open: (signal: AbortSignal) => Promise<AsyncIterable<Iterable<TraceItem>>>
   readonly #learner = new LifeLearner()
   #environment: SourceEnvironment | undefined
   #reading: Promise<void> = Promise.resolve()
   #isFinished = false
-  #isClosed = false
+  readonly #closing = new AbortController()
   #wake: () => void = () => undefined
 
-  /** `open`: the same trace once more, from its start. */
-  constructor(open: () => Promise<AsyncIterable<Iterable<TraceItem>>>) {
+  /** `open`: the same trace once more, from its start; the signal ends the reading, which would otherwise hold the lives while it waits. */
+  constructor(open: (signal: AbortSignal) => Promise<AsyncIterable<Iterable<TraceItem>>>) {
     this.#open = open
   }
 
@@ -56,7 +56,7 @@ export class LifeScout implements LifeSource {
 
   /** Does not wait for a read under way: what the trace comes from may be silent. */
   close(): void {
-    this.#isClosed = true
+    this.#closing.abort()
     this.#wake()
   }
 
@@ -67,7 +67,7 @@ export class LifeScout implements LifeSource {
       const { count, isFull } = this.lives
       if (isFull) onProblem(`the trace has more than ${count} lives of pods: later pods live as the cluster decides`)
     } catch (error) {
-      if (!this.#isClosed) onProblem(`not all lives of pods could be read: ${messageOf(error)}`)
+      if (!this.#closing.signal.aborted) onProblem(`not all lives of pods could be read: ${messageOf(error)}`)
     } finally {
       this.#isFinished = true
     }
@@ -75,14 +75,14 @@ export class LifeScout implements LifeSource {
 
   async #read({ clock }: SourceEnvironment): Promise<void> {
     const beganMs = clock.monotonicMs()
-    for await (const chunk of await this.#open()) {
+    for await (const chunk of await this.#open(this.#closing.signal)) {
       const chunkMs = clock.monotonicMs()
       for (const item of chunk) this.#learner.learn(item)
       const nowMs = clock.monotonicMs()
-      if (this.#isClosed) return
+      if (this.#closing.signal.aborted) return
       if (nowMs - beganMs < headStartMs) await new Promise(setImmediate)
       else await this.#rest(Math.max(1, nowMs - chunkMs), clock)
-      if (this.#isClosed) return
+      if (this.#closing.signal.aborted) return
     }
   }
 

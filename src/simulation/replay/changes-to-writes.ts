@@ -6,6 +6,7 @@ import { hash } from "node:crypto"
 import { readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import { exactJsonIn, formatExactJson, isJsonObject } from "../../trace/json/exact-json.ts"
 import { kindWithoutVersion, type RecordedKinds, reasonByKind, reasonNotToReplay } from "../objects/not-replayed.ts"
+import { isReferredTo } from "../objects/renamed-references.ts"
 import { type SeededKinds, statusBody } from "../objects/seeded-status.ts"
 import {
   type Rewriting,
@@ -30,12 +31,19 @@ export type PlannedWrite =
       readonly after: ReadonlyArray<string>
       /** JSON; called when those have been written. */
       readonly body: () => string
+      /** Characters of the body, but for UIDs of owners: the memory that the write holds while it waits. */
+      readonly length: number
       /** Whether the body names all owners: those that come later in the trace have no UID yet. */
       readonly isComplete: () => boolean
       /** JSON that sets its status afterwards; `undefined`: it is left to the target. */
       readonly status: string | undefined
     }
   | { readonly tag: "delete"; readonly place: TargetPlace }
+
+type Body = Pick<Extract<PlannedWrite, { tag: "apply" }>, "body" | "isComplete">
+
+/** In a scope of its own, so that the text is all that a waiting write holds: as an object it takes three times the memory. */
+const plainBody = (text: string): Body => ({ body: () => text, isComplete: () => true })
 
 /** Names an object of the target among the keys of writes. */
 export const keyOf = ({ gvk, namespace, name }: TargetPlace): string => `${gvk} ${namespace}/${name}`
@@ -58,7 +66,10 @@ export class ChangesToWrites {
   readonly #unknownTemplates = new UnknownTemplates()
   /** UIDs that the target has given. */
   readonly #uids = new Map<string, string>()
-  /** Cluster-scoped objects that were ever replayed: what names one keeps its new name after it was deleted. */
+  /**
+   * Cluster-scoped objects that were ever replayed: what names one keeps its new name after it was deleted. Only of kinds that others name, of
+   * which a cluster has few; of others, such as CertificateSigningRequests, a long trace has ever more.
+   */
   readonly #everReplayed = new Set<string>()
   /** Definitions of custom kinds in the trace, by `group/kind`. */
   readonly #definitions = new Map<string, string>()
@@ -110,7 +121,7 @@ export class ChangesToWrites {
       const place = targetPlace(gvk, namespace, name, this.#rewriting)
       if (place === undefined) continue
       this.#present.set(keyOf(place), "")
-      if (namespace === "") this.#everReplayed.add(keyOf(place))
+      this.#noteReplayed(place)
     }
   }
 
@@ -188,22 +199,24 @@ export class ChangesToWrites {
     const state = hash("sha1", `${owners.join()}\n${text}`, "base64")
     if (this.#present.get(key) === state) return { tag: "skip", reason: "changes nothing that is replayed" }
     this.#present.set(key, state)
-    if (namespace === "") this.#everReplayed.add(key)
+    this.#noteReplayed(place)
     if (!this.#templatePaths.has(gvk)) this.#unknownTemplates.search(gvk, object)
     const status = isSeed ? statusBody(object, place, this.#seeded) : undefined
     return {
       tag: "apply",
       place,
       after: this.#dependencies(target, owners),
-      body: () => this.#bodyOf(target, text),
-      isComplete: () => owners.every((owner) => this.#uids.has(owner)),
+      length: text.length,
+      ...(owners.length === 0 ? plainBody(text) : this.#ownedBody(target, owners)),
       status: status === undefined ? undefined : formatExactJson(status),
     }
   }
 
-  #bodyOf(target: TargetObject, text: string): string {
-    if (target.owners.length === 0) return text
-    return formatExactJson(withOwners(target, (owner) => this.#uids.get(keyOf(owner))))
+  #ownedBody(target: TargetObject, owners: ReadonlyArray<string>): Body {
+    return {
+      body: () => formatExactJson(withOwners(target, (owner) => this.#uids.get(keyOf(owner)))),
+      isComplete: () => owners.every((owner) => this.#uids.has(owner)),
+    }
   }
 
   #dependencies({ place, body }: TargetObject, owners: ReadonlyArray<string>): ReadonlyArray<string> {
@@ -224,6 +237,10 @@ export class ChangesToWrites {
     if (gvk.endsWith(".CustomResourceDefinition") && isJsonObject(spec) && isJsonObject(spec.names))
       this.#definitions.set(`${String(spec.group)}/${String(spec.names.kind)}`, keyOf(place))
     return after
+  }
+
+  #noteReplayed(place: TargetPlace): void {
+    if (place.namespace === "" && isReferredTo(place.gvk)) this.#everReplayed.add(keyOf(place))
   }
 
   /** A binding may come before its role; what names a class is accepted only after it. */

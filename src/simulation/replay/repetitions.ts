@@ -13,8 +13,8 @@ import type { ReplayWitness } from "./replay-witness.ts"
 export interface RepetitionsOptions extends Omit<ReplayOptions, "items" | "startsPaused" | "witness"> {
   /** How many; `Infinity`: until it is stopped. `keep` concerns the last one. */
   readonly repetitions: number
-  /** The trace from its beginning; called once for each repetition. */
-  readonly open: () => Promise<ReplayOptions["items"]>
+  /** The trace from its beginning; called once for each repetition. The signal is aborted when the repetition is over: nothing reads on. */
+  readonly open: (signal: AbortSignal) => Promise<ReplayOptions["items"]>
   /** Runs each repetition with a witness, and adds to its report what that found. Default: without. */
   readonly judged?: (replay: (witness: ReplayWitness) => Promise<ReplayReport>) => Promise<ReplayReport>
   /** Gets the report of each repetition when it has ended. */
@@ -28,7 +28,11 @@ export class Repetitions {
   #speed: Speed
   #isPaused = false
   #number = 0
-  #isOver = false
+  /** The next repetition is being opened: what is asked for now is for that one. */
+  #isOpening = false
+  #hasFailed = false
+  /** Requested before or between repetitions. */
+  #steps = 0
 
   constructor(options: RepetitionsOptions) {
     this.#options = options
@@ -66,6 +70,7 @@ export class Repetitions {
 
   resume(): void {
     this.#isPaused = false
+    this.#steps = 0
     this.#replay?.resume()
   }
 
@@ -74,28 +79,60 @@ export class Repetitions {
     this.#replay?.setSpeed(speed)
   }
 
-  /** See {@link Replay.step}. */
-  step(moments?: number): void {
-    this.#replay?.step(moments)
+  /** See {@link Replay.step}. Before the first repetition and between two it takes effect in the next one. */
+  step(moments = 1): void {
+    if (this.#hasMoments) this.#replay?.step(moments)
+    else if (this.#isPaused && !this.isOver) this.#steps += moments
+  }
+
+  /** The last repetition is at the end of its trace: there is nothing that a step could go to. */
+  get isOver(): boolean {
+    return this.#replay !== undefined && !this.#hasMoments && !this.#hasNext
+  }
+
+  /** Whether the repetition under way has moments that are not yet due. */
+  get #hasMoments(): boolean {
+    return this.#replay?.isOver === false && !this.#isOpening
+  }
+
+  /** Whether another repetition follows, as far as is known. */
+  get #hasNext(): boolean {
+    const { repetitions, signal } = this.#options
+    if (this.#hasFailed || signal.aborted) return false
+    return this.#isOpening || this.#number < repetitions
   }
 
   /** The reports, one for each repetition. Rejects with what {@link Replay.run} and `open` reject with. Call it once. */
   async run(): Promise<ReadonlyArray<ReplayReport>> {
-    const { repetitions, open, judged, onRepetition, signal } = this.#options
+    const { onRepetition } = this.#options
     const reports: ReplayReport[] = []
     do {
-      this.#number++
-      const items = await open()
-      const once = (witness?: ReplayWitness): Promise<ReplayReport> => {
-        this.#replay = new Replay(this.#optionsOf(items, witness))
-        return this.#replay.run()
-      }
-      const report = await (judged === undefined ? once() : judged(once))
+      const report = await this.#repeat()
       reports.push(report)
       onRepetition(report)
-      this.#isOver ||= report.stopped !== null
-    } while (this.#number < repetitions && !this.#isOver && !signal.aborted)
+      this.#hasFailed ||= report.stopped !== null
+    } while (this.#hasNext)
     return reports
+  }
+
+  async #repeat(): Promise<ReplayReport> {
+    const { open, judged } = this.#options
+    this.#isOpening = true
+    this.#number++
+    const reading = new AbortController()
+    try {
+      const items = await open(reading.signal)
+      const once = (witness?: ReplayWitness): Promise<ReplayReport> => {
+        this.#replay = new Replay(this.#optionsOf(items, witness))
+        this.#isOpening = false
+        if (this.#steps > 0) this.#replay.step(this.#steps)
+        this.#steps = 0
+        return this.#replay.run()
+      }
+      return await (judged === undefined ? once() : judged(once))
+    } finally {
+      reading.abort()
+    }
   }
 
   #optionsOf(items: ReplayOptions["items"], witness: ReplayWitness | undefined): ReplayOptions {
@@ -112,7 +149,7 @@ export class Repetitions {
         return keep && (isLast || signal.aborted)
       },
       onRemovalFailed: (error) => {
-        this.#isOver = true
+        this.#hasFailed = true
         onRemovalFailed(error)
       },
     }

@@ -45,8 +45,11 @@ export interface SettledWrite {
 
 /** Its methods never throw or reject, and those that are called per event never wait: a replay must not be slower for being watched. */
 export interface ReplayWitness {
-  /** Called once, before the state at the start is written, which waits for it. `kinds`: those of the trace, as far as they are known. */
-  begin(kinds: Iterable<string>): Promise<void>
+  /**
+   * Called once, before the state at the start is written, which waits for it. `kinds`: those of the trace, as far as they are known. Once
+   * `signal` is aborted, because the replay was stopped, there is nothing to wait for.
+   */
+  begin(kinds: Iterable<string>, signal: AbortSignal): Promise<void>
   /** The trace has a change of this kind; called some time before it is due. */
   expectKind(gvk: string): void
   /** The first moment of the trace is due. `startMs`: monotonic ms. */

@@ -115,6 +115,8 @@ export class Replay {
   /** Requested before the first change. */
   #steps = 0
   #stopped: string | null = null
+  /** The end of the trace has been due. */
+  #isPlayed = false
   /** µs: the change that was submitted last. */
   #position = 0
   #startedMs = 0
@@ -147,10 +149,15 @@ export class Replay {
 
   /** While it is paused: everything of the next `moments` moments of the trace that have changes is due now. Otherwise without effect. */
   step(moments = 1): void {
-    if (!this.#isPaused) return
+    if (!this.#isPaused || this.isOver) return
     this.#isPlain = false
     if (this.#due === undefined) this.#steps += moments
     else this.#due.step(moments)
+  }
+
+  /** No moment of the trace is left that a step could go to. */
+  get isOver(): boolean {
+    return this.#isPlayed || this.#stopped !== null
   }
 
   get isPaused(): boolean {
@@ -229,6 +236,8 @@ export class Replay {
       configurations: upcoming.configurations,
       speed: () => this.#speed,
       schedule: () => this.#due?.schedule,
+      signal,
+      cleanUpSignal: this.#options.cleanUpSignal,
     })
     const defects: unknown[] = []
     const dispatcher = new WriteDispatcher({
@@ -249,7 +258,7 @@ export class Replay {
       witness,
     })
     this.#dispatcher = dispatcher
-    await witness?.begin(planner.kinds)
+    await witness?.begin(planner.kinds, signal)
     try {
       const seedStartedMs = this.#now
       await dispatcher.writeSeed(objects)
@@ -305,6 +314,7 @@ export class Replay {
       if (submitted++ % burst === 0) await new Promise(setImmediate)
     }
     await due.end()
+    this.#isPlayed = true
     // The clock goes on; the trace does not.
     if (this.#stopped === null) this.#position = upcoming.end
   }

@@ -1,7 +1,7 @@
 /**
  * Reads a trace ahead of the schedule: changes are parsed and rewritten before they are due, so that a due change only has to be sent.
  *
- * At most {@link mostAhead} changes and one chunk of the trace are held, besides the state at the start until it is written; a trace that
+ * At most {@link mostAhead} changes of {@link mostAheadBytes} and one chunk of the trace are held, besides the state at the start until it is written; a trace that
  * comes from a slow pipe delays only what has not been read. An error of the source is never lost: every later call throws it.
  */
 import { messageOf } from "../../message-of.ts"
@@ -28,6 +28,8 @@ export type Beginning = Extract<TracePart, { type: "beginning" }>
 
 /** Changes that are held; at 1,000 a second half a second of them. */
 const mostAhead = 512
+/** Bytes of their objects, which have 3 kB usually and 1.5 MB at most. */
+const mostAheadBytes = 8_000_000
 
 /** Call {@link UpcomingChanges.open}, then {@link UpcomingChanges.start}; then take heads as they become due. */
 export class UpcomingChanges {
@@ -39,6 +41,8 @@ export class UpcomingChanges {
   #upcoming: Upcoming[] = []
   /** Index of the next one. */
   #next = 0
+  /** Of the objects that have not been taken. */
+  #bytes = 0
   #reading: Promise<void> | undefined
   #failure: { readonly error: unknown } | undefined
   #isRead = false
@@ -103,6 +107,7 @@ export class UpcomingChanges {
 
   /** Removes the head. */
   take(): void {
+    this.#bytes -= bytesOf(this.head)
     this.#next++
     if (this.#next < mostAhead) return
     this.#upcoming = this.#upcoming.slice(this.#next)
@@ -112,7 +117,7 @@ export class UpcomingChanges {
   /** Goes on reading if there is room for more. Resolves when something was read or reading has failed; `undefined`: nothing is being read. */
   readAhead(): Promise<void> | undefined {
     if (this.#reading !== undefined) return this.#reading
-    if (this.#isRead || this.#failure !== undefined || this.#upcoming.length - this.#next >= mostAhead) return undefined
+    if (this.#isRead || this.#failure !== undefined || this.#isFull) return undefined
     this.#reading = this.#read().then(
       () => {
         this.#reading = undefined
@@ -142,6 +147,10 @@ export class UpcomingChanges {
     }
   }
 
+  get #isFull(): boolean {
+    return this.#upcoming.length - this.#next >= mostAhead || this.#bytes >= mostAheadBytes
+  }
+
   /** Closes the source. Does not wait for a read under way: a pipe may be silent for ever. */
   close(): void {
     void this.#parts.return().catch(() => undefined)
@@ -165,7 +174,9 @@ export class UpcomingChanges {
       case "change": {
         const planned = planner.plan(part.change)
         if (planned.tag !== "skip") this.#listener.onKind?.(part.change.gvk)
-        this.#upcoming.push({ change: part.change, planned })
+        const upcoming = { change: part.change, planned }
+        this.#bytes += bytesOf(upcoming)
+        this.#upcoming.push(upcoming)
         return
       }
       case "lives":
@@ -179,3 +190,5 @@ export class UpcomingChanges {
     }
   }
 }
+
+const bytesOf = (upcoming: Upcoming | undefined): number => upcoming?.change.object?.length ?? 0

@@ -9,7 +9,7 @@ import { OutcomeCounts, Punctuality } from "./replay-report.ts"
 import type { ReplayWitness, WriteDue } from "./replay-witness.ts"
 import type { TraceChange } from "./trace-changes.ts"
 import type { Upcoming } from "./upcoming-changes.ts"
-import { WriteOrder } from "./write-order.ts"
+import { type Backlog, WriteOrder } from "./write-order.ts"
 
 /** Where writes go, and what is called when they settle. */
 export interface DispatcherOptions {
@@ -29,8 +29,13 @@ export interface DispatcherOptions {
   readonly witness: ReplayWitness | undefined
 }
 
-/** Writes that may wait or run at the same time. More only hide that the target cannot keep up. */
-const mostPending = 256
+/**
+ * Writes that may wait or run at the same time, and the characters of their bodies. More only hide that the target cannot keep up. Objects
+ * have 3 kB usually and 1.5 MB at most: the sum keeps 256 large ones from taking hundreds of MB.
+ */
+const mostPending: Backlog = { writes: 256, length: 8_000_000 }
+/** Once there are that many, the next ones wait until half of them have settled. */
+const fewPending: Backlog = { writes: mostPending.writes / 2, length: mostPending.length / 2 }
 
 const kindOfNamespaces = "v1.Namespace"
 
@@ -73,7 +78,7 @@ export class WriteDispatcher {
 
   /** Resolves when another write may be submitted; `undefined`: at once. */
   room(): Promise<void> | undefined {
-    return this.#order.pending < mostPending ? undefined : this.#order.room(mostPending / 2)
+    return this.#order.isBelow(mostPending) ? undefined : this.#order.room(fewPending)
   }
 
   /** Kind by kind, in the order given: what a kind depends on exists before it is written. */
@@ -138,7 +143,7 @@ export class WriteDispatcher {
     const number = witness?.submitted({ place, verb: planned.tag, ...when })
     this.#ensureNamespace(place, planned.tag)
     const after = planned.tag === "apply" ? planned.after : [namespaceKeyOf(place)]
-    this.#order.submit(keyOf(place), after, async () => {
+    const write = async (): Promise<void> => {
       let sentMs: number | undefined
       let body: string | undefined
       if (planned.tag === "apply" && !planned.isComplete()) lacksOwners()
@@ -164,7 +169,8 @@ export class WriteDispatcher {
       }
       settled(outcome, sentMs)
       onSettled()
-    })
+    }
+    this.#order.submit(keyOf(place), after, write, planned.tag === "apply" ? planned.length : 0)
   }
 
   #write(planned: Write, sending: (body?: string) => void): Promise<WriteOutcome> {

@@ -10,9 +10,17 @@
 interface Pending {
   readonly key: string
   readonly run: () => Promise<void>
+  readonly length: number
   readonly followers: Pending[]
   /** Earlier writes that have not settled. */
   waitsFor: number
+}
+
+/** Writes that have not settled. */
+export interface Backlog {
+  readonly writes: number
+  /** The sum of their lengths. */
+  readonly length: number
 }
 
 /** Runs the writes that are submitted to it. One instance for each run of a replay. */
@@ -26,7 +34,8 @@ export class WriteOrder {
   #next = 0
   #running = 0
   #pending = 0
-  #listeners: Array<{ readonly below: number; readonly resolve: () => void }> = []
+  #length = 0
+  #listeners: Array<{ readonly below: Backlog; readonly resolve: () => void }> = []
 
   /** `limit`: writes that run at the same time. `onDefect`: gets the error of a write that rejects, which none should. */
   constructor(limit: number, onDefect: (error: unknown) => void) {
@@ -43,9 +52,17 @@ export class WriteOrder {
     return this.#running
   }
 
-  /** `run` must not reject: a write reports its failure itself. It may start before this returns. */
-  submit(key: string, after: ReadonlyArray<string>, run: () => Promise<void>): void {
-    const write: Pending = { key, run, followers: [], waitsFor: 0 }
+  /** Whether fewer writes are pending than `below`, and with a smaller sum of lengths. */
+  isBelow(below: Backlog): boolean {
+    return this.#pending < below.writes && this.#length < below.length
+  }
+
+  /**
+   * `run` must not reject: a write reports its failure itself. It may start before this returns. `length`: what it holds while it is pending,
+   * in the unit of {@link Backlog}.
+   */
+  submit(key: string, after: ReadonlyArray<string>, run: () => Promise<void>, length = 0): void {
+    const write: Pending = { key, run, length, followers: [], waitsFor: 0 }
     for (const before of new Set([key, ...after])) {
       const earlier = this.#last.get(before)
       if (earlier === undefined) continue
@@ -54,20 +71,21 @@ export class WriteOrder {
     }
     this.#last.set(key, write)
     this.#pending++
+    this.#length += length
     if (write.waitsFor > 0) return
     this.#ready.push(write)
     this.#start()
   }
 
-  /** Resolves once fewer than `below` writes are pending. */
-  room(below: number): Promise<void> {
-    if (this.#pending < below) return Promise.resolve()
+  /** Resolves once {@link isBelow}. */
+  room(below: Backlog): Promise<void> {
+    if (this.isBelow(below)) return Promise.resolve()
     return new Promise((resolve) => this.#listeners.push({ below, resolve }))
   }
 
   /** Resolves once every submitted write has settled. */
   idle(): Promise<void> {
-    return this.room(1)
+    return this.room({ writes: 1, length: Number.POSITIVE_INFINITY })
   }
 
   #start(): void {
@@ -88,11 +106,12 @@ export class WriteOrder {
   #settled(write: Pending): void {
     this.#running--
     this.#pending--
+    this.#length -= write.length
     if (this.#last.get(write.key) === write) this.#last.delete(write.key)
     for (const follower of write.followers) if (--follower.waitsFor === 0) this.#ready.push(follower)
     this.#start()
     if (this.#listeners.length === 0) return
-    const due = this.#listeners.filter(({ below }) => this.#pending < below)
+    const due = this.#listeners.filter(({ below }) => this.isBelow(below))
     this.#listeners = this.#listeners.filter((listener) => !due.includes(listener))
     for (const { resolve } of due) resolve()
   }

@@ -34,6 +34,10 @@ export interface PodWebhookOptions {
   readonly address: WebhookAddress
   readonly review: (review: PodReview) => Promise<ReadonlyArray<PatchOperation>>
   readonly onProblem: (problem: string) => void
+  /** Ends {@link PodWebhook.start} at once, which then rejects. Default: never. */
+  readonly signal?: AbortSignal
+  /** Ends the removal of what a start that failed has registered. Default: never. */
+  readonly cleanUpSignal?: AbortSignal
 }
 
 const dayMs = 86_400_000
@@ -83,14 +87,15 @@ export class PodWebhook {
     this.#certificate = this.#newCertificate()
   }
 
-  /** Rejects with the error of the socket, an ApiError or {@link WebhookUnreached}; then nothing is left. */
+  /** Rejects with the error of the socket, an ApiError or {@link WebhookUnreached}, also if it was interrupted; then nothing is left. */
   static async start(options: PodWebhookOptions): Promise<PodWebhook> {
     const webhook = new PodWebhook(options)
     try {
       await webhook.#start()
       return webhook
     } catch (error) {
-      await webhook.close()
+      const { cleanUpSignal } = options
+      await webhook.close(cleanUpSignal === undefined ? {} : { signal: cleanUpSignal })
       throw error
     }
   }
@@ -107,7 +112,7 @@ export class PodWebhook {
   }
 
   async #start(): Promise<void> {
-    const { client, clock, own, address, onProblem } = this.#options
+    const { client, clock, own, address, onProblem, signal = new AbortController().signal } = this.#options
     this.#server = await WebhookServer.start({
       address: address.listen.address,
       port: address.listen.port,
@@ -121,9 +126,15 @@ export class PodWebhook {
     })
     const target = targetOf(address, this.#server.port, this.#path)
     const registration = new WebhookRegistration({ client, clock, own, target })
-    await registration.create(this.#certificate.authority)
-    this.#registration = registration
-    const { isReached, refusal } = await registration.reaches(() => this.#isAsked, reachMs)
+    try {
+      await registration.create(this.#certificate.authority, { signal })
+      this.#registration = registration
+    } catch (error) {
+      // The server may have accepted it all the same.
+      if (signal.aborted) this.#registration = registration
+      throw error
+    }
+    const { isReached, refusal } = await registration.reaches(() => this.#isAsked, reachMs, signal)
     if (!isReached)
       throw new WebhookUnreached({
         url: `https://${bracketed(hostOf(address))}:${this.#server.port}`,

@@ -56,7 +56,7 @@ export class WebhookRegistration {
   }
 
   /** `authorities`: PEM. Rejects with an ApiError. */
-  async create(authorities: string): Promise<void> {
+  async create(authorities: string, options: CallOptions = {}): Promise<void> {
     const { client, own, target } = this.#options
     const rule = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" }
     const configuration: ApiObject = {
@@ -82,16 +82,17 @@ export class WebhookRegistration {
         },
       ],
     }
-    await client.create(webhookConfigurations, configuration)
+    await client.create(webhookConfigurations, configuration, options)
   }
 
   /**
    * Returns whether the server calls the webhook within `ms`: creates a pod in the root's namespace that is not stored, until `isAsked` says
-   * that its review has arrived. `refusal`: why the last such creation was refused, or the empty string. Never rejects.
+   * that its review has arrived. `refusal`: why the last such creation was refused, or the empty string. Never rejects. `signal` ends it.
    */
   async reaches(
     isAsked: () => boolean,
     ms: number,
+    signal: AbortSignal,
   ): Promise<{ readonly isReached: boolean; readonly refusal: string }> {
     const { client, clock, own } = this.#options
     const container = { name: "probe", image: "kubereel.dev/none" }
@@ -103,9 +104,10 @@ export class WebhookRegistration {
     }
     let refusal = ""
     for (const deadline = clock.monotonicMs() + ms; !isAsked(); ) {
-      if (clock.monotonicMs() >= deadline) return { isReached: false, refusal }
+      if (clock.monotonicMs() >= deadline || signal.aborted) return { isReached: false, refusal }
       // Refused as long as the namespace has no service account, with the same error as without the permission.
-      refusal = await client.create(kinds.pods, probe, { dryRun: true, isRepeatable: true }).then(() => "", messageOf)
+      const options = { dryRun: true, isRepeatable: true, signal }
+      refusal = await client.create(kinds.pods, probe, options).then(() => "", messageOf)
       if (!isAsked()) await new Promise<void>((resolve) => clock.after(lookMs, resolve))
     }
     return { isReached: true, refusal }

@@ -277,3 +277,36 @@ describe("a replay that is recorded", { timeout: patient(30_000) }, () => {
     expect(fidelity.compare()).toEqual({ unknown: expect.stringContaining("/dev/null/recording") })
   })
 })
+
+test("a replay that is over does not wait until the cluster is watched", { timeout: patient(30_000) }, async () => {
+  cluster.sandbox.faults.blackHole("configmaps")
+  let looks = 0
+  const judge = new Fidelity({
+    endpoints: { endpoint: async () => cluster.sandbox.endpoint, onUnauthorized: async () => undefined },
+    userAgent: "kubereel-test",
+    // Its time stands still, so that no limit ends the wait.
+    clock: {
+      ...systemClock,
+      monotonicMs: () => 0,
+      after: (ms, action) => {
+        if (ms === 50) looks++
+        return systemClock.after(ms, action)
+      },
+    },
+    settleMs: 0,
+    directory: undefined,
+    namespacePrefix: "virtual",
+    placement: { nodeSelector: {}, taintKey: undefined },
+    replay: "test",
+  })
+  const ending = new AbortController()
+  let hasBegun = false
+  const begun = judge.begin(["v1.ConfigMap"], ending.signal).then(() => {
+    hasBegun = true
+  })
+  await expect.poll(() => looks, { timeout: patient(10_000) }).toBeGreaterThan(2)
+  expect(hasBegun).toBe(false)
+  ending.abort()
+  await begun
+  await judge[Symbol.asyncDispose]()
+})

@@ -87,3 +87,22 @@ test("waits no longer than it may for a trace that is silent, and ends without i
   scout.close()
   expect(problems).toEqual([])
 })
+
+test("ends its reading when it is closed, also while the trace is silent", async () => {
+  const steps: string[] = []
+  const problems: string[] = []
+  const scout = new LifeScout(async (signal) =>
+    (async function* () {
+      yield trace
+      steps.push("silent")
+      await new Promise((resolve) => signal.addEventListener("abort", resolve))
+      steps.push("ended")
+      throw new Error("interrupted")
+    })(),
+  )
+  scout.begin(start, { clock: systemClock, onProblem: (problem) => problems.push(problem) })
+  await expect.poll(() => steps).toEqual(["silent"])
+  scout.close()
+  await expect.poll(() => scout.isFinished).toBe(true)
+  expect([steps, problems]).toEqual([["silent", "ended"], []])
+})

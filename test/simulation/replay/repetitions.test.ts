@@ -85,11 +85,62 @@ describe("a repeated replay", { timeout: patient(30_000) }, () => {
     expect(isLeft()).toBe(true)
   })
 
+  test("ends the reading of each repetition with it, although the trace is silent and has not ended", async () => {
+    const readings: AbortSignal[] = []
+    const ended: boolean[] = []
+    const run = repeated({
+      repetitions: 2,
+      isPipe: true,
+      speed: 1000,
+      window: { from: undefined, to: start + 20_000, duration: undefined, now: start + 1e9 },
+      open: async (signal) => {
+        readings.push(signal)
+        return (async function* () {
+          yield* trace()
+          await new Promise((resolve) => signal.addEventListener("abort", resolve))
+        })()
+      },
+      onRepetition: () => ended.push(readings.at(-1)?.aborted === true),
+    })
+    await run.run()
+    expect(ended).toEqual([true, true])
+  })
+
   test("ends when something was not removed", async () => {
     cluster.sandbox.faults.respond("storageclasses", 403)
     const left: unknown[] = []
     const reports = await repeated({ onRemovalFailed: (error) => left.push(error) }).run()
     expect([reports.length, left.length]).toEqual([1, 1])
+  })
+
+  test("makes steps that were requested before it and between repetitions, and has none left at the end", async () => {
+    const run = repeated({
+      repetitions: 2,
+      onRepetition: () => {
+        if (run.number < 2) run.step(2)
+      },
+    })
+    expect(run.isOver).toBe(false)
+    run.step()
+    run.pause()
+    // The change, and the end of the trace.
+    run.step()
+    run.step()
+    const reports = await run.run()
+    expect(reports.map(({ events }) => events.accepted)).toEqual([1, 1])
+    expect([run.isPaused, run.isOver]).toEqual([true, true])
+  })
+
+  test("drops steps that were requested before it when it is resumed", async () => {
+    const run = repeated({ repetitions: 1, onProgress: ({ phase }) => phase === "seeding" && run.pause() })
+    run.pause()
+    run.step(2)
+    run.resume()
+    const ended = run.run()
+    await expect.poll(() => [run.current?.progress.phase, run.isPaused]).toEqual(["replaying", true])
+    expect([run.isOver, run.current?.outcomes?.events.counts.total]).toEqual([false, 0])
+    run.resume()
+    await ended
   })
 
   test("keeps its speed, and stays paused from one to the next", async () => {

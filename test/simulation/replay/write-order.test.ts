@@ -80,7 +80,7 @@ test("there is room as soon as fewer are pending", async () => {
   const writes = new Writes()
   for (let index = 0; index < 4; index++) order.submit(`key ${index}`, [], writes.run(index))
   let hasRoom = false
-  const room = order.room(3).then(() => {
+  const room = order.room({ writes: 3, length: 1 }).then(() => {
     hasRoom = true
   })
   writes.started[0]?.settle()
@@ -90,7 +90,23 @@ test("there is room as soon as fewer are pending", async () => {
   writes.started[1]?.settle()
   await room
   expect(order.pending).toBe(2)
-  await order.room(3)
+  await order.room({ writes: 3, length: 1 })
+})
+
+test("there is room only once what the pending writes hold is less, too", async () => {
+  const order = new WriteOrder(10, noDefect)
+  const writes = new Writes()
+  order.submit("large", [], writes.run(0), 70)
+  order.submit("small", [], writes.run(1), 5)
+  expect(order.isBelow({ writes: 3, length: 75 })).toBe(false)
+  expect(order.isBelow({ writes: 3, length: 76 })).toBe(true)
+  const room = order.room({ writes: 3, length: 6 })
+  writes.started[0]?.settle()
+  await room
+  expect(order.isBelow({ writes: 2, length: 6 })).toBe(true)
+  writes.started[1]?.settle()
+  await order.idle()
+  expect(order.isBelow({ writes: 1, length: 1 })).toBe(true)
 })
 
 test("a write that rejects is reported, and the writes that wait for it still start", async () => {

@@ -110,6 +110,37 @@ test("that may not be registered leaves nothing behind", async () => {
   client.close()
 })
 
+test("does not wait for an API server that never calls it once the replay is over, and leaves nothing behind", async () => {
+  const { sandbox } = cluster
+  const root = await newRoot()
+  const client = new ApiClient({ server: sandbox.endpoint, userAgent: "kubereel-test" })
+  const registered = async (): Promise<number> => (await cluster.client.list(webhookConfigurations)).items.length
+  const start = (signal: AbortSignal): Promise<PodWebhook> =>
+    PodWebhook.start({
+      client,
+      // Its time stands still, so that no limit ends the wait.
+      clock: { ...systemClock, monotonicMs: () => 0 },
+      own: { replay: "test", root },
+      address: { host: "127.0.0.1", listen: { address: "127.0.0.1", port: 0 } },
+      review: async () => [],
+      onProblem: () => undefined,
+      signal,
+    })
+  // Refused, and then without a response.
+  for (const fault of ["refuse", "black hole"]) {
+    if (fault === "refuse") sandbox.faults.respond("pods", 403, { verb: "create" })
+    else sandbox.faults.blackHole("pods")
+    const ending = new AbortController()
+    const starting = start(ending.signal)
+    starting.catch(() => undefined)
+    await expect.poll(registered).toBe(1)
+    ending.abort()
+    await expect(starting).rejects.toThrow()
+    expect(await registered()).toBe(0)
+  }
+  client.close()
+})
+
 test("has a URL that cannot be guessed, and tells why the API server has not called it", async () => {
   const { sandbox } = cluster
   const root = await newRoot()

@@ -48,17 +48,16 @@ const longestFaults = 1000
 
 const allowed = `allowed are paused (true or false), speed (${speedLimits.minimum} to ${speedLimits.maximum}, or "max"), step (from 1 on) and stop (true)`
 
-/** Does everything that is requested, or nothing: returns the refusal of a step without a pause. */
+/** Does everything that is requested, or nothing: returns the refusal of a step without a pause, or at the end. */
 export const follow = (
   { paused, speed, step, stop }: ControlRequest,
   control: ReplayControl,
 ): Extract<ControlReading, { tag: "refused" }> | undefined => {
+  const conflict = (message: string) => ({ tag: "refused", status: 409, message }) as const
   if (step !== undefined && !(paused ?? control.isPaused))
-    return {
-      tag: "refused",
-      status: 409,
-      message: 'the replay is not paused, so it cannot be stepped; add "paused": true',
-    }
+    return conflict('the replay is not paused, so it cannot be stepped; add "paused": true')
+  if (step !== undefined && control.isOver)
+    return conflict("the replay is at the end of its trace, and no repetition follows: there is nothing to step to")
   if (speed !== undefined) control.setSpeed(speed)
   if (paused === true) control.pause()
   if (paused === false) control.resume()

@@ -1,13 +1,15 @@
 /**
- * The HTTP interface of a running replay: `GET /replay`, `PUT` or `POST /replay`, `GET /metrics`, `GET /healthz`. It has no authentication:
- * by default it listens on a loopback address. There, web pages can neither read nor change anything; on other addresses a page whose host
- * name is changed to resolve to the address (DNS rebinding) can, because the names of the address are not known (see browser-guard.ts).
+ * The HTTP interface of a running replay: `GET /replay`, `PUT` or `POST /replay`, `GET /metrics`, `GET /healthz`. Without a token it listens
+ * on loopback addresses only, where web pages can neither read nor change anything (see browser-guard.ts). With a token, which pages do not
+ * have, everything but `/healthz` requires it.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import * as Schema from "effect/Schema"
 import { messageOf } from "../../../message-of.ts"
+import { type Access, type Action, anonymousAccess, type Refusal } from "../../../recorder/access/access.ts"
 import { isForeignPage, isOwnHost } from "../../../recorder/access/browser-guard.ts"
 import { isLoopback } from "../../../recorder/access/open-access.ts"
+import { readTokenFile, tokenFileAccess } from "../../../recorder/access/token-file.ts"
 import { json, text } from "../../../recorder/http/http-answer.ts"
 import { bracketed } from "../../../recorder/http/listen-error.ts"
 import { readBody } from "../../../recorder/http/request-body.ts"
@@ -22,6 +24,23 @@ export interface ControlAddress {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
+}
+
+/** Where to listen, and who may control. */
+export interface ControlSettings extends ControlAddress {
+  /** Accepted tokens, one a line; `undefined`: anyone on this machine may control, and the host is a loopback address. */
+  readonly tokenFile: string | undefined
+}
+
+/** Why these settings are refused, for people; `undefined`: they are not. */
+export const faultOfControl = (
+  address: ControlAddress | undefined,
+  tokenFile: string | undefined,
+): string | undefined => {
+  if (address === undefined) return tokenFile === undefined ? undefined : "--control-token-file requires --control"
+  const { host, port } = address
+  if (tokenFile !== undefined || isLoopback(host)) return undefined
+  return `other machines can reach --control ${bracketed(host)}:${port} and could control the replay: name a file with a token with --control-token-file, or listen on this machine only with --control ${port}`
 }
 
 /** `ADDRESS:PORT`, or `PORT` on a loopback address. */
@@ -46,6 +65,8 @@ interface ControlSources {
   readonly control: ReplayControl
   readonly state: () => ReplayState
   readonly metrics: () => ReadonlyArray<Metric>
+  /** Gets one sentence for each reason why the token file cannot be used. */
+  readonly onTrouble: (reason: string) => void
 }
 
 /** A server that listens; disposing closes it and its connections. */
@@ -53,11 +74,18 @@ export interface ControlServer extends AsyncDisposable {
   readonly url: string
 }
 
-/** Rejects with {@link ControlUnavailable}. */
-export const serveControl = async ({ host, port }: ControlAddress, sources: ControlSources): Promise<ControlServer> => {
-  const hosts = isLoopback(host) || host === "localhost" ? new Set(["localhost"]) : undefined
+/** Rejects with {@link ControlUnavailable}, or with TokenFileError. */
+export const serveControl = async (
+  { host, port, tokenFile }: ControlSettings,
+  sources: ControlSources,
+): Promise<ControlServer> => {
+  if (tokenFile !== undefined) await readTokenFile(tokenFile)
+  const guard =
+    tokenFile === undefined
+      ? ownPagesOnly
+      : tokenFileAccess(tokenFile, (error) => error !== undefined && sources.onTrouble(error.message))
   const server = createServer((request, response) => {
-    answer(request, response, sources, hosts).catch((cause: unknown) => {
+    answer(request, response, sources, guard).catch((cause: unknown) => {
       if (response.headersSent) response.destroy()
       else text(response, 500, `${messageOf(cause)}\n`)
     })
@@ -75,6 +103,21 @@ export const serveControl = async ({ host, port }: ControlAddress, sources: Cont
   }
 }
 
+/** For a loopback address without a token. */
+const ownPagesOnly: Pick<Access, "decide"> = {
+  decide: async (headers, action) => {
+    if (!isOwnHost(headers.host, localNames))
+      return refusal(421, "this host name is not allowed: the replay accepts localhost and IP addresses")
+    if (action === "export" && isForeignPage(headers))
+      return refusal(403, "requests by web pages of other origins are rejected")
+    return anonymousAccess.decide(headers, action)
+  },
+}
+
+const localNames: ReadonlySet<string> = new Set(["localhost"])
+
+const refusal = (status: Refusal["status"], message: string): Refusal => ({ tag: "refused", status, message })
+
 const listening = (server: Server, { host, port }: ControlAddress): Promise<void> =>
   new Promise((resolve, reject) => {
     // Stays: after the server listens, an error such as too many open files loses one connection, and must not end the replay.
@@ -90,11 +133,15 @@ const paths: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   ["/healthz", ["GET", "HEAD"]],
 ])
 
+/** In the recorder's words: a change is what pages of other origins may not do, as they may not export. */
+const actionOf = (path: string, isChange: boolean): Action =>
+  isChange ? "export" : path === "/metrics" ? "metrics" : "coverage"
+
 const answer = async (
   request: IncomingMessage,
   response: ServerResponse,
   { control, state, metrics }: ControlSources,
-  hosts: ReadonlySet<string> | undefined,
+  guard: Pick<Access, "decide">,
 ): Promise<void> => {
   const { method = "", headers } = request
   const path = URL.parse(request.url ?? "/", "http://localhost")?.pathname ?? ""
@@ -105,12 +152,15 @@ const answer = async (
     response.setHeader("Allow", allowed.join(", "))
     return refuse(405, `only ${allowed.join(", ")} are allowed`)
   }
-  if (hosts !== undefined && !isOwnHost(headers.host, hosts))
-    return refuse(421, "this host name is not allowed: the replay accepts localhost and IP addresses")
   if (path === "/healthz") return refuse(200, "ok")
+  const isChange = method === "PUT" || method === "POST"
+  const decision = await guard.decide(headers, actionOf(path, isChange))
+  if (decision.tag === "refused") {
+    if (decision.status === 401) response.setHeader("WWW-Authenticate", "Bearer")
+    return refuse(decision.status, decision.message)
+  }
   if (path === "/metrics") return text(response, 200, formatMetrics(metrics()), metricsContentType)
-  if (method === "PUT" || method === "POST") {
-    if (isForeignPage(headers)) return refuse(403, "requests by web pages of other origins are rejected")
+  if (isChange) {
     const body = await readBody(request)
     if (body.tag === "gone") return
     if (body.tag !== "whole") return refuse(body.status, body.message)

@@ -14,7 +14,7 @@ interface ControlSurroundings {
   readonly tell: Say
 }
 
-/** Rejects with ControlUnavailable before `work` is called, or with what that rejects with. */
+/** Rejects with ControlUnavailable or TokenFileError before `work` is called, or with what that rejects with. */
 export const controlled = async <Result>(
   order: ReplayOrder,
   run: Repetitions,
@@ -29,6 +29,7 @@ export const controlled = async <Result>(
           control,
           state: () => stateOf(order.name, run),
           metrics: () => metricsOf(run),
+          onTrouble: tell,
         })
   if (server !== undefined) tell(`control and metrics: ${server.url}/replay, ${server.url}/metrics`)
   const stopSignals = listenForSignals(terminal, control)

@@ -7,10 +7,12 @@ import { type Speed, speedLimits } from "../../../simulation/replay/replay-clock
 export interface ReplayControl {
   readonly isPaused: boolean
   readonly speed: Speed
+  /** No moment of the trace is left, and no repetition follows. */
+  readonly isOver: boolean
   pause(): void
   resume(): void
   setSpeed(speed: Speed): void
-  /** Without effect unless it is paused. */
+  /** Without effect unless it is paused. Before and between repetitions it is for the next one. */
   step(moments?: number): void
   /** As Ctrl-C: ends the replay and removes what it created. */
   stop(): void
@@ -23,6 +25,9 @@ export const controlOf = (run: Repetitions, stop: () => void): ReplayControl => 
   },
   get speed() {
     return run.speed
+  },
+  get isOver() {
+    return run.isOver
   },
   pause: () => run.pause(),
   resume: () => run.resume(),

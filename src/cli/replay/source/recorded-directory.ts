@@ -35,7 +35,7 @@ export const recordedDirectory = (directory: string, window: RecordedWindow, sig
     for (const reader of readers) reader.close()
     readers.clear()
   }
-  return { name: directory, isPipe: false, open, close }
+  return { name: directory, isPipe: false, isReadOnce: false, open, close }
 }
 
 const openReader = (directory: string): ArchiveReader => {

@@ -19,8 +19,13 @@ export interface ReplaySource {
   readonly name: string
   /** It may be silent for ever. */
   readonly isPipe: boolean
-  /** The trace from its beginning, again for each call; a pipe only once. Rejects with what reading throws. */
-  readonly open: () => Promise<ReplayOptions["items"]>
+  /** It can be opened only once: a pipe that is replayed once. */
+  readonly isReadOnce: boolean
+  /**
+   * The trace from its beginning, again for each call. Rejects with what reading throws. `signal` ends this reading, which may wait for a
+   * silent pipe: otherwise it would be held until the pipe ends.
+   */
+  readonly open: (signal?: AbortSignal) => Promise<ReplayOptions["items"]>
   /** Call it when nothing is read any more. */
   readonly close: () => void
 }
@@ -58,13 +63,15 @@ const ofBytes = (
   name: string,
   bytes: () => Promise<AsyncIterable<Uint8Array>>,
   { format: from, signal }: Reading,
-  { isPipe = false, close = () => undefined }: Partial<Pick<ReplaySource, "isPipe" | "close">> = {},
+  { isPipe = false, isReadOnce = false, close = () => undefined }: Partial<Omit<ReplaySource, "name" | "open">> = {},
 ): ReplaySource => ({
   name,
   isPipe,
-  open: async () => {
+  isReadOnce,
+  open: async (own) => {
     const input = { bytes: await bytes(), size: undefined }
-    return (await openTraceItems(input, { inputName: name, from, signal })).items
+    const ending = own === undefined ? signal : AbortSignal.any([signal, own])
+    return (await openTraceItems(input, { inputName: name, from, signal: ending })).items
   },
   close,
 })
@@ -81,7 +88,7 @@ const ofPipe = (
   reading: Reading,
   repetitions: number,
 ): ReplaySource => {
-  if (repetitions === 1) return ofBytes(name, async () => bytes, reading, { isPipe: true })
+  if (repetitions === 1) return ofBytes(name, async () => bytes, reading, { isPipe: true, isReadOnce: true })
   const spooled = new SpooledBytes(fileSpool(tmpdir()), bytes)
   const close = (): void => spooled[Symbol.dispose]()
   return ofBytes(name, async () => spooled.read(), reading, { isPipe: true, close })
