@@ -80,8 +80,7 @@ export const executorBody: ActorBody<ExecutorConfig, ExecutorControl, ExecutorRe
 
     const register = ({ module, endpoint, userAgent, limits }: Registration): void => {
       const present = modules.get(module)
-      if (present === undefined || present.userAgent !== userAgent) {
-        remove(module)
+      if (present === undefined) {
         const credentials = new GivenCredentials(endpoint as ApiEndpoint, () =>
           report({ type: "unauthorized", module }),
         )
