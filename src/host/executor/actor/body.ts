@@ -86,7 +86,12 @@ export const executorBody: ActorBody<ExecutorConfig, ExecutorControl, ExecutorRe
         )
         modules.set(module, { credentials, userAgent })
       } else present.credentials.give(endpoint as ApiEndpoint)
-      requests.register(module, limits)
+      try {
+        requests.register(module, limits)
+      } catch (cause) {
+        if (present === undefined) modules.delete(module)
+        throw cause
+      }
     }
     const remove = (module: string): void => {
       table.remove(module)

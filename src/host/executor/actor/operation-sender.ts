@@ -87,11 +87,9 @@ export class OperationSender {
     this.#nameAnew([...this.#outstanding.values()].flatMap((life) => [...life.values()]))
   }
 
-  /**
-   * The module moves to another worker: what its life waits for, for {@link adopt} there. Nothing of it is completed here any more. Call
-   * {@link flush} before, or operations that were not sent are answered 503 there.
-   */
+  /** The module moves to another worker: what its life waits for, for {@link adopt} there. Nothing of it is completed here any more. */
   release(life: ModuleLife): ReadonlyArray<Outstanding> {
+    this.flush()
     const released = [...(this.#outstanding.get(keyOf(life))?.values() ?? [])]
     this.#outstanding.delete(keyOf(life))
     return released
