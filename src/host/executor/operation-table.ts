@@ -1,8 +1,9 @@
 /**
  * Which operations of which modules are under way, and to whom each is answered.
  *
- * Guaranteed: an operation that was taken is completed exactly once, to the worker that last named it, unless its module's life, or that
- * worker's, ends before. Nothing is completed for a life that has ended. An operation that is named twice is carried out once.
+ * Guaranteed: an operation that was taken is completed exactly once, to the worker that asked for it or last named it as outstanding, unless
+ * its module's life, or that worker's, ends before. Nothing is completed for a life that has ended. An operation that is asked for twice is
+ * carried out once.
  */
 import type { Clock } from "../../clock.ts"
 import { defaultLimits } from "./module-limits.ts"
@@ -96,11 +97,8 @@ export class OperationTable {
     const { module, incarnation, id } = operation
     const life = this.#lifeOf(operation)
     if (life === undefined) return
-    const present = life.underway.get(id)
-    if (present !== undefined) {
-      present.worker = worker
-      return
-    }
+    // It was delivered twice, or the worker that the module has left asks for what the next one has named already.
+    if (life.underway.has(id)) return
     const limits = requests.limitsOf(module)
     // A request of a module that is not registered is answered; a delay has no answer that would say so.
     if (limits === undefined && "delayMs" in operation) {
@@ -121,7 +119,7 @@ export class OperationTable {
     life.underway.set(id, { worker, cancel: () => started.cancel() })
   }
 
-  /** A request that this life of the executor does not know was taken by a former one, or answered by it in vain. */
+  /** A request that is not under way here was answered in vain: to a worker that the module has left, or by a former life of this thread. */
   #recover(worker: string, key: OperationKey): void {
     const life = this.#lifeOf(key)
     if (life === undefined) return
@@ -130,7 +128,8 @@ export class OperationTable {
       present.worker = worker
       return
     }
-    const message = "the request executor was restarted while it had the request, which may have been carried out"
+    const message =
+      "the response is lost, because the request executor was restarted or the module moved meanwhile; the request may have been carried out"
     this.#options.completed(worker, { ...key, response: statusAnswer(503, message) })
   }
 

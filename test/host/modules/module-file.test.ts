@@ -137,10 +137,10 @@ limits:
     fc.assert(
       fc.property(fc.oneof(fc.uint8Array(), text), (bytes) => {
         const result = parse(bytes)
-        if (typeof result === "string") expect(result).toMatch(/^(?:m\.yaml:\d+:\d+: [^\p{Cc}]+\n?)+$/u)
+        if (typeof result === "string")
+          expect(result.split("\n").filter((line) => !/^m\.yaml:\d+:\d+: [^\p{Cc}]+$/u.test(line))).toEqual([])
         else expect(result.name).not.toBe("")
       }),
-      { numRuns: 200 },
     )
   })
 })

@@ -80,14 +80,18 @@ export const executorBody: ActorBody<ExecutorConfig, ExecutorControl, ExecutorRe
 
     const register = ({ module, endpoint, userAgent, limits }: Registration): void => {
       const present = modules.get(module)
-      if (present === undefined || present.userAgent !== userAgent) {
-        remove(module)
+      if (present === undefined) {
         const credentials = new GivenCredentials(endpoint as ApiEndpoint, () =>
           report({ type: "unauthorized", module }),
         )
         modules.set(module, { credentials, userAgent })
       } else present.credentials.give(endpoint as ApiEndpoint)
-      requests.register(module, limits)
+      try {
+        requests.register(module, limits)
+      } catch (cause) {
+        if (present === undefined) modules.delete(module)
+        throw cause
+      }
     }
     const remove = (module: string): void => {
       table.remove(module)

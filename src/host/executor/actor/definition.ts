@@ -32,7 +32,7 @@ const Registration = Schema.Struct({
   module: Schema.String,
   /** An `ApiEndpoint` with the module's own credentials. */
   endpoint: Schema.Unknown,
-  /** `NAME/VERSION`; the API server derives the default field manager from the part before the slash. */
+  /** `NAME/VERSION`; the API server derives the default field manager from the part before the slash. Fixed until the module is removed. */
   userAgent: Schema.String,
   limits: Limits,
 })

@@ -17,10 +17,10 @@ import {
   type OperationKey,
 } from "../operation-frames.ts"
 
-/** An operation that is not completed. */
-interface Outstanding {
+/** An operation that is not completed. Plain data. */
+export interface Outstanding {
   readonly key: OperationKey
-  /** Monotonic ms at which a delay ends; absent for a request. */
+  /** Monotonic ms, of a clock that all workers share, at which a delay ends; absent for a request. */
   readonly dueMs?: number
 }
 
@@ -83,18 +83,34 @@ export class OperationSender {
     this.#incarnation = incarnation
     if (!isRestart) return
     this.flush()
-    const operations: Operation[] = []
-    const outstanding: OperationKey[] = []
-    const now = this.#clock.monotonicMs()
-    for (const life of this.#outstanding.values()) {
-      for (const { key, dueMs } of life.values()) {
-        if (dueMs === undefined) outstanding.push(key)
-        else operations.push({ ...key, delayMs: wholeMs(dueMs - now) })
-      }
-    }
     // In the same mailbox as the operations: those that are delivered again come first, so the executor knows them by then.
-    if (operations.length + outstanding.length > 0)
-      this.#outbox.send(encodeOperations({ operations, ended: [], outstanding }))
+    this.#nameAnew([...this.#outstanding.values()].flatMap((life) => [...life.values()]))
+  }
+
+  /** The module moves to another worker: what its life waits for, for {@link adopt} there. Nothing of it is completed here any more. */
+  release(life: ModuleLife): ReadonlyArray<Outstanding> {
+    this.flush()
+    const released = [...(this.#outstanding.get(keyOf(life))?.values() ?? [])]
+    this.#outstanding.delete(keyOf(life))
+    return released
+  }
+
+  /**
+   * The module comes from another worker of this process. Its operations are completed here; a request whose response is on its way to the
+   * former worker, or that has not reached the executor, is answered 503.
+   */
+  adopt(released: ReadonlyArray<Outstanding>): void {
+    for (const one of released) this.#remember(one.key, one)
+    this.#nameAnew(released)
+  }
+
+  #nameAnew(all: ReadonlyArray<Outstanding>): void {
+    if (all.length === 0) return
+    const now = this.#clock.monotonicMs()
+    const operations = all.flatMap(({ key, dueMs }): Operation[] =>
+      dueMs === undefined ? [] : [{ ...key, delayMs: wholeMs(dueMs - now) }],
+    )
+    this.#outbox.send(encodeOperations({ operations, ended: [], outstanding: all.map(({ key }) => key) }))
   }
 
   /** The payload of a frame of completions. May be acknowledged as soon as this returns. */

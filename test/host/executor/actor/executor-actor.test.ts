@@ -41,6 +41,8 @@ const start = async (modules: Registration[]) => {
   })
   const answers: string[] = []
   let operations: OperationSender | undefined
+  let acknowledge = (): void => undefined
+  let isStuck = false
   const body: ActorBody<Nothing, Nothing, never> = (context) =>
     Effect.sync(() => {
       const sender = new OperationSender(
@@ -60,7 +62,8 @@ const start = async (modules: Registration[]) => {
         },
         frame: (name, { incarnation, number, payload }) => {
           sender.receive(payload)
-          inbox.acknowledge(name, incarnation, number)
+          acknowledge = () => inbox.acknowledge(name, incarnation, number)
+          if (!isStuck) acknowledge()
         },
       })
       operations = sender
@@ -83,7 +86,11 @@ const start = async (modules: Registration[]) => {
     sender().flush()
   }
   const statistics = async () => (await Effect.runPromise(executor.call("statistics", undefined)))[0]
-  return { executor, worker, reports, answers, sender, send, statistics, lives: () => lives }
+  const setStuck = (value: boolean): void => {
+    isStuck = value
+    if (!value) acknowledge()
+  }
+  return { setStuck, executor, worker, reports, answers, sender, send, statistics, lives: () => lives }
 }
 
 const registration = (endpoint: ApiEndpoint, limits: Registration["limits"] = {}): Registration => ({
@@ -146,7 +153,7 @@ test("a new life of the executor answers the requests of the former one with 503
   await eventually(() => expect(answers).toHaveLength(2))
   expect(answers.toSorted()).toEqual([
     "m 0 over",
-    "m 1 503 the request executor was restarted while it had the request, which may have been carried out",
+    "m 1 503 the response is lost, because the request executor was restarted or the module moved meanwhile; the request may have been carried out",
   ])
   expect(lives()).toBe(2)
   expect(sender().outstanding({ module: "m", incarnation: 1 })).toBe(1)
@@ -187,4 +194,25 @@ test("a module that asks without end is reported once, and nothing more of it is
     expect(reports).toEqual([{ type: "overrun", module: "m", incarnation: 7, maximumOperations: 10 }]),
   )
   expect(await statistics()).toMatchObject({ delays: 10 })
+})
+
+test("a worker that takes no answers has its modules held back, and none of their requests is lost", async () => {
+  const body = Buffer.alloc(3 * 1024 * 1024)
+  let requests = 0
+  await using server = await startWebServer((_, response) => {
+    requests++
+    response.end(body)
+  })
+  const endpoint = { server: `http://127.0.0.1:${server.port}`, headers: [] }
+  const { setStuck, answers, send, statistics } = await start([registration(endpoint, { maximumConcurrent: 2 })])
+  setStuck(true)
+  for (let id = 0; id < 20; id++) send(id, guestRequest("GET", "/large"))
+  await eventually(async () => expect(await statistics()).toMatchObject({ running: 0, requests: 20 }))
+  // 24 MiB fit into the mailbox, and two more requests were running.
+  const { queued = 0 } = (await statistics()) ?? {}
+  expect(queued).toBeGreaterThanOrEqual(9)
+  expect(requests + queued).toBe(20)
+  setStuck(false)
+  await eventually(() => expect(answers).toHaveLength(20))
+  expect(new Set(answers).size).toBe(20)
 })
