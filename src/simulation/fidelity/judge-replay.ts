@@ -87,7 +87,7 @@ export const judgeReplay = (
   }
 }
 
-/** `undefined` if the trace has no pods. Lives are used if objects say nothing: formats for replay have Pods without their status. */
+/** `undefined` if the trace has no pods. Lives are used if no object says that a pod ran. */
 const podsOfTrace = (
   journal: WriteJournal,
   namespaces: ReadonlySet<string>,
@@ -96,7 +96,7 @@ const podsOfTrace = (
   const { namespacePrefix: prefix } = identity
   const namespaceOf = (namespace: string): string => (prefix === "" ? namespace : `${prefix}-${namespace}`)
   const objects = new TracePodObjects(journal, namespaceOf, namespaces)
-  const lives = objects.havePhases ? undefined : new TracePodLives(journal, namespaceOf, namespaces, identity)
+  const lives = objects.areFollowed ? undefined : new TracePodLives(journal, namespaceOf, namespaces, identity)
   if (lives !== undefined && lives.steps.length > 0) return lives
   return journal.pods.length === 0 ? undefined : objects
 }

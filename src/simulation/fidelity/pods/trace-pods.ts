@@ -34,8 +34,8 @@ export class TracePodObjects implements TracePods {
   readonly from = "objects"
   readonly lives: ReadonlyArray<PodLife>
   readonly steps: ReadonlyArray<PhaseStep>
-  /** Whether any of them has a status: formats for replay have none. */
-  readonly havePhases: boolean
+  /** Whether any of them is seen to run: formats for replay have Pods without status, or, as SimKube's tracer, only with their first one. */
+  readonly areFollowed: boolean
   readonly #met: PodLife[] = []
 
   /** `namespaceOf`: the namespace of the target for one of the trace; `replayed`: only pods in these can have a counterpart. */
@@ -51,7 +51,7 @@ export class TracePodObjects implements TracePods {
     }
     this.lives = times.lives.filter(isCreatedDuringRun)
     this.steps = times.steps
-    this.havePhases = times.steps.some(({ phase }) => phase !== "Unknown")
+    this.areFollowed = times.steps.some(({ phase }) => phase !== "Unknown" && phase !== "Pending")
   }
 
   readonly isCompared = isCreatedDuringRun
