@@ -70,7 +70,7 @@ export type TrapFault = (typeof trapFaults)[number]
 
 /**
  * The guest failed while it ran. Its instance is of no use any more: drop it, with everything that was meant for it.
- * - `trap`: a WebAssembly trap: unreachable code (a panic of Rust), access outside its memory, a division by zero, …
+ * - `trap`: a WebAssembly trap: unreachable code (how panics of Rust and Go end), access outside its memory, a division by zero, …
  * - `stack-overflow`: its calls were nested too deeply
  * - `exception`: it threw a WebAssembly exception and did not catch it
  * - `bad-allocation`: `allocate` returned no memory, or memory that the guest does not have
@@ -103,7 +103,7 @@ export class GuestExit extends Schema.TaggedError<GuestExit>()("GuestExit", {
   guest: Schema.String,
   /** The export that was running, or `instantiation`. */
   during: Schema.String,
-  /** Exit code. Go exits with 2 after a panic, whose text is in the guest's log. */
+  /** Exit code; what the guest wrote before is in its log. */
   code: Schema.Number,
 }) {
   override get message(): string {

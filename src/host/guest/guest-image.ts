@@ -10,7 +10,7 @@
  *     memory: u32 pages, the bytes
  *     CRC-32 of everything before: u32
  *
- * They are not compressed, because memory compresses well with anything: zstd makes 38 MB of a Go guest out of a few MB.
+ * They are not compressed, but compress well: zstd makes 0.33 MB of the 3.3 MB of a small Go guest, in 8 ms.
  */
 import { crc32 } from "node:zlib"
 import { GuestImageError } from "./errors.ts"

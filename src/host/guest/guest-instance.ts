@@ -310,14 +310,12 @@ export class GuestInstance {
     this.#checkIdle()
     this.#operations.begin()
     try {
-      try {
-        this.#caught(during, call)
-      } finally {
-        this.#log.endOfCall()
-      }
+      this.#caught(during, call)
       this.#deliver()
     } finally {
       this.#during = undefined
+      // Last, because the host's log can fail: what the guest asked for is on its way by now.
+      this.#log.endOfCall()
     }
   }
 

@@ -341,6 +341,27 @@ describe("A failure of the host", () => {
     expect(errorOf(GuestTrap, () => guest.wakeFuture(0n, undefined)).fault).toBe("host-failure")
   })
 
+  test("in its log, once the guest has returned, takes nothing from the guest", () => {
+    const failure = new Error("disk full")
+    class Failing extends NotingHost implements GuestHost {
+      override log(stream: string, line: string): void {
+        if (stream === "stderr") throw failure
+        super.log(stream, line)
+      }
+    }
+    const fields = `(import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+      ${imports} (data (i32.const 0) ${literal(new Uint8Array(Uint32Array.of(100, 600).buffer))})
+      (data (i32.const 100) "${"\\n".repeat(600)}")`
+    const run = `(drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))
+      (drop (call $delay (i64.const 1)))`
+    const host = new Failing()
+    const { guest } = instantiate(compileText({ fields, run }), { host })
+    // The line that says how many were left out goes to standard error.
+    expect(errorOf(Error, () => guest.start())).toBe(failure)
+    expect(host.delays.size).toBe(1)
+    expect(guest.wakeFuture(0n, undefined)).toBe(true)
+  })
+
   test("when it takes an operation reaches the caller, and ends the guest, which would wait for ever", () => {
     const failure = new Error("mailbox closed")
     class Failing extends NotingHost implements GuestHost {

@@ -44,11 +44,12 @@ export class GuestLog {
 
   /** The guest has returned: lines without an end wait for it, and the allowance of the next call begins. */
   endOfCall(): void {
-    if (this.#omittedLines > 0)
-      this.#log("stderr", `(${this.#omittedLines} more lines of this call were left out of the log)`)
+    const omitted = this.#omittedLines
     this.#lines = 0
     this.#bytes = 0
     this.#omittedLines = 0
+    // Last, because the host's log can fail, which the next call must not repeat.
+    if (omitted > 0) this.#log("stderr", `(${omitted} more lines of this call were left out of the log)`)
   }
 
   /** Logs lines that have no end yet, because there will be no more. */

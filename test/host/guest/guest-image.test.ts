@@ -1,0 +1,239 @@
+/** Images: a guest that continues from one behaves as the one that was never stopped. */
+
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { encodeGuestResponse } from "../../../src/host/guest/abi-values.ts"
+import { GuestImageError, GuestMemoryRefused, GuestMisuse, GuestTrap } from "../../../src/host/guest/errors.ts"
+import {
+  decodeGuestImage,
+  encodeGuestImage,
+  type GuestImage,
+  operationKinds,
+} from "../../../src/host/guest/guest-image.ts"
+import { mutated } from "../../kube/scanner/mutation.ts"
+import { compileText, errorOf, imports, instantiate, mebibyte } from "./test-guests.ts"
+
+const response = encodeGuestResponse({ status: 200, headers: new Map(), body: Buffer.from("{}") })
+
+/** Counts in a global of each type, none of them exported, and in memory; `run` must not run twice. */
+const counting = compileText({
+  fields: `${imports}
+    (global $runs (mut i32) (i32.const 0))
+    (global $constant i32 (i32.const 77))
+    (global $wakes (mut i64) (i64.const -9223372036854775808))
+    (global $halves (mut f32) (f32.const 0))
+    (global $thirds (mut f64) (f64.const 0))
+    (func $start (i32.store (i32.const 0) (i32.add (i32.load (i32.const 0)) (i32.const 1))))
+    (start $start)
+    (func (export "_initialize") (i32.store (i32.const 4) (i32.add (i32.load (i32.const 4)) (i32.const 1))))`,
+  run: `
+    (global.set $runs (i32.add (global.get $runs) (i32.const 1)))
+    (drop (call $delay (i64.const 10))) (drop (call $delay (i64.const 20)))`,
+  future: `
+    (global.set $wakes (i64.add (global.get $wakes) (i64.const 1)))
+    (global.set $halves (f32.add (global.get $halves) (f32.const 0.5)))
+    (global.set $thirds (f64.add (global.get $thirds) (f64.div (f64.const 1) (f64.const 3))))
+    (drop (memory.grow (i32.const 1)))
+    (i32.store (i32.const 8) (global.get $runs))
+    (i64.store (i32.const 16) (global.get $wakes))
+    (f32.store (i32.const 24) (global.get $halves))
+    (f64.store (i32.const 32) (global.get $thirds))
+    (drop (call $delay (i64.const 30)))`,
+})
+
+const counters = ({ memory }: GuestImage) => {
+  const view = new DataView(memory.buffer, memory.byteOffset)
+  return {
+    starts: view.getInt32(0, true),
+    initializations: view.getInt32(4, true),
+    runs: view.getInt32(8, true),
+    wakes: view.getBigInt64(16, true) + 2n ** 63n,
+    halves: view.getFloat32(24, true),
+    thirds: view.getFloat64(32, true),
+  }
+}
+
+const started = () => {
+  const parts = instantiate(counting)
+  parts.guest.start()
+  return parts
+}
+
+describe("A guest that continues from an image", () => {
+  test("has its memory, its globals, its operations and the next id, and runs nothing again", () => {
+    const { guest } = started()
+    guest.wakeFuture(0n, undefined)
+    const { guest: restored, host } = instantiate(counting, {
+      image: decodeGuestImage(encodeGuestImage(guest.image())),
+    })
+    expect(restored.memoryBytes).toBe(2 * 65_536)
+    expect([...restored.operations]).toEqual([
+      [1n, "delay"],
+      [2n, "delay"],
+    ])
+    expect(restored.wakeFuture(0n, undefined)).toBe(false)
+    expect(restored.wakeFuture(1n, undefined)).toBe(true)
+    expect([...host.delays]).toEqual([[3n, 30n]])
+    expect(counters(restored.image())).toEqual({
+      starts: 1,
+      initializations: 1,
+      runs: 1,
+      wakes: 2n,
+      halves: 1,
+      thirds: 1 / 3 + 1 / 3,
+    })
+    expect(errorOf(GuestMisuse, () => restored.start()).misuse).toBe("already-started")
+  })
+
+  test("is as one that was never stopped, whenever it was stopped", () => {
+    const wakes = fc.array(fc.record({ id: fc.bigInt({ min: 0n, max: 12n }), stop: fc.boolean() }), { maxLength: 10 })
+    fc.assert(
+      fc.property(wakes, (steps) => {
+        const { guest: whole } = started()
+        let { guest: stopped } = started()
+        for (const { id, stop } of steps) {
+          if (stop) ({ guest: stopped } = instantiate(counting, { image: stopped.image() }))
+          expect(stopped.wakeFuture(id, undefined)).toBe(whole.wakeFuture(id, undefined))
+        }
+        expect(counters(stopped.image())).toEqual(counters(whole.image()))
+        expect(stopped.image()).toEqual(whole.image())
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  test("shares nothing with the guest that it was taken from, nor with the image", () => {
+    const { guest } = started()
+    const image = guest.image()
+    guest.wakeFuture(0n, undefined)
+    const { guest: restored } = instantiate(counting, { image })
+    restored.wakeFuture(0n, undefined)
+    restored.wakeFuture(1n, undefined)
+    expect(counters(guest.image()).wakes).toBe(1n)
+    expect(image.operations.size).toBe(2)
+    expect(counters(image).wakes).toBe(2n ** 63n)
+  })
+
+  test("needs a limit that its memory fits into", () => {
+    const { guest } = started()
+    guest.wakeFuture(0n, undefined)
+    const image = guest.image()
+    expect(
+      errorOf(GuestMemoryRefused, () => instantiate(counting, { image, maximumMemoryBytes: 65_536 })),
+    ).toMatchObject({
+      wantedBytes: 2 * 65_536,
+      limitBytes: 65_536,
+    })
+  })
+
+  test("has a monotonic clock that goes on, in a process whose own begins anew, and never goes back", () => {
+    const wasi = '(import "wasi_snapshot_preview1" "clock_time_get" (func $time (param i32 i64 i32) (result i32)))'
+    const compiled = compileText({
+      fields: wasi + imports,
+      run: "(drop (call $delay (i64.const 0))) (drop (call $time (i32.const 1) (i64.const 0) (i32.const 0)))",
+      future: "(drop (call $time (i32.const 1) (i64.const 0) (i32.const 8)))",
+    })
+    const first = { wallMicros: () => 5_000_000, monotonicMs: () => 900_000 }
+    const { guest } = instantiate(compiled, { clock: first })
+    guest.start()
+    const image = guest.image()
+    const passed = (wallMicros: number): bigint => {
+      const clock = { wallMicros: () => wallMicros, monotonicMs: () => 12 }
+      const { guest: restored } = instantiate(compiled, { clock, image })
+      restored.wakeFuture(0n, undefined)
+      const view = new DataView(restored.image().memory.buffer)
+      return view.getBigUint64(8, true) - view.getBigUint64(0, true)
+    }
+    expect(passed(8_000_000)).toBe(3_000_000_000n)
+    expect(passed(1_000_000)).toBe(0n)
+  })
+})
+
+describe("An image is refused", () => {
+  const { guest } = started()
+  const image = guest.image()
+
+  test("for another module, and for one with the same hash and other globals", () => {
+    const other = compileText({ run: "nop" })
+    expect(errorOf(GuestImageError, () => instantiate(other, { image })).fault).toBe("other-module")
+    const fewer = { ...image, globals: image.globals.slice(1) }
+    expect(errorOf(GuestImageError, () => instantiate(counting, { image: fewer })).fault).toBe("other-module")
+  })
+
+  test("of a module whose state cannot be read", () => {
+    const hidden = instantiate(compileText({ fields: "(global $g (mut funcref) (ref.null func))" })).guest
+    hidden.start()
+    const error = errorOf(GuestImageError, () => hidden.image())
+    expect(error.fault).toBe("unsupported")
+    expect(error.message).toContain("mutable globals")
+  })
+
+  test("of a guest that has ended", () => {
+    const { guest: failing } = instantiate(compileText({ run: "unreachable" }))
+    errorOf(GuestTrap, () => failing.start())
+    expect(errorOf(GuestTrap, () => failing.image()).fault).toBe("trap")
+  })
+
+  test("with any byte changed, cut off or added, and nothing but a typed error happens", () => {
+    const bytes = Buffer.from(encodeGuestImage(image))
+    fc.assert(
+      fc.property(mutated, (mutate) => {
+        const damaged = mutate(bytes)
+        if (!damaged.equals(bytes)) errorOf(GuestImageError, () => decodeGuestImage(damaged))
+      }),
+    )
+    for (const length of [0, 4, 63, 64, 100])
+      expect(errorOf(GuestImageError, () => decodeGuestImage(bytes.subarray(0, length))).fault).toMatch(
+        /malformed|checksum/,
+      )
+  })
+
+  test("of another version, by name", () => {
+    const bytes = Buffer.from(encodeGuestImage(image))
+    bytes.writeUInt32LE(2, 4)
+    const error = errorOf(GuestImageError, () => decodeGuestImage(bytes))
+    expect(error.message).toBe("guest image: it has version 2; this program reads 1")
+  })
+})
+
+test("Every image is decoded as it was encoded", () => {
+  const u64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
+  const globals = fc.oneof(
+    fc.record({ type: fc.constant("i32" as const), value: fc.integer() }),
+    fc.record({ type: fc.constant("i64" as const), value: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }) }),
+    fc.record({ type: fc.constant("f32" as const), value: fc.float() }),
+    fc.record({ type: fc.constant("f64" as const), value: fc.double() }),
+  )
+  const images = fc.record({
+    moduleHash: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString("hex")),
+    nextId: u64,
+    operations: fc.array(fc.tuple(u64, fc.constantFrom(...operationKinds))).map((entries) => new Map(entries)),
+    time: fc.record({ monotonicNanos: u64, wallMicros: fc.maxSafeNat() }),
+    globals: fc.array(globals),
+    memory: fc.integer({ min: 0, max: 2 }).map((pages) => new Uint8Array(pages * 65_536).fill(pages)),
+  })
+  fc.assert(
+    fc.property(images, fc.nat(3), (image, offset) => {
+      const bytes = Buffer.concat([Buffer.alloc(offset), encodeGuestImage(image)]).subarray(offset)
+      const decoded = decodeGuestImage(bytes)
+      expect(Buffer.from(decoded.memory).equals(image.memory)).toBe(true)
+      expect({ ...decoded, memory: undefined }).toEqual({ ...image, memory: undefined })
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test("A restored guest answers the response that its predecessor asked for", () => {
+  const asking = compileText({
+    fields: `${imports} (data (i32.const 16) "\\03\\00\\00\\00\\00\\00\\00\\00GET\\01\\00\\00\\00\\00\\00\\00\\00/")`,
+    // The empty headers and body are the zeros behind.
+    run: "(drop (call $request (i32.const 16) (i32.const 36)))",
+    future: "(i32.store (i32.const 0) (local.get $length))",
+  })
+  const { guest, host } = instantiate(asking)
+  guest.start()
+  expect(host.requests.get(0n)).toMatchObject({ method: "GET", uri: "/" })
+  const { guest: restored } = instantiate(asking, { image: guest.image(), maximumMemoryBytes: mebibyte })
+  restored.wakeFuture(0n, response)
+  expect(new DataView(restored.image().memory.buffer).getInt32(0, true)).toBe(response.length)
+})

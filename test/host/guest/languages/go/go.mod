@@ -1,0 +1,3 @@
+module kubereel.test/guest
+
+go 1.24
