@@ -7,7 +7,7 @@ import { messageOf } from "../../message-of.ts"
 import { Fidelity } from "../../simulation/fidelity/fidelity.ts"
 import type { RepetitionsOptions } from "../../simulation/replay/repetitions.ts"
 import { codeOf, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
-import { type OutputSink, openOutputFile } from "../../trace/files/output-file.ts"
+import { type OutputSink, openOutputForEnd } from "../../trace/files/output-file.ts"
 import { readVersion } from "../version.ts"
 import type { ReplayOrder, Say } from "./replay-order.ts"
 
@@ -58,7 +58,7 @@ const makeEmptyDirectory = async (path: string): Promise<void> => {
   if (entries.length > 0) throw new DirectoryInUse({ path })
 }
 
-/** The files that were requested; each is complete or absent. */
+/** The files that were requested; each is complete or absent, and a replay that is killed leaves nothing of them. */
 export interface ReportFiles {
   /** Call it once. `page`: for `--html`. */
   readonly write: (report: object, page?: () => string) => Promise<void>
@@ -75,7 +75,7 @@ export const openReportFiles = async ({
   const sinks: OutputSink[] = []
   const open = async (path: string | undefined): Promise<OutputSink | undefined> => {
     if (path === undefined) return undefined
-    const sink = await openOutputFile(path, { force, token: randomBytes(8).toString("hex") })
+    const sink = await openOutputForEnd(path, { force, token: randomBytes(8).toString("hex") })
     sinks.push(sink)
     return sink
   }

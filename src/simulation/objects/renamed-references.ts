@@ -6,6 +6,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { changedAt } from "../../trace/json/extended-pointer.ts"
 import { withMember, withoutMember } from "../../trace/json/members.ts"
+import { withNewNamespacesInPod, withNewNamespacesInPolicy } from "./namespace-terms.ts"
 
 /** Names in the target. */
 export interface NewNames {
@@ -80,7 +81,9 @@ const objectReferences: ReadonlyMap<string, ReadonlyArray<ReadonlyArray<string>>
 export const withNewNames = (gvk: string, object: JsonObject, names: NewNames): JsonObject =>
   gvk === "rbac.authorization.k8s.io/v1.RoleBinding" || gvk === "rbac.authorization.k8s.io/v1.ClusterRoleBinding"
     ? renamedBinding(object, names)
-    : placed(gvk, renamed(object, references.get(gvk) ?? [], names), names)
+    : gvk === "networking.k8s.io/v1.NetworkPolicy"
+      ? withNewNamespacesInPolicy(object, names.ofNamespace)
+      : placed(gvk, renamed(object, references.get(gvk) ?? [], names), names)
 
 const placed = (gvk: string, object: JsonObject, { ofNamespace }: NewNames): JsonObject => {
   let left: JsonValue = object
@@ -102,7 +105,8 @@ export const withVolume = (claim: JsonObject, volume: string, newName: string): 
     : withMember(claim, "spec", withMember(claim.spec, "volumeName", newName))
 
 /** The spec of a pod, or of a pod template, with new names. */
-export const withNewNamesInPod = (spec: JsonObject, names: NewNames): JsonObject => renamed(spec, podReferences, names)
+export const withNewNamesInPod = (spec: JsonObject, names: NewNames): JsonObject =>
+  withNewNamespacesInPod(renamed(spec, podReferences, names), names.ofNamespace)
 
 const renamed = (object: JsonObject, kinds: ReadonlyArray<Reference>, names: NewNames): JsonObject => {
   let left: JsonValue = object

@@ -52,9 +52,12 @@ export const lackingIn = async (
     return { forbidden: denied.map((what) => `these credentials may not ${what}`) }
   })
   const ofWebhook = async (): Promise<Partial<Lacking>> => {
-    if (!followsLives || !hasLives || (await mayDo(client, webhookConfigurations, "create"))) return {}
-    const { plural } = webhookConfigurations
-    return { unusable: [`pods will live as it decides: these credentials may not create ${plural}`] }
+    if (!followsLives || !hasLives) return {}
+    const mayDoThem = await Promise.all(webhookVerbs.map((verb) => mayDo(client, webhookConfigurations, verb)))
+    const denied = webhookVerbs.filter((_, index) => mayDoThem[index] === false)
+    if (denied.length === 0) return {}
+    const what = `these credentials may not ${denied.join(", ")} ${webhookConfigurations.plural}`
+    return { unusable: [denied.includes("create") ? `pods will live as it decides: ${what}` : what] }
   }
   const ofNamespaces = [...tally.namespaces].map(async (name): Promise<Partial<Lacking>> => {
     const existing = await unlessMissing(client.get<ApiObject>(kinds.namespaces, { name }))
@@ -73,6 +76,9 @@ export const lackingIn = async (
   const all = (part: keyof Lacking): ReadonlyArray<string> => [...new Set(found.flatMap((each) => each[part] ?? []))]
   return { refused: [...tally.impossible, ...all("refused")], forbidden: all("forbidden"), unusable: all("unusable") }
 }
+
+/** Registered, given another authority when the certificate is renewed, and removed. */
+const webhookVerbs = ["create", "patch", "delete"]
 
 const classKinds: Readonly<Record<string, Kind>> = {
   priorityClassName: classKind("scheduling.k8s.io", "PriorityClass", "priorityclasses"),

@@ -13,6 +13,8 @@ import { codeOf, OutputExists, OutputFailed, standardOutputPath } from "./output
 
 /** The destination of a trace. All methods reject only with {@link OutputFailed} or {@link OutputExists}. */
 export interface OutputSink {
+  /** Bytes go where they were requested at once: to a device, a pipe or a stream. */
+  readonly isDirect: boolean
   /** Resolves once all bytes have been taken. The caller may then reuse them. */
   readonly write: (bytes: Uint8Array) => Promise<void>
   /** Once it resolves, the file is durable under its name. Call it once. */
@@ -63,6 +65,28 @@ export const openOutputFile = async (path: string, options: OutputFileOptions): 
   }
 }
 
+/**
+ * The same for what is written in one go at the end of long work: everything is checked now, and the new file exists only from the first
+ * `write` on, so that work that is killed leaves nothing behind.
+ */
+export const openOutputForEnd = async (path: string, options: OutputFileOptions): Promise<OutputSink> => {
+  const checked = await openOutputFile(path, options)
+  if (checked.isDirect) return checked
+  await checked.discard()
+  let opened: Promise<OutputSink> | undefined
+  const open = (): Promise<OutputSink> => {
+    opened ??= openOutputFile(path, options)
+    return opened
+  }
+  return {
+    isDirect: false,
+    write: async (bytes) => (await open()).write(bytes),
+    commit: async () => (await open()).commit(),
+    // What could not be opened has left nothing.
+    discard: async () => opened?.then((sink) => sink.discard()).catch(() => undefined),
+  }
+}
+
 const kindOf = async (
   path: string,
   fileSystem: OutputFileSystem,
@@ -87,6 +111,7 @@ interface Place {
 const regularFile = (place: Place, handle: OutputHandle): OutputSink => {
   let isDone = false
   return {
+    isDirect: false,
     write: (bytes) => translated(place.path, () => writeAll(handle, bytes)),
     commit: () =>
       translated(place.path, async () => {
@@ -136,6 +161,7 @@ const specialFile = (path: string, handle: OutputHandle): OutputSink => {
     await handle.close()
   }
   return {
+    isDirect: true,
     write: (bytes) => translated(path, () => writeAll(handle, bytes)),
     commit: () => translated(path, close),
     discard: async () => {
@@ -162,6 +188,7 @@ export const streamOutput = (stream: Writable): OutputSink => {
     stream.off("error", onError)
   }
   return {
+    isDirect: true,
     write: (bytes) =>
       translated(
         path,

@@ -1,5 +1,6 @@
 /** What a replay would do, asked of a cluster in this process. */
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, expect, test, vi } from "vitest"
+import type { ApiObject } from "../../../src/kube/client/objects.ts"
 import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
 import { type ForecastOptions, forecastReplay } from "../../../src/simulation/replay/forecast.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
@@ -67,6 +68,28 @@ test("the cluster lacks kinds that it does not serve, and classes that neither i
     ["v1.Pod", 3],
   ])
   expect(forecast).toMatchObject({ expectedMs: null, namespaces: ["virtual-shop"] })
+})
+
+test("credentials lack each right that the webhook of pods needs", async () => {
+  const create = cluster.client.create.bind(cluster.client)
+  const denied = new Set<string>()
+  vi.spyOn(cluster.client, "create").mockImplementation(async (kind, object: ApiObject, given) => {
+    const { resourceAttributes: asked } = object.spec as { resourceAttributes: { resource: string; verb: string } }
+    const isDenied = asked.resource === "mutatingwebhookconfigurations" && denied.has(asked.verb)
+    return isDenied
+      ? ({ ...object, status: { allowed: false } } as never)
+      : ((await create(kind, object, given)) as never)
+  })
+  const lacking = async (...verbs: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+    denied.clear()
+    for (const verb of verbs) denied.add(verb)
+    return (await forecastReplay(options([applied("v1.Pod", "a", { spec: { containers: [] } })]))).lacking
+  }
+  expect(await lacking()).toEqual([])
+  expect(await lacking("create", "delete")).toEqual([
+    "pods will live as it decides: these credentials may not create, delete mutatingwebhookconfigurations",
+  ])
+  expect(await lacking("patch")).toEqual(["these credentials may not patch mutatingwebhookconfigurations"])
 })
 
 test("the recorded cluster is named, unless it is wanted", async () => {

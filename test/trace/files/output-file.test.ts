@@ -9,6 +9,7 @@ import {
   type OutputFileSystem,
   type OutputSink,
   openOutputFile,
+  openOutputForEnd,
   streamOutput,
 } from "../../../src/trace/files/output-file.ts"
 
@@ -59,6 +60,37 @@ const failing = (
     }),
   }
 }
+
+describe("an output file for the end", () => {
+  test("is checked at once, and leaves nothing behind if the process is killed before it is written", async () => {
+    const path = join(folder, "report.json")
+    const sink = await openOutputForEnd(path, options)
+    expect(await readdir(folder)).toEqual([])
+    await sink.write(bytes)
+    expect(await readdir(folder)).toEqual([".reel-token.partial"])
+    await sink.commit()
+    await sink.discard()
+    expect([await readdir(folder), await readFile(path, "utf8")]).toEqual([["report.json"], "trace"])
+    expect(await failure(openOutputForEnd(path, options))).toBe(`${path} exists; use --force to overwrite it`)
+    expect(await failure(openOutputForEnd(join(folder, "absent", "a"), options))).toMatch(/absent/)
+  })
+
+  test("does not replace a file that appeared in the meantime, and removes what it wrote", async () => {
+    const path = join(folder, "report.json")
+    const sink = await openOutputForEnd(path, options)
+    await writeFile(path, "someone else's")
+    expect(await failure(sink.write(bytes))).toBe(`${path} exists; use --force to overwrite it`)
+    await sink.discard()
+    expect([await readdir(folder), await readFile(path, "utf8")]).toEqual([["report.json"], "someone else's"])
+  })
+
+  test("that is a device is opened once", async () => {
+    const sink = await openOutputForEnd("/dev/null", options)
+    expect(sink.isDirect).toBe(true)
+    await sink.write(bytes)
+    await sink.commit()
+  })
+})
 
 describe("an output file", () => {
   test("appears complete when it is committed, and not before", async () => {

@@ -1,6 +1,6 @@
 /**
  * Calls webhooks over HTTPS. A call ends within the webhook's own time limit, and holds nothing but its own connection
- * meanwhile; connections to one server are kept for the next call.
+ * meanwhile; connections to one server are kept for the next call, those to the servers that were called last.
  */
 
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
@@ -15,11 +15,20 @@ import type { Webhook } from "./webhook.ts"
 /** A replay creates pods by the hundred at once, and a handshake costs more than a review. */
 const keptConnections = 16
 
+/** More than most clusters have. Configurations come and go with replays and tests, each with a port and an authority of its own. */
+const keptServers = 16
+
+interface Server {
+  readonly client: HttpClient
+  /** Calls that have not ended. */
+  calls: number
+}
+
 export class WebhookCaller {
   readonly #timers: Timers
   readonly #random: Randomness
-  /** By server and authority. */
-  readonly #clients = new Map<string, HttpClient>()
+  /** By address and authority, the one that was called last at the end. */
+  readonly #servers = new Map<string, Server>()
 
   constructor(timers: Timers, random: Randomness) {
     this.#timers = timers
@@ -37,8 +46,10 @@ export class WebhookCaller {
     if (address === null) return failedAnswer(`failed to call webhook: ${JSON.stringify(url)} is not a URL`)
     address.searchParams.set("timeout", `${webhook.timeoutMs / 1000}s`)
     const uid = this.#random.uid()
+    const server = this.#server(address.origin, certificateAuthority)
+    server.calls++
     const outcome = await sendOnce(
-      this.#client(address.origin, certificateAuthority),
+      server.client,
       {
         method: "POST",
         path: `${address.pathname}${address.search}`,
@@ -48,6 +59,8 @@ export class WebhookCaller {
       },
       { deadlineMs: webhook.timeoutMs, timers: this.#timers },
     )
+    server.calls--
+    this.#forget()
     const failed = (problem: string): WebhookAnswer =>
       failedAnswer(`failed to call webhook: Post ${JSON.stringify(address.href)}: ${problem}`)
     if (outcome.tag === "deadline") return failed("context deadline exceeded")
@@ -58,21 +71,40 @@ export class WebhookCaller {
 
   /** Ends running calls as failed. */
   close(): void {
-    for (const client of this.#clients.values()) client.close()
+    for (const { client } of this.#servers.values()) client.close()
   }
 
-  #client(server: string, certificateAuthority: string | undefined): HttpClient {
-    const key = `${server} ${certificateAuthority ?? ""}`
-    const known = this.#clients.get(key)
-    if (known !== undefined) return known
-    const endpoint = { server, headers: [], ...(certificateAuthority !== undefined && { certificateAuthority }) }
+  /** Of more servers than are kept, those that were not called for the longest time. A call that runs keeps its server. */
+  #forget(): void {
+    for (const [key, { client, calls }] of this.#servers) {
+      if (this.#servers.size <= keptServers) return
+      if (calls > 0) continue
+      this.#servers.delete(key)
+      client.close()
+    }
+  }
+
+  #server(address: string, certificateAuthority: string | undefined): Server {
+    const key = `${address} ${certificateAuthority ?? ""}`
+    const known = this.#servers.get(key)
+    if (known !== undefined) {
+      this.#servers.delete(key)
+      this.#servers.set(key, known)
+      return known
+    }
+    const endpoint = {
+      server: address,
+      headers: [],
+      ...(certificateAuthority !== undefined && { certificateAuthority }),
+    }
     const client = new HttpClient(endpoint, {
       userAgent: "kube-apiserver-admission",
       maximumIdle: keptConnections,
       // The limit of a call includes connecting; this is the longest that a webhook may have.
       connectTimeoutMs: 30_000,
     })
-    this.#clients.set(key, client)
-    return client
+    const server = { client, calls: 0 }
+    this.#servers.set(key, server)
+    return server
   }
 }
