@@ -24,6 +24,7 @@ import type { RequestLog } from "../apiserver/request-log.ts"
 import { systemClock } from "../clock.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import type { SandboxUser } from "./access/authentication.ts"
+import { putDefaultPolicy } from "./access/default-policy.ts"
 import { assembleBackend } from "./assembly.ts"
 import type { Faults } from "./faults/faults.ts"
 import { type FaultyServer, type FaultyServerOptions, listenWithFaults } from "./faults/faulty-server.ts"
@@ -160,6 +161,8 @@ export class Sandbox {
     })
     const { tls } = options
     const life = lifecycle ? new ClusterLife(around, tls?.ca ?? tls?.cert ?? "") : undefined
+    // Once more, for the namespaces that there are now.
+    if (around.access !== undefined) putDefaultPolicy(around)
     return new Sandbox({ kinds, store, server, faults, life, backend, around, rebuild, close })
   }
 
