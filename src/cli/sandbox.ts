@@ -5,6 +5,7 @@ import { systemClock } from "../clock.ts"
 import { visible } from "../recorder/configuration/quoted.ts"
 import { cleanUpDemo, playDemo } from "../sandbox/demo/index.ts"
 import { LocalCluster, sandboxContext, writeKubeconfig } from "../sandbox/local-cluster.ts"
+import { makeServerCertificate } from "../simulation/webhook/certificate.ts"
 import { OutputFailed } from "../trace/files/output-errors.ts"
 import {
   type CommandSyntax,
@@ -41,7 +42,7 @@ const options = {
   }),
   authorization: optional({
     placeholder: "MODE",
-    help: "rbac: authenticate and authorize requests as a real API server does; the kubeconfig is that of an administrator",
+    help: "rbac: authenticate and authorize requests as a real API server does, over HTTPS; the kubeconfig is that of an administrator",
     parse: oneOf("rbac"),
   }),
   workload: optional({
@@ -85,16 +86,18 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
   const stop = new AbortController()
   const stopListening = terminal.onInterrupt(() => stop.abort())
   try {
+    const tls = given.authorization === undefined ? undefined : ownCertificate()
     await using cluster = await LocalCluster.start({
       port: given.port,
       nodes: given.nodes,
       // The ledger is for comparisons in tests; here it would grow without limit.
       ledger: "none",
       ...(given.authorization !== undefined && { authorization: given.authorization }),
+      ...(tls !== undefined && { tls }),
       onTrouble: (detail) => standardError.write(`${syntax.name}: ${visible(detail)}\n`),
     })
     const { url, token } = cluster.sandbox
-    await writeKubeconfig(given.kubeconfig, url, token)
+    await writeKubeconfig(given.kubeconfig, url, token, tls?.ca)
     standardOutput.write(
       `API server   ${url} (Kubernetes 1.34, in memory)\nnodes        ${given.nodes}\nkubeconfig   ${given.kubeconfig}\n\n` +
         `  kubectl --kubeconfig ${given.kubeconfig} get pods -A\n\nPress Ctrl-C to stop it; everything in it is then lost.\n`,
@@ -108,6 +111,22 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
   } finally {
     stopListening()
   }
+}
+
+/** Longer than anybody runs one. */
+const validMs = 10 * 365 * 24 * 60 * 60 * 1000
+/** For clocks that differ. */
+const validBeforeMs = 24 * 60 * 60 * 1000
+
+/** kubectl sends no token over plain HTTP, so a sandbox that asks who somebody is needs a certificate. */
+const ownCertificate = () => {
+  const nowMs = systemClock.wallMicros() / 1000
+  const { authority, certificate, key } = makeServerCertificate({
+    host: "127.0.0.1",
+    notBeforeMs: nowMs - validBeforeMs,
+    notAfterMs: nowMs + validMs,
+  })
+  return { key, cert: certificate, ca: authority }
 }
 
 const repeatDemo = async (cluster: LocalCluster, signal: AbortSignal, { standardOutput }: Terminal): Promise<void> => {

@@ -74,14 +74,16 @@ export class LocalCluster implements AsyncDisposable {
 /** Name of cluster, user and context in a sandbox's kubeconfig, by which it is recognized. */
 export const sandboxContext = "kubereel-sandbox"
 
-/** The kubeconfig of a sandbox, as JSON, which is also YAML. `token`: the one that the sandbox requires. */
-export const kubeconfigOf = (server: string, token?: string): string =>
+/**
+ * The kubeconfig of a sandbox, as JSON, which is also YAML. `token`: the one that the sandbox requires; kubectl sends it over HTTPS
+ * only. `authority`: of its certificate, PEM; absent for plain HTTP.
+ */
+export const kubeconfigOf = (server: string, token?: string, authority?: string): string =>
   `${JSON.stringify(
     {
       apiVersion: "v1",
       kind: "Config",
-      // There is no TLS to verify; without this setting client-node refuses plain HTTP.
-      clusters: [{ name: sandboxContext, cluster: { server, "insecure-skip-tls-verify": true } }],
+      clusters: [{ name: sandboxContext, cluster: { server, ...trust(authority) } }],
       users: [{ name: sandboxContext, user: token === undefined ? {} : { token } }],
       contexts: [{ name: sandboxContext, context: { cluster: sandboxContext, user: sandboxContext } }],
       "current-context": sandboxContext,
@@ -90,6 +92,12 @@ export const kubeconfigOf = (server: string, token?: string): string =>
     2,
   )}\n`
 
+/** Without TLS there is nothing to verify, but client-node refuses plain HTTP if the setting does not say so. */
+const trust = (authority: string | undefined): object =>
+  authority === undefined
+    ? { "insecure-skip-tls-verify": true }
+    : { "certificate-authority-data": Buffer.from(authority).toString("base64") }
+
 /** Writes the kubeconfig, readable by its owner only. */
-export const writeKubeconfig = (path: string, server: string, token?: string): Promise<void> =>
-  writeFile(path, kubeconfigOf(server, token), { mode: 0o600 })
+export const writeKubeconfig = (path: string, server: string, token?: string, authority?: string): Promise<void> =>
+  writeFile(path, kubeconfigOf(server, token, authority), { mode: 0o600 })

@@ -24,6 +24,7 @@ import type { RequestLog } from "../apiserver/request-log.ts"
 import { systemClock } from "../clock.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import type { SandboxUser } from "./access/authentication.ts"
+import { putDefaultPolicy } from "./access/default-policy.ts"
 import { assembleBackend } from "./assembly.ts"
 import type { Faults } from "./faults/faults.ts"
 import { type FaultyServer, type FaultyServerOptions, listenWithFaults } from "./faults/faulty-server.ts"
@@ -42,8 +43,8 @@ export interface SandboxOptions extends FaultyServerOptions {
   /**
    * `rbac`: requests over HTTP are authenticated and authorized as by the real server, with its default roles. The option `token`, or one
    * that the sandbox chooses ({@link Sandbox.token}), then is that of a user who may do everything; others are made of `users`,
-   * ServiceAccounts and client certificates, and who shows nothing is `system:anonymous`. Default: none, and whoever connects may do
-   * everything.
+   * ServiceAccounts and client certificates, and who shows nothing is `system:anonymous`. Clients on client-go send tokens over HTTPS
+   * only, which needs the option `tls`. Default: none, and whoever connects may do everything.
    */
   readonly authorization?: "rbac"
   /** Users whom authorization knows by a token. Default: none. */
@@ -160,6 +161,8 @@ export class Sandbox {
     })
     const { tls } = options
     const life = lifecycle ? new ClusterLife(around, tls?.ca ?? tls?.cert ?? "") : undefined
+    // Once more, for the namespaces that there are now.
+    if (around.access !== undefined) putDefaultPolicy(around)
     return new Sandbox({ kinds, store, server, faults, life, backend, around, rebuild, close })
   }
 

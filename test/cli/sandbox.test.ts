@@ -1,4 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { get as getOverTls } from "node:https"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -46,10 +47,19 @@ describe("reel sandbox", () => {
     const kubeconfig = join(directory, "kubeconfig")
     const ended = run(terminal, "--port", "0", "--nodes", "0", "--kubeconfig", kubeconfig, "--authorization", "rbac")
     const server = await started(terminal)
-    const { users } = JSON.parse(readFileSync(kubeconfig, "utf8"))
-    const headers = { Authorization: `Bearer ${users[0].user.token}` }
-    expect((await fetch(`${server}/api/v1/secrets`, { headers })).status).toBe(200)
-    expect((await fetch(`${server}/api/v1/secrets`)).status).toBe(403)
+    const { users, clusters } = JSON.parse(readFileSync(kubeconfig, "utf8"))
+    const { cluster } = clusters[0]
+    const ca = Buffer.from(cluster["certificate-authority-data"], "base64").toString()
+    const statusWith = (headers: Record<string, string>): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        getOverTls(`${cluster.server}/api/v1/secrets`, { headers, ca, agent: false }, (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        }).on("error", reject)
+      })
+    expect(server).toMatch(/^https:/)
+    expect(await statusWith({ Authorization: `Bearer ${users[0].user.token}` })).toBe(200)
+    expect(await statusWith({})).toBe(403)
     terminal.interrupt()
     expect(await ended).toBe(exitCodes.ok)
   })

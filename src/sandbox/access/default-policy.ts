@@ -84,14 +84,16 @@ const readRule = (line: string): Fields => {
 
 /** Subjects: `User NAME`, `Group NAME` or `ServiceAccount NAMESPACE/NAME`. */
 const binding = (kind: "Role" | "ClusterRole", role: string, subjects: ReadonlyArray<string>): Fields => ({
-  subjects: subjects.map((subject) => {
-    const [what = "", name = ""] = subject.split(" ")
-    if (what !== "ServiceAccount") return { kind: what, apiGroup: group, name }
-    const [namespace, account] = name.split("/")
-    return { kind: what, name: account, namespace }
-  }),
+  ...(subjects.length > 0 && { subjects: subjects.map(readSubject) }),
   roleRef: { apiGroup: group, kind, name: role },
 })
+
+const readSubject = (line: string): Fields => {
+  const [kind, name = ""] = line.split(" ")
+  if (kind !== "ServiceAccount") return { kind, apiGroup: group, name }
+  const [namespace, account] = name.split("/")
+  return { kind, name: account, namespace }
+}
 
 const create = (
   around: WriteSurroundings,
