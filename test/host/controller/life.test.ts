@@ -280,7 +280,7 @@ describe("Closing", () => {
     const running = await run([deaf], { shutdownTimeoutMs: 2000 })
     await until(() => begun)
     await passing(running.close())
-    expect(troubles).toEqual(["deaf: given up after 2000 ms: default/a"])
+    expect(troubles).toEqual(["deaf default/a: is given up after 2000 ms"])
   })
 
   test("ends also controllers whose kind never came", async () => {

@@ -174,13 +174,49 @@ describe("A controller", () => {
         Effect.gen(function* () {
           runs++
           if (runs === 1) yield* Effect.fail(new Error(`no luck with ${key}`))
+          if (runs === 4) yield* Effect.fail(new TerminalError({ detail: "enough" }))
           return { requeueAfterMs: 5 }
         }),
     })
     await createWidget("a")
-    await run([effectful])
-    await until(() => runs >= 3)
+    const running = await run([effectful])
+    await until(() => running.statistics()[0]?.terminalFailures === 1)
+    expect(runs).toBe(4)
     expect(troubles.filter((detail) => detail.includes("no luck with default/a"))).toHaveLength(1)
+  })
+
+  test("misses no last state and no deletion while watches are cut, expire and are refused", async () => {
+    const { run, sandbox, api, until } = await startCluster()
+    const known = new Map<string, number>()
+    const watcher = defineController<Widget>({
+      name: "watcher",
+      for: widgets,
+      reconcile: ({ key, object }) => {
+        if (object === undefined) known.delete(key)
+        else known.set(key, object.spec.size)
+      },
+    })
+    const running = await run([watcher])
+    await until(() => running.statistics()[0]?.state === "reconciling")
+    const put = (name: string, size: number): unknown =>
+      sandbox.put(widgets, { metadata: { name, namespace: "default" }, spec: { size } })
+    const faults = [
+      () => sandbox.faults.hangUp("widgets"),
+      () => sandbox.faults.expireWatches("widgets"),
+      () => sandbox.faults.forceExpired("widgets", 1),
+    ]
+    for (let round = 0; round < 60; round++) {
+      put(`w-${round % 7}`, round)
+      faults[round % faults.length]?.()
+      if (round % 5 === 4) sandbox.delete(widgets, "default", `w-${round % 7}`)
+      const runs = running.statistics()[0]?.runs ?? 0
+      // Sometimes in the middle of a reconnection, sometimes after it.
+      if (round % 2 === 0) await until(() => (running.statistics()[0]?.runs ?? 0) > runs, 20)
+    }
+    const { items } = await api.list<Widget>(widgetKind)
+    const last = new Map(items.map(({ metadata, spec }) => [`default/${metadata.name}`, spec.size]))
+    await until(() => JSON.stringify([...known].sort()) === JSON.stringify([...last].sort()), 20)
+    expect(known.size).toBeGreaterThan(0)
   })
 
   test("is not woken by changes that its predicate refuses", async () => {
