@@ -89,6 +89,8 @@ describe("Cached reads", () => {
         const maps = cluster.cached("v1.ConfigMap")
         const reference = { apiVersion: "example.com/v1", kind: "Widget", name: "a", uid: object.metadata.uid ?? "" }
         const ownerReferences = [{ ...reference, controller: true }]
+        // From now on only own writes can change the cache.
+        sandbox.faults.stall("configmaps")
         const metadata = { namespace: "default", generateName: "made-", ownerReferences }
         const made = await cluster.create({ apiVersion: "v1", kind: "ConfigMap", metadata, data: { colour: "blue" } })
         found.push(
