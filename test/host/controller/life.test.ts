@@ -124,6 +124,30 @@ describe("Cached reads", () => {
     expect(found).toEqual(["one", "three", ["one"], ["one", "three"], ["one", "two"], 1, true, undefined, "end"])
   })
 
+  test("survive an index that throws, which is reported and leaves the object out of that index", async () => {
+    const { run, sandbox, createWidget, until, troubles } = await startCluster()
+    const found: unknown[] = []
+    const reader = defineController<Widget>({
+      name: "reader",
+      for: widgets,
+      reads: ["v1.ConfigMap"],
+      indexes: [
+        { kind: "v1.ConfigMap", name: "colour", valuesOf: ({ data }) => [(data as { colour: string }).colour.trim()] },
+      ],
+      reconcile: ({ cluster }) => {
+        const maps = cluster.cached("v1.ConfigMap")
+        found.push([maps.list().length, maps.byIndex("colour", "red").length])
+      },
+    })
+    sandbox.put("v1.ConfigMap", { metadata: { name: "plain", namespace: "default" }, data: {} })
+    sandbox.put("v1.ConfigMap", { metadata: { name: "red", namespace: "default" }, data: { colour: "red" } })
+    await createWidget("a")
+    await run([reader])
+    await until(() => found.length > 0)
+    expect(found).toEqual([[2, 1]])
+    expect(troubles[0]).toContain("reader: the index colour threw for v1.ConfigMap default/plain: ")
+  })
+
   test("of any number of controllers cost the server one watch for each selection", async () => {
     const { run, sandbox, createWidget, until } = await startCluster()
     await createWidget("a")
