@@ -13,14 +13,14 @@ import type { Clock } from "../../clock.ts"
 import { ConflictError, isTerminatingNamespace } from "../../kube/client/api-errors.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
-import type { ObjectCache } from "../object-cache.ts"
+import { keyOf, type ObjectCache } from "../object-cache.ts"
 import { noStatistics, type QueueStatistics } from "../queue-statistics.ts"
 import { WorkQueue } from "../work-queue.ts"
 import { CachedObjects, indexName } from "./access/cached-objects.ts"
 import { ControllerCluster, type SharedAccess } from "./access/controller-cluster.ts"
 import { frozen } from "./access/frozen.ts"
 import type { Acquired } from "./access/shared-caches.ts"
-import { type DefinedController, type Selection, selectionsOf } from "./define-controller.ts"
+import { type DefinedController, type Index, type Selection, selectionsOf } from "./define-controller.ts"
 import { NotWatchedError, TerminalError } from "./errors.ts"
 import { asGvk } from "./kind-name.ts"
 import { reconcileOnce } from "./reconciler.ts"
@@ -75,10 +75,6 @@ export class ControllerRun {
     this.#options = options
   }
 
-  get isReady(): boolean {
-    return this.#state === "standby" || this.#state === "reconciling"
-  }
-
   get statistics(): ControllerStatistics {
     const { name } = this.controller
     const queue = this.#term?.queue.statistics
@@ -99,8 +95,9 @@ export class ControllerRun {
     }
     const [subject] = kinds
     if (subject === undefined) return
-    for (const { kind, name, valuesOf } of this.controller.indexes)
-      for (const cache of this.#cachesOf(kind)) cache.addIndex(indexName(this.controller.name, name), valuesOf)
+    for (const index of this.controller.indexes)
+      for (const cache of this.#cachesOf(index.kind))
+        cache.addIndex(indexName(this.controller.name, index.name), (object) => this.#valuesOf(index, object))
     this.#sources = sourcesOf(this.controller, subject, {
       cached: <T extends ApiObject>(kind: string) => this.#cachedOf(kind) as unknown as CachedObjects<T>,
     })
@@ -214,6 +211,19 @@ export class ControllerRun {
       signal,
       cachedOf: (kind) => this.#cachedOf(kind),
     })
+  }
+
+  /** The caches are shared: what an index of one controller throws must not reach the watch that feeds all. */
+  #valuesOf(index: Index, object: ApiObject): ReadonlyArray<string> {
+    try {
+      return [...index.valuesOf(frozen(object))]
+    } catch (error) {
+      const { name } = this.controller
+      this.#options.trouble(
+        `${name}: the index ${index.name} threw for ${index.kind} ${keyOf(object)}: ${messageOf(error)}`,
+      )
+      return []
+    }
   }
 
   /** The objects of `for` are those of its own selection, even if the kind is watched for another purpose too. */

@@ -70,7 +70,7 @@ export interface Reads {
 export interface Index<T extends ApiObject = ApiObject> {
   readonly kind: string
   readonly name: string
-  /** None, one or several values, which depend on nothing but the object. */
+  /** None, one or several values, which depend on nothing but the object. If it throws, that is reported, and the object is not in the index. */
   valuesOf(object: T): Iterable<string>
 }
 

@@ -90,8 +90,11 @@ export class LeaderElector {
   #isLeader = false
   #isClosed = false
   #running: Promise<void> = Promise.resolve()
-  /** Ends the present wait, or request. */
+  /** Ends the present wait and the present request. */
   #interrupt = new AbortController()
+  /** Ends waits only. */
+  readonly #closing = new AbortController()
+  #reported: string | undefined
 
   constructor(options: ElectorOptions) {
     this.#options = options
@@ -112,7 +115,9 @@ export class LeaderElector {
    */
   async close(mayRelease = true): Promise<void> {
     this.#isClosed = true
-    this.#interrupt.abort()
+    this.#closing.abort()
+    // A renewal under way must end by itself: otherwise the version of the Lease to release would be unknown.
+    if (!this.#isLeader) this.#interrupt.abort()
     await this.#running
     if (this.#isLeader && mayRelease && this.#options.releaseOnEnd) await this.#release()
     this.#isLeader = false
@@ -133,7 +138,6 @@ export class LeaderElector {
       trouble(`leadership lost: the lease ${namespace}/${name} was not renewed in time`)
       await end()
       this.#interrupt = new AbortController()
-      if (this.#isClosed) this.#interrupt.abort()
     }
   }
 
@@ -149,9 +153,9 @@ export class LeaderElector {
       deadline = clock.after(renewDeadlineMs - (clock.monotonicMs() - this.#askedAt), () => this.#interrupt.abort())
     }
     extend()
-    while (!signal.aborted) {
+    for (;;) {
       await this.#pause(retryPeriodMs)
-      if (signal.aborted) break
+      if (signal.aborted || this.#isClosed) break
       if (await this.#acquireOrRenew()) extend()
       else if (this.#isHeldByOther()) break
     }
@@ -194,11 +198,15 @@ export class LeaderElector {
         ? { ...known.spec, ...mine, acquireTime, leaseTransitions }
         : { ...known.spec, ...mine, leaseTransitions: leaseTransitions + 1 }
       this.#observe(await api.update<Lease>(kinds.leases, { ...known, spec }, options))
+      this.#reported = undefined
       return true
     } catch (error) {
       // Another process was faster; the next attempt sees by how much.
       const isRace = error instanceof ConflictError || error instanceof AlreadyExistsError
-      if (!isRace && !options.signal.aborted) trouble(`lease ${namespace}/${name}: ${messageOf(error)}`)
+      const detail = `lease ${namespace}/${name}: ${messageOf(error)}`
+      // Once for each reason, not once for each attempt.
+      if (!isRace && !options.signal.aborted && detail !== this.#reported) trouble(detail)
+      if (!isRace) this.#reported = detail
       return false
     }
   }
@@ -229,7 +237,7 @@ export class LeaderElector {
   }
 
   #pause(delayMs: number): Promise<void> {
-    const { signal } = this.#interrupt
+    const signal = AbortSignal.any([this.#interrupt.signal, this.#closing.signal])
     return new Promise((resolve) => {
       if (signal.aborted) return resolve()
       const done = (): void => {

@@ -146,7 +146,12 @@ class Host implements RunningControllers {
         },
         end: async () => {
           this.#isLeader = false
-          await Promise.all(this.#runs.map((run) => run.end(0)))
+          const ended = Promise.all(this.#runs.map((run) => run.end(0)))
+          if (!(await this.#within(ended, abortedMs)))
+            this.#reportRunning(
+              "ignores that it is no leader any more; this process waits for it before it leads again",
+            )
+          await ended
         },
       })
     this.#elector?.start()
@@ -195,9 +200,7 @@ class Host implements RunningControllers {
     this.#stopping.abort()
     const limitMs = this.#shutdownTimeoutMs
     const allEnded = await this.#within(Promise.all(this.#runs.map((run) => run.end(limitMs))), limitMs + abortedMs)
-    for (const run of this.#runs)
-      if (run.running.length > 0)
-        this.#trouble(`${run.controller.name}: given up after ${limitMs} ms: ${run.running.join(", ")}`)
+    this.#reportRunning(`is given up after ${limitMs} ms`)
     for (const run of this.#runs) run.stop()
     this.#access.caches.stop()
     await this.#within(this.#access.events.drained(), abortedMs)
@@ -207,6 +210,11 @@ class Host implements RunningControllers {
     this.#access.api.close()
     this.#resolveStarted()
     this.#resolveClosed()
+  }
+
+  /** One line for each run that has not ended. */
+  #reportRunning(what: string): void {
+    for (const run of this.#runs) for (const key of run.running) this.#trouble(`${run.controller.name} ${key}: ${what}`)
   }
 
   /** Whether the promise has resolved before that many ms passed. */

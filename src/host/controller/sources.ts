@@ -6,8 +6,10 @@ import { messageOf } from "../../message-of.ts"
 import type { ObjectChange } from "../change-feed.ts"
 import { keyOf, objectKey } from "../object-cache.ts"
 import type { ObjectName } from "./access/cached-objects.ts"
+import { frozen } from "./access/frozen.ts"
 import type { DefinedController, Owned, Reads, Selection, Subject, Watch } from "./define-controller.ts"
 import { groupOf } from "./objects/owner-references.ts"
+import type { Predicate } from "./predicates.ts"
 
 /** A watched selection and what a change in it concerns. */
 export interface Source {
@@ -42,18 +44,26 @@ export const deliver = (
   }
 }
 
+/** The objects are those of the shared cache, so they are frozen before a function of the controller gets them. */
+const passes = (predicate: Predicate | undefined, change: ObjectChange<ApiObject>): boolean => {
+  if (predicate === undefined) return true
+  frozen(change.previous)
+  frozen(change.current)
+  return predicate(change)
+}
+
 const ofSubject = (subject: Subject): Source => ({
   selection: subject,
   keysOf: (change) => {
     const object = change.current ?? change.previous
-    return object === undefined || subject.predicate?.(change) === false ? [] : [keyOf(object)]
+    return object === undefined || !passes(subject.predicate, change) ? [] : [keyOf(object)]
   },
 })
 
 const ofOwned = (owned: Owned, { namespace: only }: Subject, { gvk, namespaced }: Kind): Source => ({
   selection: owned,
   *keysOf(change) {
-    if (owned.predicate?.(change) === false) return
+    if (!passes(owned.predicate, change)) return
     // Before and after: an object that was released or adopted concerns both owners.
     for (const object of [change.previous, change.current]) {
       const { namespace, ownerReferences = [] } = object?.metadata ?? {}
@@ -71,9 +81,9 @@ const ofOwned = (owned: Owned, { namespace: only }: Subject, { gvk, namespaced }
 const ofWatch = (watch: Watch, reads: Reads): Source => ({
   selection: watch,
   *keysOf(change) {
-    if (watch.predicate?.(change) === false) return
+    if (!passes(watch.predicate, change)) return
     for (const object of [change.previous, change.current])
-      if (object !== undefined) for (const named of watch.map(object, reads)) yield keyOfName(named)
+      if (object !== undefined) for (const named of watch.map(frozen(object), reads)) yield keyOfName(named)
   },
 })
 

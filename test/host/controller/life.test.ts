@@ -89,6 +89,8 @@ describe("Cached reads", () => {
         const maps = cluster.cached("v1.ConfigMap")
         const reference = { apiVersion: "example.com/v1", kind: "Widget", name: "a", uid: object.metadata.uid ?? "" }
         const ownerReferences = [{ ...reference, controller: true }]
+        // From now on only own writes can change the cache.
+        sandbox.faults.stall("configmaps")
         const metadata = { namespace: "default", generateName: "made-", ownerReferences }
         const made = await cluster.create({ apiVersion: "v1", kind: "ConfigMap", metadata, data: { colour: "blue" } })
         found.push(
@@ -120,6 +122,30 @@ describe("Cached reads", () => {
     await run([reader])
     await until(() => found.includes("end"))
     expect(found).toEqual(["one", "three", ["one"], ["one", "three"], ["one", "two"], 1, true, undefined, "end"])
+  })
+
+  test("survive an index that throws, which is reported and leaves the object out of that index", async () => {
+    const { run, sandbox, createWidget, until, troubles } = await startCluster()
+    const found: unknown[] = []
+    const reader = defineController<Widget>({
+      name: "reader",
+      for: widgets,
+      reads: ["v1.ConfigMap"],
+      indexes: [
+        { kind: "v1.ConfigMap", name: "colour", valuesOf: ({ data }) => [(data as { colour: string }).colour.trim()] },
+      ],
+      reconcile: ({ cluster }) => {
+        const maps = cluster.cached("v1.ConfigMap")
+        found.push([maps.list().length, maps.byIndex("colour", "red").length])
+      },
+    })
+    sandbox.put("v1.ConfigMap", { metadata: { name: "plain", namespace: "default" }, data: {} })
+    sandbox.put("v1.ConfigMap", { metadata: { name: "red", namespace: "default" }, data: { colour: "red" } })
+    await createWidget("a")
+    await run([reader])
+    await until(() => found.length > 0)
+    expect(found).toEqual([[2, 1]])
+    expect(troubles[0]).toContain("reader: the index colour threw for v1.ConfigMap default/plain: ")
   })
 
   test("of any number of controllers cost the server one watch for each selection", async () => {
@@ -280,7 +306,7 @@ describe("Closing", () => {
     const running = await run([deaf], { shutdownTimeoutMs: 2000 })
     await until(() => begun)
     await passing(running.close())
-    expect(troubles).toEqual(["deaf: given up after 2000 ms: default/a"])
+    expect(troubles).toEqual(["deaf default/a: is given up after 2000 ms"])
   })
 
   test("ends also controllers whose kind never came", async () => {

@@ -11,6 +11,7 @@ import {
 } from "../../../src/host/index.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import { turn } from "../../runtime/until.ts"
 import { startCluster, type Widget, widgetKind } from "./running.ts"
 
 const widgets = "example.com/v1.Widget"
@@ -42,7 +43,14 @@ describe("A controller", () => {
   test("brings about what each object asks for, when it is created, changed, or what it made is damaged", async () => {
     const { api, run, createWidget, until } = await startCluster()
     await createWidget("early", 1)
-    await run([keeper])
+    const running = await run([keeper])
+    /** The last changes have been looked at, so that what follows is not repaired by chance. */
+    const quiet = async (): Promise<void> => {
+      for (let still = 0; still < 20; still++) {
+        await turn()
+        if (running.statistics()[0]?.depth !== 0) still = 0
+      }
+    }
     const sizeOf = (name: string): Promise<string | undefined> =>
       api.get<ConfigMap>(kinds.configMaps, { namespace: "default", name }).then(
         ({ data }) => data?.size,
@@ -53,8 +61,10 @@ describe("A controller", () => {
     await until(async () => (await sizeOf("late")) === "2")
     await api.patch(widgetKind, late.metadata, "merge", { spec: { size: 3 } })
     await until(async () => (await sizeOf("late")) === "3")
+    await quiet()
     await api.delete(kinds.configMaps, { namespace: "default", name: "late" })
     await until(async () => (await sizeOf("late")) === "3")
+    await quiet()
     await api.patch(kinds.configMaps, { namespace: "default", name: "late" }, "merge", { data: { size: "wrong" } })
     await until(async () => (await sizeOf("late")) === "3")
     const made = await api.get(kinds.configMaps, { namespace: "default", name: "late" })
@@ -174,13 +184,49 @@ describe("A controller", () => {
         Effect.gen(function* () {
           runs++
           if (runs === 1) yield* Effect.fail(new Error(`no luck with ${key}`))
+          if (runs === 4) yield* Effect.fail(new TerminalError({ detail: "enough" }))
           return { requeueAfterMs: 5 }
         }),
     })
     await createWidget("a")
-    await run([effectful])
-    await until(() => runs >= 3)
+    const running = await run([effectful])
+    await until(() => running.statistics()[0]?.terminalFailures === 1)
+    expect(runs).toBe(4)
     expect(troubles.filter((detail) => detail.includes("no luck with default/a"))).toHaveLength(1)
+  })
+
+  test("misses no last state and no deletion while watches are cut, expire and are refused", async () => {
+    const { run, sandbox, api, until } = await startCluster()
+    const known = new Map<string, number>()
+    const watcher = defineController<Widget>({
+      name: "watcher",
+      for: widgets,
+      reconcile: ({ key, object }) => {
+        if (object === undefined) known.delete(key)
+        else known.set(key, object.spec.size)
+      },
+    })
+    const running = await run([watcher])
+    await until(() => running.statistics()[0]?.state === "reconciling")
+    const put = (name: string, size: number): unknown =>
+      sandbox.put(widgets, { metadata: { name, namespace: "default" }, spec: { size } })
+    const faults = [
+      () => sandbox.faults.hangUp("widgets"),
+      () => sandbox.faults.expireWatches("widgets"),
+      () => sandbox.faults.forceExpired("widgets", 1),
+    ]
+    for (let round = 0; round < 60; round++) {
+      put(`w-${round % 7}`, round)
+      faults[round % faults.length]?.()
+      if (round % 5 === 4) sandbox.delete(widgets, "default", `w-${round % 7}`)
+      const runs = running.statistics()[0]?.runs ?? 0
+      // Sometimes in the middle of a reconnection, sometimes after it.
+      if (round % 2 === 0) await until(() => (running.statistics()[0]?.runs ?? 0) > runs, 20)
+    }
+    const { items } = await api.list<Widget>(widgetKind)
+    const last = new Map(items.map(({ metadata, spec }) => [`default/${metadata.name}`, spec.size]))
+    await until(() => JSON.stringify([...known].sort()) === JSON.stringify([...last].sort()), 20)
+    expect(known.size).toBeGreaterThan(0)
   })
 
   test("is not woken by changes that its predicate refuses", async () => {
