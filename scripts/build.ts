@@ -5,6 +5,7 @@
  *   src/cli/main.ts             dist/cli.js                   `reel`; runs when it is imported
  *   src/cli/NAME.ts             dist/reel-NAME.js             one per command that src/cli/reel.ts loads
  *   src/actors/entries/NAME.ts  dist/workers/NAME.js          one per actor, read from the folder
+ *   src/host/entries/NAME.ts    dist/workers/NAME.js          likewise, of a controller host
  *   test/FOLDER/workers/NAME.ts  dist/test-workers/NAME.js   actors and processes that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports
  *   src/apiserver/openapi/data/  dist/openapi/                 copied as they are
@@ -30,6 +31,9 @@ import { messageOf } from "../src/message-of.ts"
 
 /** Packages that never go into a bundle: piscina starts its worker threads from files beside its own. */
 const external: readonly string[] = ["piscina"]
+
+/** The folders with the entry points of actors. Their names must be unique. */
+const workerFolders: readonly string[] = ["src/actors/entries", "src/host/entries"]
 
 /** The folders of programs that only tests start. Their names must be unique. */
 const testFolders: readonly string[] = ["test/runtime/workers", "test/recorder/workers", "test/archive/workers"]
@@ -154,8 +158,9 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
     for (const { groups } of reel.matchAll(commandImport))
       targets.push({ name: `reel-${groups?.name}`, entry: `src/cli/${groups?.name}.ts`, external: optional })
   }
-  for (const name of await sourcesIn(root, "src/actors/entries"))
-    targets.push({ name: `workers/${name}`, entry: `src/actors/entries/${name}.ts`, external })
+  for (const folder of workerFolders)
+    for (const name of await sourcesIn(root, folder))
+      targets.push({ name: `workers/${name}`, entry: `${folder}/${name}.ts`, external })
   for (const folder of testFolders)
     for (const name of await sourcesIn(root, folder))
       targets.push({ name: `test-workers/${name}`, entry: `${folder}/${name}.ts`, external })
