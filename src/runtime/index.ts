@@ -39,6 +39,7 @@ export {
   type CallError,
   MailboxProtocolError,
 } from "./errors.ts"
+export { type CoalescingOptions, CoalescingQueue, type ItemCost } from "./mailbox/coalescing-queue.ts"
 export type { Frame } from "./mailbox/envelope.ts"
 export type { Inbox, InboxHandler, InboxMetrics } from "./mailbox/inbox.ts"
 export { minimumCharge, type Outbox, type OutboxMetrics, type OutboxOptions } from "./mailbox/outbox.ts"

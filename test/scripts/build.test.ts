@@ -25,7 +25,7 @@ describe("a small project", () => {
     await write("src/kube/gvk.ts", `export const kind = (text: string): string => "kind " + text\n`)
     await write("src/actors/entries/one.ts", `import { kind } from "../../kube/gvk.ts"\nconsole.log(kind("one"))\n`)
     await write(
-      "src/actors/entries/two.ts",
+      "src/host/entries/two.ts",
       `import * as Option from "effect/Option"\nconsole.log(Option.some(2).value)\n`,
     )
     await write("test/runtime/workers/toy.ts", `console.log("toy")\n`)
@@ -107,7 +107,7 @@ describe("a small project", () => {
 
   test("loses the bundle of a worker that no longer exists", async () => {
     await build(root)
-    await rm(join(root, "src/actors/entries/two.ts"))
+    await rm(join(root, "src/host/entries/two.ts"))
     await build(root)
     expect(await exists("dist/workers/two.js")).toBe(false)
     expect(await exists("dist/workers/one.js")).toBe(true)

@@ -3,6 +3,7 @@
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import type { Kind } from "../../kube/kind.ts"
 import type { SelectionRequest } from "./hub-selection.ts"
+import type { SubscriptionStatistics } from "./hub-statistics.ts"
 
 export type HubChangeType = "added" | "modified" | "deleted" | "synced" | "bookmark" | "expired"
 
@@ -50,22 +51,6 @@ export interface HubConsumer {
    * reported to the hub's owner and costs nobody a change.
    */
   available(): void
-}
-
-export interface SubscriptionStatistics {
-  readonly id: string
-  readonly kind: string
-  readonly view: HubView
-  /** Whether everything known when it began has been taken. */
-  readonly isSynced: boolean
-  /** Changes of objects that were taken. */
-  readonly delivered: number
-  /** Changes of objects that were folded into later ones. */
-  readonly folded: number
-  /** Changes and marks that wait. */
-  readonly pending: number
-  /** Bytes that only this subscription keeps alive. */
-  readonly pendingBytes: number
 }
 
 export interface HubSubscriptionHandle {

@@ -12,14 +12,9 @@
 
 import type { ResourceVersion } from "../../kube/resource-version.ts"
 import { CoalescingQueue } from "../../runtime/mailbox/coalescing-queue.ts"
-import type {
-  HubChange,
-  HubConsumer,
-  HubSubscriptionHandle,
-  HubSubscriptionRequest,
-  SubscriptionStatistics,
-} from "./hub-change.ts"
+import type { HubChange, HubConsumer, HubSubscriptionHandle, HubSubscriptionRequest } from "./hub-change.ts"
 import type { ObjectFilter } from "./hub-selection.ts"
+import type { SubscriptionStatistics } from "./hub-statistics.ts"
 import type { ObjectState } from "./object-state.ts"
 import { foldEvents, isAbove, type ObjectEvent, type StateChange } from "./state-change.ts"
 
@@ -141,7 +136,8 @@ export class HubSubscription implements HubSubscriptionHandle {
     const event = change.within(this.#parts.filter)
     if (event === undefined || this.#isOver) return
     // A deletion is always passed on: it is not known whether it was before that version.
-    if (this.#floor !== undefined && event.type !== "deleted" && !isAbove(event.object.version, this.#floor)) return
+    const { version } = event.object
+    if (event.type !== "deleted" && (version === this.#floor || isAbove(this.#floor, version))) return
     if (!this.#put(event)) {
       this.#queue.clear()
       this.expire(`the subscriber does not keep up: more than ${this.#parts.maximumBytes} bytes wait for it`)

@@ -14,6 +14,8 @@ export interface ObjectEvent {
    * its last.
    */
   readonly isFinalStateUnknown: boolean
+  /** Of a deletion: the subscriber has not been told of the object's addition. */
+  readonly isUnknown?: boolean
 }
 
 const event = (type: ObjectEvent["type"], object: ObjectState, isFinalStateUnknown = false): ObjectEvent => ({
@@ -59,12 +61,21 @@ export class StateChange {
 }
 
 /**
- * What a consumer is told that has not taken `waiting` yet. One that never got to know the object is told of its addition even if it has
- * changed since, and of its deletion all the same.
+ * What a consumer is told that has not taken `waiting` yet. One that does not know the object is told of its addition, even if it has changed
+ * since, and of its deletion all the same; one that knows it is not told of an addition when it has left the selection and come back.
  */
-export const foldEvents = (waiting: ObjectEvent, next: ObjectEvent): ObjectEvent =>
-  waiting.type === "added" && next.type === "modified" ? event("added", next.object) : next
+export const foldEvents = (waiting: ObjectEvent, next: ObjectEvent): ObjectEvent => {
+  const isKnown = waiting.type === "modified" || (waiting.type === "deleted" && waiting.isUnknown !== true)
+  if (next.type === "deleted") return isKnown ? next : { ...next, isUnknown: true }
+  const type = isKnown ? "modified" : "added"
+  return next.type === type ? next : event(type, next.object)
+}
 
-/** Whether a version is above another one of the same history. False if they cannot be compared. */
-export const isAbove = (version: ResourceVersion | string, other: ResourceVersion | string): boolean =>
-  typeof version !== "string" && typeof other !== "string" && version > other
+/** Whether a version is above another one of the same history. False if there is none, or if they cannot be compared. */
+export const isAbove = (
+  version: ResourceVersion | string | undefined,
+  other: ResourceVersion | string | undefined,
+): boolean => isComparable(version) && isComparable(other) && version > other
+
+const isComparable = (version: ResourceVersion | string | undefined): version is ResourceVersion =>
+  version !== undefined && typeof version !== "string"

@@ -15,6 +15,7 @@ import { WatchSession } from "../../kube/watch/session.ts"
 import type { WatchSink } from "../../kube/watch/sink.ts"
 import { ChangeJournal } from "./change-journal.ts"
 import type { HubSelection } from "./hub-selection.ts"
+import type { UpstreamStatistics } from "./hub-statistics.ts"
 import type { HubSubscription } from "./hub-subscription.ts"
 import { SelectionState } from "./selection-state.ts"
 import { isAbove } from "./state-change.ts"
@@ -38,28 +39,6 @@ export interface UpstreamOptions {
   readonly keepManagedFields: boolean
   readonly journalBytes: number
   readonly listener: HubListener
-}
-
-export interface UpstreamStatistics {
-  /** `apps/v1.Deployment`. */
-  readonly kind: string
-  readonly namespace: string
-  readonly labelSelector: string
-  readonly fieldSelector: string
-  readonly state: KindState
-  /** For people: why it is in that state. */
-  readonly detail: string
-  readonly subscriptions: number
-  readonly objects: number
-  /** Bytes of the objects. */
-  readonly bytes: number
-  /** Changes that subscribers can still resume from. */
-  readonly journalChanges: number
-  readonly journalBytes: number
-  /** Changes since it began, those that lists have shown included. */
-  readonly changes: number
-  readonly watches: number
-  readonly relists: number
 }
 
 export class Upstream {
@@ -222,7 +201,7 @@ export class Upstream {
     else for (const change of changes) this.#journal.add(change, version)
     for (const subscription of [...this.#subscriptions]) {
       if (!subscription.hasBegun) this.#begin(subscription, version)
-      else if (isBeyond(subscription.floor, version) && subscription.precedesList) subscription.expire(otherHistory)
+      else if (isAbove(subscription.floor, version) && subscription.precedesList) subscription.expire(otherHistory)
       else {
         for (const change of changes) subscription.offer(change)
         subscription.reached(version, true)
@@ -235,7 +214,7 @@ export class Upstream {
   #begin(subscription: HubSubscription, version: ResourceVersion | string): void {
     const { after } = subscription
     if (after === undefined) return subscription.present(this.#state.objects(), version)
-    if (isBeyond(after, version)) {
+    if (isAbove(after, version)) {
       // A list that began later contains at least what the subscriber has seen, if that was of this history.
       return subscription.precedesList ? subscription.expire(otherHistory) : subscription.await()
     }
@@ -250,6 +229,3 @@ export class Upstream {
 }
 
 const otherHistory = "the version is above that of the server: it is of another history"
-
-const isBeyond = (version: ResourceVersion | string | undefined, reached: ResourceVersion | string): boolean =>
-  version !== undefined && isAbove(version, reached)

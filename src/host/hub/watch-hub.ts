@@ -18,15 +18,11 @@ import type { ReadTransport } from "../../kube/http/transport.ts"
 import { parseResourceVersion } from "../../kube/resource-version.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import { messageOf } from "../../message-of.ts"
-import type {
-  HubConsumer,
-  HubSubscriptionHandle,
-  HubSubscriptionRequest,
-  SubscriptionStatistics,
-} from "./hub-change.ts"
+import type { HubConsumer, HubSubscriptionHandle, HubSubscriptionRequest } from "./hub-change.ts"
 import { filterWithin, type HubSelection, type ObjectFilter, selectionOf } from "./hub-selection.ts"
+import type { HubStatistics } from "./hub-statistics.ts"
 import { HubSubscription } from "./hub-subscription.ts"
-import { type HubListener, Upstream, type UpstreamStatistics } from "./upstream.ts"
+import { type HubListener, Upstream } from "./upstream.ts"
 
 export interface WatchHubOptions {
   /** For lists and watches, with the hub's credentials. */
@@ -47,11 +43,6 @@ export interface WatchHubOptions {
   readonly waitingBytes?: number | undefined
   /** Default false: few controllers read managedFields, and each write makes them longer. */
   readonly keepManagedFields?: boolean | undefined
-}
-
-export interface HubStatistics {
-  readonly upstreams: ReadonlyArray<UpstreamStatistics>
-  readonly subscriptions: ReadonlyArray<SubscriptionStatistics>
 }
 
 interface Served {

@@ -34,13 +34,19 @@ export class Consumer {
   takesAtOnce = true
   /** It knows objects from before, which this model does not. */
   isResumed = false
+  /** The server may be restored from a backup, and versions start again. */
+  seesRestores = false
+  /** The version of the last change or mark taken. */
+  lastVersion = ""
   announcements = 0
+  /** What was wrong with what it took at once. */
+  failure: unknown
   handle: HubSubscriptionHandle | undefined
 
   available(): void {
     this.announcements++
     // The announcement may come before the subscription is known.
-    if (this.takesAtOnce) queueMicrotask(() => this.takeAll())
+    if (this.takesAtOnce) queueMicrotask(() => this.#takeOrFail())
   }
 
   takeAll(): void {
@@ -69,12 +75,28 @@ export class Consumer {
     return Object.fromEntries([...this.objects.values()].map(({ metadata, data }) => [metadata.name, data?.value]))
   }
 
+  #takeOrFail(): void {
+    try {
+      this.takeAll()
+    } catch (cause) {
+      this.failure ??= cause
+    }
+  }
+
   #told(change: HubChange): void {
     expect(this.isExpired, "nothing comes after expired").toBe(false)
     this.changes.push(change)
+    if (change.type === "expired") return
+    if (this.isSynced && !this.isResumed && !this.seesRestores && !change.isFinalStateUnknown) {
+      expect(Number(change.version), "versions never fall").toBeGreaterThanOrEqual(Number(this.lastVersion))
+    }
+    this.lastVersion = change.version
     if (change.uid === "") return
     const object = JSON.parse(change.bytes.toString()) as ToldObject
     const known = this.objects.get(change.uid)
+    if (known !== undefined && !this.isResumed && !this.seesRestores && change.type !== "deleted") {
+      expect(Number(change.version), "each state is newer").toBeGreaterThan(Number(known.metadata.resourceVersion))
+    }
     expect(object.metadata.uid).toBe(change.uid)
     if (change.type === "deleted") {
       this.objects.delete(change.uid)
@@ -120,8 +142,10 @@ export const startHub = async (options: Partial<WatchHubOptions> = {}, sandboxOp
     await sandbox.close()
   })
   let subscribed = 0
+  const consumers = new Set<Consumer>()
   const subscribe = (request: Partial<HubSubscriptionRequest> = {}, consumer = new Consumer()): Consumer => {
     const id = `subscription ${++subscribed}`
+    consumers.add(consumer)
     consumer.isResumed = request.after !== undefined
     consumer.handle = hub.subscribe({ id, kind: kinds.configMaps, view: "full", ...request }, consumer)
     return consumer
@@ -135,6 +159,7 @@ export const startHub = async (options: Partial<WatchHubOptions> = {}, sandboxOp
   /** Lets a little time pass with every turn, so that back-offs end. */
   const sees = async (condition: () => boolean, msPerTurn = 1): Promise<void> => {
     while (!condition()) {
+      for (const { failure } of consumers) if (failure !== undefined) throw failure
       clock.advance(msPerTurn)
       await turn()
     }

@@ -72,6 +72,7 @@ describe("A hub", () => {
     put("a", "1")
     put("same", "1")
     const consumer = subscribe()
+    consumer.seesRestores = true
     await sees(() => consumer.isSynced)
     const before = sandbox.resourceVersion
     for (let round = 2; round < 8; round++) put("a", String(round))
@@ -84,6 +85,26 @@ describe("A hub", () => {
     const late = subscribe()
     await sees(() => late.isSynced)
     expect(late.state).toEqual(consumer.state)
+  })
+
+  test("gives up a subscriber for whom too much waits, tells it so, and serves the others", async () => {
+    const { subscribe, put, remove, sees, hub } = await startHub({ waitingBytes: 5000 })
+    const slow = subscribe()
+    const other = subscribe()
+    await sees(() => slow.isSynced && other.isSynced)
+    slow.takesAtOnce = false
+    // States of what exists are kept anyway; deletions are kept for the slow one only.
+    for (let index = 0; index < 50; index++) put(`kept${index}`, "1")
+    await sees(() => other.objects.size === 50)
+    expect(slow.handle?.statistics()).toMatchObject({ pending: 50, pendingBytes: 0 })
+    for (let index = 0; index < 50; index++) remove(`kept${index}`)
+    await sees(() => other.objects.size === 0)
+    slow.takeAll()
+    expect(slow.story).toEqual(["synced", "expired"])
+    expect(hub.statistics().subscriptions.map(({ id }) => id)).toEqual(["subscription 2"])
+    put("more", "1")
+    await sees(() => other.state.more === "1")
+    expect(slow.handle?.pending).toBe(0)
   })
 
   test("ends the watch a while after the last subscriber, and not if another one comes meanwhile", async () => {

@@ -52,10 +52,10 @@ describe("A coalescing queue", () => {
     queue.seal()
     // The item of the round is no longer the latest.
     expect(queue.put("a", "a2", shared)).toBe(true)
-    expect(queue.bytes).toBe(110)
+    expect(queue.bytes).toBe(90)
     expect(queue.put("b", "b1", own)).toBe(true)
     expect(queue.put("b", "b2", own)).toBe(true)
-    expect(queue.bytes).toBe(220)
+    expect(queue.bytes).toBe(180)
     expect(queue.put("c", "c1", own)).toBe(false)
     queue.take(everything)
     expect(queue.bytes).toBe(0)

@@ -1,0 +1,23 @@
+/**
+ * The file that each actor of a controller host runs; no other module knows it. In a build, the entry points are bundles: beside the command's
+ * own (`dist/workers/hub.js`), and next to the folder of exported modules. From a checkout without bundles, Node runs the sources.
+ */
+import { existsSync } from "node:fs"
+import type { MemoryLimits } from "../runtime/actor.ts"
+
+/** Roles that run in their own workers. */
+export type HostRole = "hub"
+
+export const hostWorkerEntry = (role: HostRole): URL => {
+  const bundles = [`./workers/${role}.js`, `../workers/${role}.js`, `../../dist/workers/${role}.js`]
+  const found = bundles.map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url))
+  return found ?? new URL(`./entries/${role}.ts`, import.meta.url)
+}
+
+/**
+ * Memory limits in MiB. Objects of the hub are buffers, outside of the old generation, which holds some 500 bytes for each; the young generation
+ * is small because the garbage of an event is dead at once (docs/reference/actors.md#memory).
+ */
+export const hostMemoryLimits: Readonly<Record<HostRole, MemoryLimits>> = {
+  hub: { oldGenerationMb: 512, youngGenerationMb: 3 },
+}
