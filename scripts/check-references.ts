@@ -10,12 +10,24 @@ import { basename, join, posix } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /** Folders whose paths are recognised in text. Others (`dist/`, `spec/`) are not ours to check. */
-const roots = ["docs", "src", "test", "bench", "scripts", "proto", "k8s", "bin", String.raw`\.ci`].join("|")
+const roots = [
+  "docs",
+  "src",
+  "test",
+  "bench",
+  "scripts",
+  "proto",
+  "k8s",
+  "bin",
+  "examples/host",
+  String.raw`\.ci`,
+].join("|")
 
 const read = [
   "*.md",
   "docs/**/*.md",
   "bench/results/README.md",
+  "examples/**/*.{md,ts}",
   "{src,test,bench,scripts,bin}/**/*.{ts,js}",
   "proto/*.proto",
   ".ci/run",
@@ -73,7 +85,7 @@ export const anchorsOf = (markdown: string): ReadonlySet<string> => {
 /** One line per broken reference: `file:line: what`. */
 export const brokenReferences = (root: string): ReadonlyArray<string> => {
   const files = globSync(read, { cwd: root, exclude: invented }).sort()
-  const all = globSync("{docs,src,test,bench,scripts,proto,k8s,bin}/**/*.*", { cwd: root })
+  const all = globSync("{docs,src,test,bench,scripts,proto,k8s,bin,examples}/**/*.*", { cwd: root })
   const names = new Set([...all, ...files].map((file) => basename(file)))
   const pages = new Map<string, string>()
   const page = (path: string): string => {

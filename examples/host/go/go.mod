@@ -1,0 +1,3 @@
+module kubereel.dev/examples/host
+
+go 1.24
