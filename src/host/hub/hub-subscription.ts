@@ -15,8 +15,8 @@ import { CoalescingQueue } from "../../runtime/mailbox/coalescing-queue.ts"
 import type { HubChange, HubConsumer, HubSubscriptionHandle, HubSubscriptionRequest } from "./hub-change.ts"
 import type { ObjectFilter } from "./hub-selection.ts"
 import type { SubscriptionStatistics } from "./hub-statistics.ts"
-import type { ObjectState } from "./object-state.ts"
-import { foldEvents, isAbove, type ObjectEvent, type StateChange } from "./state-change.ts"
+import type { ObjectState } from "./state/object-state.ts"
+import { foldEvents, isAbove, type ObjectEvent, type StateChange } from "./state/state-change.ts"
 
 interface Mark {
   readonly type: "synced" | "bookmark" | "expired"
