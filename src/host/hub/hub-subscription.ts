@@ -15,8 +15,8 @@ import { CoalescingQueue } from "../../runtime/mailbox/coalescing-queue.ts"
 import type { HubChange, HubConsumer, HubSubscriptionHandle, HubSubscriptionRequest } from "./hub-change.ts"
 import type { ObjectFilter } from "./hub-selection.ts"
 import type { SubscriptionStatistics } from "./hub-statistics.ts"
-import type { ObjectState } from "./object-state.ts"
-import { foldEvents, isAbove, type ObjectEvent, type StateChange } from "./state-change.ts"
+import type { ObjectState } from "./state/object-state.ts"
+import { foldEvents, isAbove, type ObjectEvent, type StateChange } from "./state/state-change.ts"
 
 interface Mark {
   readonly type: "synced" | "bookmark" | "expired"
@@ -62,6 +62,8 @@ export class HubSubscription implements HubSubscriptionHandle {
   #isSynced = false
   #isOver = false
   #hasNews = false
+  /** More waited than may, when it was last told of news. */
+  #wasOverfull = false
   #delivered = 0
 
   constructor(parts: SubscriptionParts) {
@@ -138,10 +140,7 @@ export class HubSubscription implements HubSubscriptionHandle {
     // A deletion is always passed on: it is not known whether it was before that version.
     const { version } = event.object
     if (event.type !== "deleted" && (version === this.#floor || isAbove(this.#floor, version))) return
-    if (!this.#put(event)) {
-      this.#queue.clear()
-      this.expire(`the subscriber does not keep up: more than ${this.#parts.maximumBytes} bytes wait for it`)
-    }
+    this.#put(event)
   }
 
   /** The upstream has delivered everything up to that version. `isMarked`: although no change shows it. */
@@ -157,15 +156,14 @@ export class HubSubscription implements HubSubscriptionHandle {
   /** The changes that it needs are not known any more. `problem`, for people: why. */
   expire(problem: string): void {
     if (this.#isOver) return
-    this.hasBegun = true
-    this.#mark("expired", { type: "expired", version: this.after ?? "", bytes: expiredStatus(problem) })
-    this.#end()
+    this.#expired(problem)
     this.announce()
   }
 
   /** Tells the consumer of what has been added since the last time, if anything. */
   announce(): void {
     if (!this.#hasNews) return
+    this.#giveUpIfOverfull()
     this.#hasNews = false
     try {
       this.#parts.consumer.available()
@@ -174,11 +172,21 @@ export class HubSubscription implements HubSubscriptionHandle {
     }
   }
 
-  #put(event: ObjectEvent): boolean {
+  /** Not at once: what one network read has brought, such as a list without most objects, no consumer can have taken yet. */
+  #giveUpIfOverfull(): void {
+    const isOverfull = !this.#queue.isWithinBounds
+    const isLasting = isOverfull && this.#wasOverfull
+    this.#wasOverfull = isOverfull
+    if (!isLasting || this.#isOver) return
+    this.#queue.clear()
+    this.#expired(`the subscriber does not keep up: more than ${this.#parts.maximumBytes} bytes wait for it`)
+  }
+
+  #put(event: ObjectEvent): void {
     this.#hasNews = true
     const { uid, bytes } = event.object
     // The upstream keeps the last state of what exists.
-    return this.#queue.put(uid, event, { bytes: bytes.length, isShared: event.type !== "deleted" })
+    this.#queue.put(uid, event, { bytes: bytes.length, isShared: event.type !== "deleted" })
   }
 
   #mark(key: string, mark: Mark): void {
@@ -190,6 +198,12 @@ export class HubSubscription implements HubSubscriptionHandle {
   #synchronised(version: ResourceVersion | string): void {
     this.#mark(syncedKey, { type: "synced", version, bytes: noBytes })
     this.#queue.seal()
+  }
+
+  #expired(problem: string): void {
+    this.hasBegun = true
+    this.#mark("expired", { type: "expired", version: this.after ?? "", bytes: expiredStatus(problem) })
+    this.#end()
   }
 
   #end(): void {

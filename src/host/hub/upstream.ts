@@ -13,12 +13,12 @@ import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
 import type { WatchSink } from "../../kube/watch/sink.ts"
-import { ChangeJournal } from "./change-journal.ts"
 import type { HubSelection } from "./hub-selection.ts"
 import type { UpstreamStatistics } from "./hub-statistics.ts"
 import type { HubSubscription } from "./hub-subscription.ts"
-import { SelectionState } from "./selection-state.ts"
-import { isAbove } from "./state-change.ts"
+import { ChangeJournal } from "./state/change-journal.ts"
+import { SelectionState } from "./state/selection-state.ts"
+import { isAbove } from "./state/state-change.ts"
 
 /** What a hub tells its owner; all rare. */
 export interface HubListener {

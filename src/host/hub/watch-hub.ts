@@ -37,8 +37,8 @@ export interface WatchHubOptions {
   /** Bytes of recent changes per upstream, to resume from. Default 4 MiB: about 500 changes of Pods of 4 kB, each with its previous state. */
   readonly journalBytes?: number | undefined
   /**
-   * Bytes that may wait for one subscription and are kept for it alone: deletions, and states that others have replaced. Beyond that it
-   * expires. Default 16 MiB, what waits in a mailbox at most.
+   * Bytes that may wait for one subscription and are kept for it, not for the upstream: deletions, and states that have been replaced. If more
+   * wait when it has had the time to take them, it expires. Default 64 MiB: subscriptions of one kind that are slow together share them.
    */
   readonly waitingBytes?: number | undefined
   /** Default false: few controllers read managedFields, and each write makes them longer. */
@@ -87,7 +87,7 @@ export class WatchHub {
       filter,
       opening: Buffer.from(`${JSON.stringify({ kind: name, apiVersion: apiVersionOf(gvk) }).slice(0, -1)},"metadata":`),
       after: after === "" || after === "0" ? undefined : (parseResourceVersion(after) ?? after),
-      maximumBytes: this.#options.waitingBytes ?? 16 * mebibyte,
+      maximumBytes: this.#options.waitingBytes ?? 64 * mebibyte,
       consumer,
       consumerFailed: (error) =>
         this.#options.listener.alarm(`the consumer of subscription ${request.id} failed: ${messageOf(error)}`),

@@ -9,8 +9,8 @@
  *   whoever resumes after the last version taken misses nothing.
  * - No key starves: what waits is taken in rounds. Once a round has begun, its items are not folded any more, so an item that is replaced
  *   all the time is still taken once a round. A key has at most two items here: one in the round, one waiting for the next.
- * - Bounded by bytes: {@link CoalescingQueue.bytes} counts what only this queue keeps alive. Beyond `maximumBytes`, `put` returns false and
- *   the owner must give up, because this queue drops no key.
+ * - Bounded by bytes: {@link CoalescingQueue.bytes} counts what only this queue keeps alive. Beyond `maximumBytes`,
+ *   {@link CoalescingQueue.isWithinBounds} is false and the owner must give the consumer up, because this queue drops no key.
  */
 
 export interface CoalescingOptions<Item> {
@@ -67,13 +67,18 @@ export class CoalescingQueue<Item> {
     return this.#bytes
   }
 
+  /** Whether at most `maximumBytes` are kept alive. */
+  get isWithinBounds(): boolean {
+    return this.#bytes <= this.#maximumBytes
+  }
+
   /** Items that were folded into a later one instead of being taken. */
   get folded(): number {
     return this.#folded
   }
 
-  /** Adds an item, which always succeeds. Returns false if more than `maximumBytes` are kept alive now. */
-  put(key: string, item: Item, { bytes, isShared }: ItemCost): boolean {
+  /** Adds an item, which always succeeds. */
+  put(key: string, item: Item, { bytes, isShared }: ItemCost): void {
     const superseded = this.#round.get(key)
     if (superseded?.isShared === true) {
       superseded.isShared = false
@@ -88,7 +93,6 @@ export class CoalescingQueue<Item> {
     const merged = before === undefined ? item : this.#fold(before.item, item)
     this.#waiting.set(key, { item: merged, bytes: bytes + entryBytes, isShared })
     if (!isShared) this.#bytes += bytes + entryBytes
-    return this.#bytes <= this.#maximumBytes
   }
 
   /** Adds a mark: an item without bytes that a later one of the same key replaces, wherever that one waits. It counts as no fold. */

@@ -99,6 +99,8 @@ describe("A hub", () => {
     expect(slow.handle?.statistics()).toMatchObject({ pending: 50, pendingBytes: 0 })
     for (let index = 0; index < 50; index++) remove(`kept${index}`)
     await sees(() => other.objects.size === 0)
+    put("last", "1")
+    await sees(() => other.state.last === "1")
     slow.takeAll()
     expect(slow.story).toEqual(["synced", "expired"])
     expect(hub.statistics().subscriptions.map(({ id }) => id)).toEqual(["subscription 2"])

@@ -47,16 +47,18 @@ describe("A coalescing queue", () => {
 
   test("counts the bytes that only it keeps alive, and reports when they are too many", () => {
     const queue = new CoalescingQueue<string>({ maximumBytes: 250 })
-    expect(queue.put("a", "a1", shared)).toBe(true)
+    queue.put("a", "a1", shared)
     expect(queue.bytes).toBe(0)
     queue.seal()
     // The item of the round is no longer the latest.
-    expect(queue.put("a", "a2", shared)).toBe(true)
+    queue.put("a", "a2", shared)
     expect(queue.bytes).toBe(90)
-    expect(queue.put("b", "b1", own)).toBe(true)
-    expect(queue.put("b", "b2", own)).toBe(true)
+    queue.put("b", "b1", own)
+    queue.put("b", "b2", own)
     expect(queue.bytes).toBe(180)
-    expect(queue.put("c", "c1", own)).toBe(false)
+    expect(queue.isWithinBounds).toBe(true)
+    queue.put("c", "c1", own)
+    expect(queue.isWithinBounds).toBe(false)
     queue.take(everything)
     expect(queue.bytes).toBe(0)
     queue.put("c", "c2", own)

@@ -3,10 +3,10 @@
  * subscriptions, queues and journals share it.
  */
 
-import type { ResourceVersion } from "../../kube/resource-version.ts"
-import { decodeString, type Member, readMembers } from "../../kube/scanner/json/canonical-json.ts"
-import { JsonBytes } from "../../kube/scanner/json/json-bytes.ts"
-import type { ObservedObject } from "../../kube/watch/observed-object.ts"
+import type { ResourceVersion } from "../../../kube/resource-version.ts"
+import { decodeString, type Member, readMembers } from "../../../kube/scanner/json/canonical-json.ts"
+import { JsonBytes } from "../../../kube/scanner/json/json-bytes.ts"
+import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
 
 /** Names one object in all its states. */
 export interface ObjectIdentity {

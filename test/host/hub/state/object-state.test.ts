@@ -1,11 +1,11 @@
 /** Objects are cut and read as bytes with the result that parsing them would have. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { type KeptForm, keptBytes, ObjectState } from "../../../src/host/hub/object-state.ts"
-import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
-import { ObjectScanner } from "../../../src/kube/scanner/object/object-scanner.ts"
-import { scanObjectSlowly, UnreadableError } from "../../../src/kube/scanner/object/slow-path.ts"
-import { ObservedObject } from "../../../src/kube/watch/observed-object.ts"
+import { type KeptForm, keptBytes, ObjectState } from "../../../../src/host/hub/state/object-state.ts"
+import { compileDetectRules } from "../../../../src/kube/scanner/object/detect-rules.ts"
+import { ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
+import { scanObjectSlowly, UnreadableError } from "../../../../src/kube/scanner/object/slow-path.ts"
+import { ObservedObject } from "../../../../src/kube/watch/observed-object.ts"
 
 const gvk = { group: "", version: "v1", kind: "Pod" }
 const form = (keepManagedFields: boolean): KeptForm => ({

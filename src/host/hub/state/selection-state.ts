@@ -5,9 +5,9 @@
  * deleted while no watch was open, and those deletions come first, so no two objects ever have one name.
  */
 
-import { apiVersionOf, type GroupVersionKind } from "../../kube/gvk.ts"
-import { compareResourceVersions } from "../../kube/resource-version.ts"
-import type { ObservedObject } from "../../kube/watch/observed-object.ts"
+import { apiVersionOf, type GroupVersionKind } from "../../../kube/gvk.ts"
+import { compareResourceVersions } from "../../../kube/resource-version.ts"
+import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
 import { identityOf, type KeptForm, keptBytes, ObjectState, uidOf } from "./object-state.ts"
 import { StateChange } from "./state-change.ts"
 
