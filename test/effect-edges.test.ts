@@ -13,6 +13,7 @@ const edges = [
   "src/cli/record/run-recorder.ts",
   "src/cli/snapshot.ts",
   "src/host/controller/reconciler.ts",
+  "src/host/dispatcher/actor-calls.ts",
   "src/runtime/actor-host.ts",
   "src/runtime/control.ts",
   "src/simulation/fidelity/target-recording.ts",

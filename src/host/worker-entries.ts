@@ -4,9 +4,10 @@
  */
 import { existsSync } from "node:fs"
 import type { MemoryLimits } from "../runtime/actor.ts"
+import { type StartThread, workerThread } from "../runtime/thread/thread.ts"
 
 /** Roles that run in their own workers. */
-export type HostRole = "hub"
+export type HostRole = "hub" | "executor" | "module-worker"
 
 export const hostWorkerEntry = (role: HostRole): URL => {
   const bundles = [`./workers/${role}.js`, `../workers/${role}.js`, `../../dist/workers/${role}.js`]
@@ -16,8 +17,15 @@ export const hostWorkerEntry = (role: HostRole): URL => {
 
 /**
  * Memory limits in MiB. Objects of the hub are buffers, outside of the old generation, which holds some 500 bytes for each; the young generation
- * is small because the garbage of an event is dead at once (docs/reference/actors.md#memory).
+ * is small because the garbage of an event is dead at once (docs/reference/actors.md#memory). The memory of WebAssembly modules is outside of
+ * these limits and has its own.
  */
 export const hostMemoryLimits: Readonly<Record<HostRole, MemoryLimits>> = {
   hub: { oldGenerationMb: 512, youngGenerationMb: 3 },
+  executor: { oldGenerationMb: 256, youngGenerationMb: 3 },
+  "module-worker": { oldGenerationMb: 256, youngGenerationMb: 3 },
 }
+
+/** Starts threads of that role. */
+export const startHostThread = (role: HostRole): StartThread =>
+  workerThread(hostWorkerEntry(role), hostMemoryLimits[role])

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
+import { CredentialRefresh } from "../../../src/kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../../../src/kube/endpoint.ts"
-import { CredentialRefresh } from "../../../src/recorder/credential-refresh.ts"
 
 /** A source that counts its calls, and fails while it is told to. */
 class ScriptedSource implements EndpointSource {

@@ -1,11 +1,12 @@
 /**
- * The credentials of all watchers: one refresh at a time, even if many watchers get a 401 at once.
+ * The credentials of several clients in other threads: one refresh at a time, even if many clients get a 401 at once.
  *
- * Callers must not pass the credentials to watchers that already have them: fresh credentials make a watcher retry at once, so a server
+ * Callers must not pass the credentials to clients that already have them: fresh credentials make a client retry at once, so a server
  * that rejects them would be asked in a tight loop.
  */
-import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
-import { messageOf } from "../message-of.ts"
+
+import { messageOf } from "../../message-of.ts"
+import type { ApiEndpoint, EndpointSource } from "../endpoint.ts"
 
 interface CredentialListener {
   /** Called with the credentials to use from now on; the same object as before if nothing has changed. */
@@ -26,8 +27,8 @@ export class CredentialRefresh {
   }
 
   /**
-   * For a watcher that starts: fresh credentials if they can be obtained, else the last ones. A plugin that fails for a minute must not
-   * look like a watcher that crashes. Rejects if there have never been any.
+   * For a client that starts: fresh credentials if they can be obtained, else the last ones. A plugin that fails for a minute must not
+   * look like a client that crashes. Rejects if there have never been any.
    */
   async current(): Promise<ApiEndpoint> {
     await this.renew()

@@ -1,0 +1,312 @@
+/**
+ * Owns the modules of a host: starts them on a few worker threads, ends and restarts them, and connects what they ask for with the hub and
+ * the executor.
+ *
+ * Guaranteed:
+ * - No module is entered twice at the same time; modules of different workers run in parallel.
+ * - A module that traps, exits or exhausts its memory is started again after a back-off, and no other notices.
+ * - A module that does not return within its deadline costs the modules of its worker one restart, at once; it is alone afterwards.
+ * - Whatever a module asked for ends with its instance.
+ */
+import type { Clock, Timer } from "../../clock.ts"
+import { messageOf } from "../../message-of.ts"
+import type { ActorSystem } from "../../runtime/actor-system.ts"
+import { ActorGone, CallDeadlineExceeded } from "../../runtime/errors.ts"
+import type { Supervisor } from "../../runtime/supervisor.ts"
+import type { StartThread } from "../../runtime/thread/thread.ts"
+import type { ExecutorConfig, ExecutorControl, ExecutorReport } from "../executor/actor/definition.ts"
+import type { WatchRequest } from "../guest/abi-values.ts"
+import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
+import { ask, askOr, tell } from "./actor-calls.ts"
+import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "./module-lifecycle.ts"
+import { type WatchRefusal, WatchRegistry } from "./watch-registry.ts"
+import { type InstanceStatistics, ModuleRefused, type ModuleWorkerReport } from "./worker/definition.ts"
+import { WorkerPlace } from "./worker-place.ts"
+
+/** A module to run; it is registered with the executor already. */
+export interface ModuleSpec {
+  /** Unique in the host. */
+  readonly name: string
+  /** Path of the WebAssembly file, which is read at each start. */
+  readonly file: string
+  readonly env: ReadonlyArray<{ readonly name: string; readonly value: string }>
+  /** Bytes of linear memory. */
+  readonly maximumMemoryBytes: number
+  /** ms that one call may take. */
+  readonly deadlineMs: number
+}
+
+export interface DispatcherOptions {
+  readonly system: ActorSystem
+  readonly hub: Supervisor<HubConfig, HubControl, HubReport>
+  readonly executor: Supervisor<ExecutorConfig, ExecutorControl, ExecutorReport>
+  /** Shared workers; modules that overran their deadline have one each beside them. */
+  readonly workers: number
+  readonly startWorker: StartThread
+  readonly clock: Clock
+  /** Returns a number in [0, 1). */
+  readonly random: () => number
+  /** Exists; for images of unloaded modules. */
+  readonly imageDirectory: string
+  /** ms without an entry after which a module is unloaded. `undefined`: never. */
+  readonly unloadAfterMs: number | undefined
+  /** Whether the module may have that watch; `undefined`: it may. */
+  readonly checkWatch: (module: string, request: WatchRequest) => Promise<WatchRefusal | undefined>
+  readonly onLog: (module: string, stream: "stdout" | "stderr", line: string) => void
+  /** A module has changed its state, or something else happened that an operator should see. */
+  readonly onNote: (module: string, note: string) => void
+}
+
+export interface ModuleStatus {
+  readonly name: string
+  /** `refused`: its file is no module that can run. */
+  readonly phase: ModulePhase | "refused"
+  /** Why the last instance ended, or why the module is refused. */
+  readonly reason: string
+  readonly restarts: number
+  readonly isAlone: boolean
+  readonly worker: string | undefined
+  /** Absent while it is not running, or its worker does not answer. */
+  readonly instance?: InstanceStatistics
+}
+
+interface Module {
+  readonly spec: ModuleSpec
+  readonly slot: number
+  readonly lifecycle: ModuleLifecycle
+  place: WorkerPlace | undefined
+  retry: Timer | undefined
+  refusal: string | undefined
+}
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions
+  readonly #modules = new Map<string, Module>()
+  readonly #shared: ReadonlyArray<WorkerPlace>
+  readonly #watches: WatchRegistry
+  #lastSlot = 0
+  #lastWorker = 0
+  #isClosed = false
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+    this.#watches = new WatchRegistry({
+      hub: options.hub,
+      check: options.checkWatch,
+      end: (worker, subscription, refusal) => this.#endWatch(worker, subscription, refusal),
+    })
+    this.#shared = Array.from({ length: options.workers }, () => this.#spawn())
+  }
+
+  /** Starts a module. Throws an Error if there is one of that name. */
+  add(spec: ModuleSpec): void {
+    if (this.#modules.has(spec.name)) throw new Error(`a module named ${spec.name} is running already`)
+    const { clock, random } = this.#options
+    const lifecycle = new ModuleLifecycle(() => clock.monotonicMs(), random)
+    const module: Module = {
+      spec,
+      slot: ++this.#lastSlot,
+      lifecycle,
+      place: undefined,
+      retry: undefined,
+      refusal: undefined,
+    }
+    this.#modules.set(spec.name, module)
+    this.#step(module, { type: "start" })
+  }
+
+  /** Ends a module, if there is one of that name. */
+  async remove(name: string): Promise<void> {
+    const module = this.#modules.get(name)
+    if (module === undefined) return
+    this.#modules.delete(name)
+    const { place, lifecycle } = module
+    this.#step(module, { type: "remove" })
+    if (place !== undefined && lifecycle.isAlone) {
+      place.close()
+      await this.#options.system.remove(place.name)
+    }
+  }
+
+  /** A new life of the hub runs: call it for each but the first. */
+  hubRestarted(): void {
+    this.#watches.hubRestarted()
+  }
+
+  /** The executor reports that an instance has too much under way. */
+  overrun({ module: name, incarnation, maximumOperations }: Extract<ExecutorReport, { type: "overrun" }>): void {
+    const module = this.#modules.get(name)
+    if (module?.lifecycle.incarnation !== incarnation) return
+    const reason = `it has more than ${maximumOperations} requests and delays under way`
+    this.#step(module, { type: "ended", reason })
+  }
+
+  async statistics(): Promise<ReadonlyArray<ModuleStatus>> {
+    const places = new Set([...this.#modules.values()].flatMap(({ place }) => place ?? []))
+    const instances = new Map<string, InstanceStatistics>()
+    await Promise.all(
+      [...places].map(async ({ supervisor }) => {
+        const found = await askOr(supervisor.call("statistics", undefined, 1000), [])
+        for (const instance of found) instances.set(instance.module, instance)
+      }),
+    )
+    return [...this.#modules.values()].map(({ spec: { name }, lifecycle, place, refusal }) => {
+      const instance = instances.get(name)
+      const isPresent = instance?.incarnation === lifecycle.incarnation
+      return {
+        name,
+        phase: refusal === undefined ? lifecycle.phase : "refused",
+        reason: refusal ?? lifecycle.reason,
+        restarts: lifecycle.restarts,
+        isAlone: lifecycle.isAlone,
+        worker: place?.name,
+        ...(isPresent && { instance }),
+      }
+    })
+  }
+
+  /** Ends everything but the threads, which the system stops. */
+  close(): void {
+    this.#isClosed = true
+    for (const { retry } of this.#modules.values()) retry?.cancel()
+    const places = new Set([...this.#shared, ...[...this.#modules.values()].flatMap(({ place }) => place ?? [])])
+    for (const place of places) place.close()
+  }
+
+  #step(module: Module, input: LifecycleInput): void {
+    if (this.#isClosed) return
+    const { lifecycle, spec } = module
+    for (const command of lifecycle.step(input)) {
+      switch (command.type) {
+        case "place":
+          module.place = this.#placeFor(module)
+          void this.#load(module, module.place, command.incarnation)
+          break
+        case "release":
+          this.#release(module, command.incarnation)
+          break
+        case "retry-after": {
+          const { clock, onNote } = this.#options
+          onNote(spec.name, `${lifecycle.reason}; it is started again in ${Math.round(command.delayMs)} ms`)
+          module.retry = clock.after(command.delayMs, () => this.#step(module, { type: "retry" }))
+        }
+      }
+    }
+    if (lifecycle.phase === "removed") module.retry?.cancel()
+  }
+
+  /** Its own worker for a module that is alone, else the shared one with the fewest modules. */
+  #placeFor(module: Module): WorkerPlace {
+    if (module.lifecycle.isAlone) {
+      const { place } = module
+      return place !== undefined && !this.#shared.includes(place) ? place : this.#spawn()
+    }
+    const counts = new Map(this.#shared.map((place) => [place, 0]))
+    for (const other of this.#modules.values()) {
+      if (other === module || other.place === undefined || other.lifecycle.phase !== "running") continue
+      counts.set(other.place, (counts.get(other.place) ?? 0) + 1)
+    }
+    const [first, ...rest] = this.#shared as [WorkerPlace, ...WorkerPlace[]]
+    return rest.reduce((best, place) => ((counts.get(place) ?? 0) < (counts.get(best) ?? 0) ? place : best), first)
+  }
+
+  async #load(module: Module, place: WorkerPlace, incarnation: number): Promise<void> {
+    const { spec, slot, lifecycle } = module
+    const isPresent = (): boolean => lifecycle.phase === "running" && lifecycle.incarnation === incarnation
+    try {
+      await place.running()
+      if (!isPresent()) return
+      const { name, file, env, maximumMemoryBytes } = spec
+      const assignment = { module: name, incarnation, slot, file, env, maximumMemoryBytes }
+      await ask(place.supervisor.call("load", assignment))
+    } catch (cause) {
+      if (!isPresent()) return
+      // The end of the thread is told by the place; then the module is placed anew.
+      if (cause instanceof ActorGone) return
+      const reason = messageOf(cause)
+      if (cause instanceof ModuleRefused) {
+        module.refusal = reason
+        this.#step(module, { type: "remove" })
+        this.#options.onNote(spec.name, reason)
+        // A worker that does not respond is in a module; if that one overruns its deadline, the place tells.
+      } else
+        this.#step(module, {
+          type: "ended",
+          reason: cause instanceof CallDeadlineExceeded ? "its worker is busy" : reason,
+        })
+    }
+  }
+
+  /** The end of the instance at its worker, if that lives. */
+  #release({ spec, place }: Module, incarnation: number): void {
+    if (place === undefined) return
+    const call = place.supervisor.call("release", { module: spec.name, incarnation })
+    // With its thread the instance has ended too.
+    tell(call)
+  }
+
+  #spawn(): WorkerPlace {
+    const { system, hub, executor, startWorker, clock, imageDirectory, unloadAfterMs } = this.#options
+    const name = `modules ${++this.#lastWorker}`
+    const place: WorkerPlace = new WorkerPlace({
+      name,
+      system,
+      hub,
+      executor,
+      start: startWorker,
+      clock,
+      imageDirectory,
+      unloadAfterMs,
+      deadlineMs: (slot) => this.#ofSlot(slot)?.spec.deadlineMs ?? Number.POSITIVE_INFINITY,
+      onReport: (report) => this.#report(name, report),
+      onGone: (slot, reason) => this.#gone(place, slot, reason),
+    })
+    return place
+  }
+
+  #report(worker: string, report: ModuleWorkerReport): void {
+    switch (report.type) {
+      case "ended": {
+        const module = this.#modules.get(report.module)
+        if (module?.lifecycle.incarnation === report.incarnation)
+          this.#step(module, { type: "ended", reason: report.reason })
+        return
+      }
+      case "watch":
+        return this.#watches.begin(worker, report.module, report.subscription, report.request)
+      case "paused":
+        return this.#watches.pause(worker, report.subscription, report.isPaused)
+      case "unwatched":
+        return this.#watches.unwatch(worker, report.subscription)
+      case "log":
+        return this.#options.onLog(report.module, report.stream, report.line)
+      case "kept":
+        return this.#options.onNote(report.module, `it was not unloaded: ${report.reason}`)
+    }
+  }
+
+  async #gone(place: WorkerPlace, slot: number | undefined, reason: string): Promise<void> {
+    const forgotten = this.#watches.workerGone(place.name)
+    for (const module of [...this.#modules.values()]) {
+      if (module.place !== place) continue
+      this.#step(module, module.slot === slot ? { type: "worker-lost", reason } : { type: "worker-gone" })
+    }
+    // The next life's numbers of subscriptions start anew.
+    await forgotten
+  }
+
+  #ofSlot(slot: number): Module | undefined {
+    for (const module of this.#modules.values()) if (module.slot === slot) return module
+    return undefined
+  }
+
+  #endWatch(worker: string, subscription: number, refusal: WatchRefusal | undefined): void {
+    const place = [...this.#shared, ...[...this.#modules.values()].flatMap((module) => module.place ?? [])].find(
+      ({ name }) => name === worker,
+    )
+    if (place === undefined) return
+    const { code, reason, message } = refusal ?? { code: 0, reason: "", message: "" }
+    // With its thread the watch has ended too.
+    tell(place.supervisor.call("endWatch", { subscription, code, reason, message }))
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * WebAssembly modules on one cluster: the hub, the executor and the dispatcher with its workers, put together and supervised.
+ *
+ * Each module's requests are sent with its own credentials, and its watches are checked for its own rights; the hub watches with those of
+ * the host. A hub or an executor that crashes is started again: then watches end, so that the guests list, and requests under way are
+ * answered 503.
+ */
+import type * as Effect from "effect/Effect"
+import type { Timer } from "../../clock.ts"
+import { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
+import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
+import { ActorSystem } from "../../runtime/actor-system.ts"
+import type { RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
+import type { StartThread } from "../../runtime/thread/thread.ts"
+import {
+  type ExecutorConfig,
+  type ExecutorControl,
+  type ExecutorReport,
+  executorDefinition,
+  executorName,
+  type Registration,
+} from "../executor/actor/definition.ts"
+import { type HubConfig, type HubControl, type HubReport, hubDefinition } from "../hub/definition.ts"
+import type { HubStatistics } from "../hub/hub-statistics.ts"
+import type { ModuleFile } from "../modules/module-file.ts"
+import type { HostRole } from "../worker-entries.ts"
+import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
+import { Dispatcher, type DispatcherOptions, type ModuleStatus } from "./dispatcher.ts"
+
+export interface ModuleHostOptions
+  extends Pick<DispatcherOptions, "workers" | "clock" | "random" | "imageDirectory" | "unloadAfterMs" | "checkWatch"> {
+  /** The host's own credentials. */
+  readonly endpoints: EndpointSource
+  /** Those of a module. */
+  readonly identityOf: (file: ModuleFile) => EndpointSource
+  /** `kubereel/<version>`. */
+  readonly version: string
+  readonly start: (role: HostRole) => StartThread
+  readonly onLog: DispatcherOptions["onLog"]
+  /** Something that an operator should see. `subject`: a module's name, or what of the host it is about. */
+  readonly onNote: (subject: string, note: string) => void
+}
+
+/** A module that runs, or is to. */
+export interface HostedModule {
+  readonly file: ModuleFile
+  readonly codePath: string
+}
+
+export const defaultMemoryBytes = 256 * 1024 * 1024
+/** Found after at most an eighth of a second more, so that a module that holds up others does so for less than a second in all. */
+export const defaultDeadlineMs = 500
+
+/** ms between two looks for credentials that have changed. */
+const renewEveryMs = 60_000
+
+const restart: RestartPolicy = {
+  backOff: { initialMs: 100, maximumMs: 30_000, factor: 2, jitter: 1, resetAfterMs: 60_000 },
+  maximumCrashes: Number.POSITIVE_INFINITY,
+  windowMs: 600_000,
+}
+
+interface Registered {
+  readonly module: HostedModule
+  readonly credentials: CredentialRefresh
+  /** What the executor has. */
+  endpoint: ApiEndpoint
+}
+
+export class ModuleHost {
+  readonly #options: ModuleHostOptions
+  readonly #system: ActorSystem
+  readonly #hub: Supervisor<HubConfig, HubControl, HubReport>
+  readonly #executor: Supervisor<ExecutorConfig, ExecutorControl, ExecutorReport>
+  readonly #dispatcher: Dispatcher
+  readonly #credentials: CredentialRefresh
+  readonly #registered = new Map<string, Registered>()
+  #hubEndpoint: ApiEndpoint | undefined
+  #renewal: Timer | undefined
+  #isClosed = false
+
+  /** Begins to start the threads; modules may be added at once. */
+  constructor(options: ModuleHostOptions) {
+    const { clock, random, endpoints, version, start, onNote } = options
+    this.#options = options
+    this.#system = new ActorSystem({ clock, random })
+    this.#credentials = new CredentialRefresh(endpoints, {
+      had: (endpoint) => this.#hubHas(endpoint),
+      trouble: (reason) => reason !== undefined && onNote("credentials", reason),
+    })
+    let hubLife = 0
+    this.#hub = this.#system.spawn({
+      definition: hubDefinition,
+      name: "hub",
+      start: start("hub"),
+      config: async () => {
+        this.#hubEndpoint = await this.#credentials.current()
+        return { endpoint: this.#hubEndpoint, userAgent: `kubereel/${version}` }
+      },
+      incarnation: () => ++hubLife,
+      restart,
+      onReport: (report) => this.#hubReported(report),
+      onStateChange: (state, reason) => {
+        if (state === "backing-off") onNote("hub", `it has ended and is started again: ${reason}`)
+        if (state === "running" && hubLife > 1) this.#dispatcher.hubRestarted()
+      },
+    })
+    let executorLife = 0
+    this.#executor = this.#system.spawn({
+      definition: executorDefinition,
+      name: executorName,
+      start: start("executor"),
+      config: () => ({ modules: [...this.#registered.values()].map((each) => this.#registrationOf(each)) }),
+      incarnation: () => ++executorLife,
+      restart,
+      onReport: (report) => {
+        if (report.type === "overrun") this.#dispatcher.overrun(report)
+        else this.#registered.get(report.module)?.credentials.refresh()
+      },
+      onStateChange: (state, reason) => {
+        if (state === "backing-off") onNote("executor", `it has ended and is started again: ${reason}`)
+      },
+    })
+    this.#dispatcher = new Dispatcher({
+      ...options,
+      system: this.#system,
+      hub: this.#hub,
+      executor: this.#executor,
+      startWorker: start("module-worker"),
+    })
+    this.#scheduleRenewal()
+  }
+
+  /** Starts a module. Rejects if it has no credentials, and if there is one of its name. */
+  async add(module: HostedModule): Promise<void> {
+    const { identityOf, onNote } = this.#options
+    const { file, codePath } = module
+    const { name, env, limits } = file
+    const credentials: CredentialRefresh = new CredentialRefresh(identityOf(file), {
+      had: (endpoint) => this.#moduleHas(name, endpoint),
+      trouble: (reason) => reason !== undefined && onNote(name, reason),
+    })
+    const registered = { module, credentials, endpoint: await credentials.current() }
+    if (this.#registered.has(name)) throw new Error(`a module named ${name} is running already`)
+    this.#registered.set(name, registered)
+    await this.#whenExecutorRuns(() => this.#executor.call("register", this.#registrationOf(registered)))
+    this.#dispatcher.add({
+      name,
+      file: codePath,
+      env,
+      maximumMemoryBytes: limits.memoryBytes ?? defaultMemoryBytes,
+      deadlineMs: limits.deadlineMs ?? defaultDeadlineMs,
+    })
+  }
+
+  /** Ends a module and everything that it asked for; without effect if there is none of that name. */
+  async remove(name: string): Promise<void> {
+    if (!this.#registered.delete(name)) return
+    await this.#dispatcher.remove(name)
+    // An executor that is gone has forgotten it.
+    await failureOf(this.#executor.call("remove", name))
+  }
+
+  statistics(): Promise<ReadonlyArray<ModuleStatus>> {
+    return this.#dispatcher.statistics()
+  }
+
+  /** Of the executor: requests and delays per module. Empty while it does not respond. */
+  requestStatistics() {
+    return askOr(this.#executor.call("statistics", undefined, 1000), [])
+  }
+
+  /** Of the hub: upstream watches and subscriptions. `undefined` while it does not respond. */
+  hubStatistics() {
+    return askOr<HubStatistics | undefined>(this.#hub.call("statistics", undefined, 1000), undefined)
+  }
+
+  /** Ends the thread of the hub or of the executor as a crash would. For tests. */
+  kill(role: "hub" | "executor"): Promise<void> {
+    return role === "hub" ? this.#hub.kill() : this.#executor.kill()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#renewal?.cancel()
+    this.#dispatcher.close()
+    await this.#system.stop()
+  }
+
+  #hubReported(report: HubReport): void {
+    const { onNote } = this.#options
+    if (report.type === "unauthorized") this.#credentials.refresh()
+    else if (report.type === "alarm") onNote("hub", report.detail)
+    else if (report.state === "forbidden" || report.state === "failing")
+      onNote("hub", `${report.selection} is ${report.state}: ${report.detail}`)
+  }
+
+  #hubHas(endpoint: ApiEndpoint): void {
+    if (endpoint === this.#hubEndpoint) return
+    this.#hubEndpoint = endpoint
+    // A hub that is starting gets them with its configuration.
+    tell(this.#hub.call("credentials", endpoint))
+  }
+
+  #moduleHas(name: string, endpoint: ApiEndpoint): void {
+    const registered = this.#registered.get(name)
+    if (registered === undefined || registered.endpoint === endpoint) return
+    registered.endpoint = endpoint
+    tell(this.#executor.call("credentials", { module: name, endpoint }))
+  }
+
+  #registrationOf({ module: { file }, endpoint }: Registered): Registration {
+    const { name, limits } = file
+    const { memoryBytes: _memory, deadlineMs: _deadline, ...ofRequests } = limits
+    return { module: name, endpoint, userAgent: `${name}/${this.#options.version}`, limits: ofRequests }
+  }
+
+  /** Once more for each life of the executor that ends meanwhile: one that starts later has the module in its configuration. */
+  async #whenExecutorRuns(call: () => Effect.Effect<void, unknown>): Promise<void> {
+    await ask(this.#executor.running())
+    await failureOf(call())
+  }
+
+  #scheduleRenewal(): void {
+    this.#renewal = this.#options.clock.after(renewEveryMs, () => void this.#renew())
+  }
+
+  async #renew(): Promise<void> {
+    await this.#credentials.renew()
+    for (const { credentials } of [...this.#registered.values()]) await credentials.renew()
+    if (!this.#isClosed) this.#scheduleRenewal()
+  }
+}

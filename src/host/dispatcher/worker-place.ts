@@ -1,0 +1,90 @@
+/** One worker thread and the modules in it: an actor, its mailboxes, and the watch on how long its modules run. */
+import type { Clock } from "../../clock.ts"
+import type { ActorSystem } from "../../runtime/actor-system.ts"
+import type { ActorState, RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
+import type { StartThread } from "../../runtime/thread/thread.ts"
+import { completionsMailbox, operationsMailbox } from "../executor/actor/definition.ts"
+import { deliveriesMailbox } from "../hub/definition.ts"
+import { ask } from "./actor-calls.ts"
+import { EntryWatch, entryMarkBytes, takeLastEntry } from "./entry-mark.ts"
+import {
+  type ModuleWorkerConfig,
+  type ModuleWorkerControl,
+  type ModuleWorkerReport,
+  moduleWorkerDefinition,
+} from "./worker/definition.ts"
+
+export interface PlaceOptions {
+  readonly name: string
+  readonly system: ActorSystem
+  readonly hub: { readonly name: string }
+  readonly executor: { readonly name: string }
+  readonly start: StartThread
+  readonly clock: Clock
+  readonly imageDirectory: string
+  readonly unloadAfterMs: number | undefined
+  readonly deadlineMs: (slot: number) => number
+  readonly onReport: (report: ModuleWorkerReport) => void
+  /**
+   * The thread has ended, within the module of that slot if it was in one. It is started again once the promise has been resolved.
+   */
+  readonly onGone: (slot: number | undefined, reason: string) => Promise<void>
+}
+
+/**
+ * A worker is ended for the fault of one module, which is alone afterwards, so it is always started again, and soon: its other modules
+ * wait for it.
+ */
+const restart: RestartPolicy = {
+  backOff: { initialMs: 20, maximumMs: 5000, factor: 2, jitter: 0.5, resetAfterMs: 60_000 },
+  maximumCrashes: Number.POSITIVE_INFINITY,
+  windowMs: 60_000,
+}
+
+export class WorkerPlace {
+  readonly name: string
+  readonly supervisor: Supervisor<ModuleWorkerConfig, ModuleWorkerControl, ModuleWorkerReport>
+  readonly #watch: EntryWatch
+  /** What has to be done before the next life begins. */
+  #aftermath: Promise<void> = Promise.resolve()
+
+  constructor(options: PlaceOptions) {
+    const { name, system, hub, executor, start, clock, imageDirectory, unloadAfterMs, deadlineMs } = options
+    this.name = name
+    const entryMark = new SharedArrayBuffer(entryMarkBytes)
+    let life = 0
+    this.supervisor = system.spawn({
+      definition: moduleWorkerDefinition,
+      name,
+      start,
+      config: async () => {
+        await this.#aftermath
+        return { entryMark, imageDirectory, unloadAfterMs }
+      },
+      incarnation: () => ++life,
+      restart,
+      onReport: options.onReport,
+      onStateChange: (state: ActorState, reason) => {
+        if (state === "backing-off") this.#aftermath = options.onGone(takeLastEntry(entryMark), reason)
+      },
+    })
+    system.link(operationsMailbox, this.supervisor, executor)
+    system.link(completionsMailbox(name), executor, this.supervisor, "upstream")
+    system.link(deliveriesMailbox(name), hub, this.supervisor)
+    this.#watch = new EntryWatch(entryMark, {
+      clock,
+      deadlineMs,
+      onOverrun: (slot) => void this.supervisor.kill(`it did not return within ${deadlineMs(slot)} ms`),
+    })
+  }
+
+  /** Resolves when it runs, and rejects with `ActorGone` if it is being stopped. */
+  running(): Promise<void> {
+    return ask(this.supervisor.running())
+  }
+
+  /** Stops watching. The system stops the thread. */
+  close(): void {
+    this.#watch.stop()
+  }
+}

@@ -1,0 +1,102 @@
+/** The interface of a module worker: a thread that runs several modules, one at a time. */
+import * as Schema from "effect/Schema"
+import type { ActorDefinition } from "../../../runtime/actor.ts"
+import type { WatchRequest } from "../../guest/abi-values.ts"
+
+export interface ModuleWorkerConfig {
+  /** Of {@link entryMarkBytes}: tells the dispatcher which module the worker is in. */
+  readonly entryMark: SharedArrayBuffer
+  /** Exists; for images of unloaded modules. */
+  readonly imageDirectory: string
+  /** ms without an entry after which a module is unloaded. `undefined`: never. */
+  readonly unloadAfterMs: number | undefined
+}
+
+/** Identifies an instance. */
+const Instance = Schema.Struct({ module: Schema.String, incarnation: Schema.Number })
+
+const Assignment = Schema.Struct({
+  module: Schema.String,
+  incarnation: Schema.Number,
+  /** For the entry mark: unique among the host's modules. */
+  slot: Schema.Number,
+  /** Path of the WebAssembly file. */
+  file: Schema.String,
+  env: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })),
+  maximumMemoryBytes: Schema.Number,
+})
+export type Assignment = typeof Assignment.Type
+
+/** The module cannot be loaded, and a later attempt with the same file would fail the same way. */
+export class ModuleRefused extends Schema.TaggedError<ModuleRefused>()("ModuleRefused", {
+  module: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return this.reason
+  }
+}
+
+/** Counters since the instance began, and gauges. Times in ms. */
+export const InstanceStatistics = Schema.Struct({
+  module: Schema.String,
+  incarnation: Schema.Number,
+  wakeUps: Schema.Number,
+  runMs: Schema.Number,
+  longestMs: Schema.Number,
+  dropped: Schema.Number,
+  unloads: Schema.Number,
+  queued: Schema.Number,
+  queuedBytes: Schema.Number,
+  memoryBytes: Schema.Number,
+  isLoaded: Schema.Boolean,
+  openWatches: Schema.Number,
+  openRequests: Schema.Number,
+  openDelays: Schema.Number,
+})
+export type InstanceStatistics = typeof InstanceStatistics.Type
+
+const moduleWorkerControl = {
+  /** Completes before the module has run; its first call follows soon. */
+  load: { payload: Assignment, success: Schema.Void, error: ModuleRefused },
+  /** Ends an instance; without effect if it is not there. */
+  release: { payload: Instance, success: Schema.Void, error: Schema.Never },
+  /** A watch cannot begin or go on: the guest gets an ERROR event unless `code` is 0, then the end. */
+  endWatch: {
+    payload: Schema.Struct({
+      subscription: Schema.Number,
+      code: Schema.Number,
+      reason: Schema.String,
+      message: Schema.String,
+    }),
+    success: Schema.Void,
+    error: Schema.Never,
+  },
+  statistics: { payload: Schema.Void, success: Schema.Array(InstanceStatistics), error: Schema.Never },
+} as const
+export type ModuleWorkerControl = typeof moduleWorkerControl
+
+/** What a worker reports to the dispatcher; all rare. */
+export type ModuleWorkerReport =
+  /** The instance has ended by itself. */
+  | { readonly type: "ended"; readonly module: string; readonly incarnation: number; readonly reason: string }
+  /** A guest wants a watch. `subscription` is the worker's number for it, for rows of deliveries. */
+  | {
+      readonly type: "watch"
+      readonly module: string
+      readonly incarnation: number
+      readonly subscription: number
+      readonly request: WatchRequest
+    }
+  /** The module cannot take more at the moment, or can again. */
+  | { readonly type: "paused"; readonly module: string; readonly subscription: number; readonly isPaused: boolean }
+  /** Nothing reads the subscription any more. */
+  | { readonly type: "unwatched"; readonly subscription: number }
+  | { readonly type: "log"; readonly module: string; readonly stream: "stdout" | "stderr"; readonly line: string }
+  /** The module was not unloaded: why. */
+  | { readonly type: "kept"; readonly module: string; readonly reason: string }
+
+export const moduleWorkerDefinition: ActorDefinition<ModuleWorkerConfig, ModuleWorkerControl, ModuleWorkerReport> = {
+  role: "module-worker",
+  control: moduleWorkerControl,
+}

@@ -1,0 +1,20 @@
+/**
+ * The images of unloaded modules, a file each, compressed: the 38 MB of a Go guest become a few. They are of use to this process only, so
+ * nothing is synced, and whoever made the directory removes it.
+ */
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
+import type { ImageStore } from "./module-runner.ts"
+
+const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+
+/** Keeps the image of one instance. `name` must be one that a file can have. */
+export const imageFile = (directory: string, name: string): ImageStore => {
+  const path = join(directory, `${name}.image`)
+  return {
+    write: (image) => writeFileSync(path, zstdCompressSync(image, fast), { mode: 0o600 }),
+    read: () => zstdDecompressSync(readFileSync(path)),
+    remove: () => rmSync(path, { force: true }),
+  }
+}

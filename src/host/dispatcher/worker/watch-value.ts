@@ -1,0 +1,44 @@
+/** What a guest reads from a watch: one Kubernetes watch event as JSON for each change of its subscription. */
+import type { HubChange } from "../../hub/hub-change.ts"
+
+/** Of one watch of a guest. */
+export interface GuestWatch {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly allowBookmarks: boolean
+}
+
+/** `isLast`: the watch ends after the value; the guest lists again. */
+export interface WatchValue {
+  readonly bytes: Uint8Array
+  readonly isLast: boolean
+}
+
+const opening = {
+  added: Buffer.from('{"type":"ADDED","object":'),
+  modified: Buffer.from('{"type":"MODIFIED","object":'),
+  deleted: Buffer.from('{"type":"DELETED","object":'),
+  expired: Buffer.from('{"type":"ERROR","object":'),
+} as const
+const closing = Buffer.from("}")
+
+/** The value for a change, a copy; `undefined` if the guest gets none: it did not ask for bookmarks. */
+export const watchValueOf = (watch: GuestWatch, change: HubChange): WatchValue | undefined => {
+  if (change.type === "synced" || change.type === "bookmark") {
+    if (!watch.allowBookmarks) return undefined
+    const { apiVersion, kind } = watch
+    const object = { apiVersion, kind, metadata: { resourceVersion: change.version } }
+    return { bytes: Buffer.from(JSON.stringify({ type: "BOOKMARK", object })), isLast: false }
+  }
+  const bytes = Buffer.concat([opening[change.type], change.bytes, closing])
+  return { bytes, isLast: change.type === "expired" }
+}
+
+/** The value for a watch that cannot begin or go on: an ERROR event with a Status. The watch ends after it. */
+export const watchFailure = (code: number, reason: string, message: string): Uint8Array =>
+  Buffer.from(
+    JSON.stringify({
+      type: "ERROR",
+      object: { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code },
+    }),
+  )

@@ -1,0 +1,204 @@
+/** Modules in real threads, on a sandbox over real HTTP: what they see, and what one of them costs the others. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
+import { systemClock } from "../../../src/clock.ts"
+import { ModuleHost, type ModuleHostOptions } from "../../../src/host/dispatcher/module-host.ts"
+import type { ModuleFile } from "../../../src/host/modules/module-file.ts"
+import { startHostThread } from "../../../src/host/worker-entries.ts"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { eventually } from "../../harness/eventually.ts"
+import { patient } from "../../harness/patience.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { buildOddGuest } from "./odd-guests.ts"
+
+let guest: string
+let loner: string
+const directory = mkdtempSync(join(tmpdir(), "kubereel-odd-"))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+beforeAll(() => {
+  guest = buildOddGuest(directory, "shop")
+  loner = buildOddGuest(directory, "lab")
+})
+
+let sandbox: Sandbox
+let host: ModuleHost
+let logs: Map<string, string[]>
+let notes: string[]
+
+const startHost = (options: Partial<ModuleHostOptions> = {}): void => {
+  const endpoints = { endpoint: async () => sandbox.endpoint, onUnauthorized: async () => undefined }
+  host = new ModuleHost({
+    workers: 1,
+    clock: systemClock,
+    random: Math.random,
+    imageDirectory: temporaryDirectory(),
+    unloadAfterMs: undefined,
+    checkWatch: async () => undefined,
+    endpoints,
+    identityOf: () => endpoints,
+    version: "test",
+    start: startHostThread,
+    onLog: (module, _stream, line) => logs.get(module)?.push(line) ?? logs.set(module, [line]),
+    onNote: (subject, note) => notes.push(`${subject}: ${note}`),
+    ...options,
+  })
+}
+
+beforeEach(async () => {
+  logs = new Map()
+  notes = []
+  sandbox = await Sandbox.start({ bookmarkInterval: 0 })
+})
+afterEach(async () => {
+  await host.close()
+  await sandbox.close()
+})
+
+const fileOf = (name: string, limits: ModuleFile["limits"] = {}): ModuleFile => ({
+  name,
+  abi: "rust_v1alpha1",
+  env: [],
+  limits,
+})
+const put = (name: string, namespace = "shop"): void => {
+  sandbox.put("v1.ConfigMap", { metadata: { namespace, name }, data: { at: String(Math.random()) } })
+}
+const hasLogged = (module: string, line: string | RegExp): Promise<void> =>
+  eventually(() => {
+    const found = logs.get(module) ?? []
+    expect(
+      found.some((each) => (typeof line === "string" ? each === line : line.test(each))),
+      found.join("\n"),
+    ).toBe(true)
+  })
+const statusOf = async (name: string) => (await host.statistics()).find((module) => module.name === name)
+
+test("50 modules that watch the same kind share one upstream watch, and each sees every object", {
+  timeout: patient(60_000),
+}, async () => {
+  startHost({ workers: 2 })
+  put("first")
+  const names = Array.from({ length: 50 }, (_, index) => `module-${index}`)
+  await Promise.all(names.map((name) => host.add({ file: fileOf(name), codePath: guest })))
+  for (const name of names) await hasLogged(name, "ADDED first 1")
+  put("second")
+  for (const name of names) await hasLogged(name, "ADDED second 2")
+  sandbox.delete("v1.ConfigMap", "shop", "first")
+  for (const name of names) await hasLogged(name, "DELETED first 3")
+  expect(sandbox.requests.count({ resource: "configmaps", verb: "watch" })).toBe(1)
+  expect(new Set((await host.statistics()).map(({ worker }) => worker)).size).toBe(2)
+})
+
+test("a module that traps is started again and lists again; its neighbour notices nothing", {
+  timeout: patient(60_000),
+}, async () => {
+  startHost()
+  await host.add({ file: fileOf("good"), codePath: guest })
+  await host.add({ file: fileOf("bad"), codePath: loner })
+  put("trap", "lab")
+  await eventually(() => expect(notes.join("\n")).toMatch(/bad: .*unreachable.*started again in \d+ ms/))
+  sandbox.delete("v1.ConfigMap", "lab", "trap")
+  put("fine", "lab")
+  await hasLogged("bad", "ADDED fine 1")
+  put("a")
+  await hasLogged("good", "ADDED a 1")
+  expect(logs.get("good")?.filter((line) => line === "run")).toHaveLength(1)
+  expect(await statusOf("bad")).toMatchObject({ phase: "running", restarts: 1, isAlone: false })
+  expect(await statusOf("good")).toMatchObject({ phase: "running", restarts: 0 })
+})
+
+test("a module that never returns costs its neighbour one restart and no event, and is alone afterwards", {
+  timeout: patient(60_000),
+}, async () => {
+  startHost()
+  await host.add({ file: fileOf("good"), codePath: guest })
+  await host.add({ file: fileOf("bad"), codePath: loner })
+  await hasLogged("bad", "run")
+  put("before")
+  await hasLogged("good", "ADDED before 1")
+  put("loop", "lab")
+  put("during")
+  await hasLogged("good", /ADDED during/)
+  await eventually(async () => expect(await statusOf("bad")).toMatchObject({ isAlone: true, restarts: 1 }))
+  await eventually(async () => expect((await statusOf("bad"))?.restarts).toBeGreaterThan(1))
+  put("after")
+  await hasLogged("good", /ADDED after/)
+  expect(logs.get("good")?.filter((line) => line === "run")).toHaveLength(2)
+  const [good, bad] = [await statusOf("good"), await statusOf("bad")]
+  expect(bad?.worker).not.toBe(good?.worker)
+  expect(good).toMatchObject({ restarts: 1, isAlone: false })
+})
+
+test("a module that wants more memory than it may have ends, and one that floods is slowed; neither disturbs others", {
+  timeout: patient(60_000),
+}, async () => {
+  startHost()
+  await host.add({ file: fileOf("good"), codePath: guest })
+  await host.add({ file: fileOf("bad", { memoryBytes: 32 * 1024 * 1024 }), codePath: loner })
+  await hasLogged("bad", "run")
+  put("eat", "lab")
+  await eventually(() => expect(notes.join("\n")).toMatch(/bad: .*of 33554432 bytes of memory/))
+  sandbox.delete("v1.ConfigMap", "lab", "eat")
+  put("flood", "lab")
+  await hasLogged("bad", "ADDED flood 1")
+  put("a")
+  await hasLogged("good", "ADDED a 1")
+  expect(logs.get("good")?.filter((line) => line === "run")).toHaveLength(1)
+  const sent = (await host.requestStatistics()).find(({ module }) => module === "bad")
+  expect(sent).toMatchObject({ requests: 5000 })
+  expect(sandbox.requests.count({ verb: "get" })).toBeLessThan(500)
+})
+
+test("after a crash of the hub the watches end, and the guests list again; after one of the executor they go on", {
+  timeout: patient(60_000),
+}, async () => {
+  startHost()
+  await host.add({ file: fileOf("good"), codePath: guest })
+  put("a")
+  await hasLogged("good", "ADDED a 1")
+  await host.kill("hub")
+  await hasLogged("good", "end")
+  sandbox.delete("v1.ConfigMap", "shop", "a")
+  put("b")
+  await hasLogged("good", /ADDED b/)
+  await host.kill("executor")
+  put("c")
+  await hasLogged("good", /ADDED c/)
+  expect(notes.join("\n")).toMatch(
+    /hub: it has ended and is started again.*executor: it has ended and is started again/s,
+  )
+  expect(logs.get("good")?.filter((line) => line === "run")).toHaveLength(1)
+})
+
+test("an idle module is unloaded, and wakes up with what it remembered", { timeout: patient(60_000) }, async () => {
+  startHost({ unloadAfterMs: 200 })
+  await host.add({ file: fileOf("sleepy"), codePath: guest })
+  put("a")
+  await hasLogged("sleepy", "ADDED a 1")
+  await eventually(async () =>
+    expect((await statusOf("sleepy"))?.instance).toMatchObject({ isLoaded: false, memoryBytes: 0 }),
+  )
+  put("b")
+  await hasLogged("sleepy", "ADDED b 2")
+  expect(logs.get("sleepy")?.filter((line) => line === "run")).toHaveLength(1)
+})
+
+test("a removed module is not woken any more, and what is no module is refused by name", {
+  timeout: patient(60_000),
+}, async () => {
+  startHost()
+  await host.add({ file: fileOf("good"), codePath: guest })
+  await host.add({ file: fileOf("gone"), codePath: guest })
+  await host.add({ file: fileOf("text"), codePath: import.meta.filename })
+  await eventually(async () => expect(await statusOf("text")).toMatchObject({ phase: "refused" }))
+  expect((await statusOf("text"))?.reason).toMatch(/module text is refused/)
+  await hasLogged("gone", "run")
+  await expect(host.add({ file: fileOf("good"), codePath: guest })).rejects.toThrow(/good is running already/)
+  await host.remove("gone")
+  put("a")
+  await hasLogged("good", "ADDED a 1")
+  expect(logs.get("gone")).toEqual(["run"])
+  expect((await host.statistics()).map(({ name }) => name)).toEqual(["good", "text"])
+})

@@ -1,0 +1,99 @@
+/**
+ * Guests that are made for tests: they watch the ConfigMaps of a namespace, log each, and on some of them misbehave. Written as
+ * AssemblyScript and compiled here, because no example would do that.
+ */
+import { execFileSync } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const compiler = fileURLToPath(new URL("../../../node_modules/assemblyscript/bin/asc.js", import.meta.url))
+
+/** `%WATCH%` is the bincode of the request as numbers. */
+const source = `
+@external("kube-watch-abi", "watch") declare function watch(pointer: usize, length: u32): u64
+@external("http-proxy-abi", "request") declare function request(pointer: usize, length: u32): u64
+@external("wasi_snapshot_preview1", "fd_write") declare function fd_write(fd: u32, vectors: usize, count: u32, written: usize): u32
+
+const watchRequest = StaticArray.fromArray<u8>([%WATCH%])
+const httpRequest = StaticArray.fromArray<u8>([%REQUEST%])
+let seen: i32 = 0
+
+function log(text: string): void {
+  const bytes = String.UTF8.encode(text + "\\n")
+  const vector = new StaticArray<u32>(3)
+  vector[0] = <u32>changetype<usize>(bytes)
+  vector[1] = <u32>bytes.byteLength
+  fd_write(1, changetype<usize>(vector), 1, changetype<usize>(vector) + 8)
+}
+
+function subscribe(): void { watch(changetype<usize>(watchRequest), watchRequest.length) }
+
+export function run(): void { log("run"); subscribe() }
+
+export function allocate(size: u32): usize { return heap.alloc(size) }
+
+export function wakeup_future(id: u64, pointer: usize, length: u32): void {
+  if (pointer != 0) heap.free(pointer)
+}
+
+export function wakeup_stream(id: u64, pointer: usize, length: u32): void {
+  if (pointer == 0) { log("end"); subscribe(); return }
+  const event = String.UTF8.decodeUnsafe(pointer, length)
+  heap.free(pointer)
+  const type = event.substring(9, event.indexOf('"', 9))
+  if (type == "ERROR") { log("ERROR"); return }
+  const at = event.indexOf('"name":"') + 8
+  const name = event.substring(at, event.indexOf('"', at))
+  seen++
+  if (name == "trap" && type == "ADDED") unreachable()
+  if (name == "loop" && type == "ADDED") while (true) seen++
+  if (name == "eat" && type == "ADDED") while (true) if (memory.grow(16) < 0) unreachable()
+  if (name == "flood" && type == "ADDED") for (let i = 0; i < 5000; i++) request(changetype<usize>(httpRequest), httpRequest.length)
+  log(type + " " + name + " " + seen.toString())
+}
+`
+
+class Bincode {
+  readonly #parts: Buffer[] = []
+  text(value: string): this {
+    this.#parts.push(lengthOf(Buffer.byteLength(value)), Buffer.from(value))
+    return this
+  }
+  optional(value: string | undefined): this {
+    this.#parts.push(Buffer.from([value === undefined ? 0 : 1]))
+    return value === undefined ? this : this.text(value)
+  }
+  byte(value: number): this {
+    this.#parts.push(Buffer.from([value]))
+    return this
+  }
+  nothing(): this {
+    this.#parts.push(lengthOf(0))
+    return this
+  }
+  numbers(): string {
+    return [...Buffer.concat(this.#parts)].join(",")
+  }
+}
+
+const lengthOf = (length: number): Buffer => {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64LE(BigInt(length))
+  return bytes
+}
+
+/** Compiles a guest that watches the ConfigMaps of that namespace; returns the path of the file. */
+export const buildOddGuest = (directory: string, namespace: string): string => {
+  const watch = new Bincode().text("v1").text("").text("ConfigMap").text("v1").optional(namespace).text("")
+  watch.optional(undefined).byte(0).optional(undefined).byte(0)
+  const request = new Bincode().text("GET").text("/version").nothing().nothing()
+  const file = join(directory, `odd-${namespace}.ts`)
+  writeFileSync(file, source.replace("%WATCH%", watch.numbers()).replace("%REQUEST%", request.numbers()))
+  const output = join(directory, `odd-${namespace}.wasm`)
+  execFileSync(process.execPath, [compiler, file, "--outFile", output, "--runtime", "stub", "--use", "abort="], {
+    cwd: directory,
+    stdio: "pipe",
+  })
+  return output
+}
