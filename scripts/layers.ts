@@ -45,7 +45,7 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "k8s", imports: ["recorder", "kube"], reason: "Manifests are computed from what is recorded." },
   {
     folder: "cli",
-    imports: ["k8s", "recorder", "simulation", "sandbox", "archive", "trace", "kube", "blob", "runtime"],
+    imports: ["k8s", "recorder", "simulation", "sandbox", "host", "archive", "trace", "kube", "blob", "runtime"],
   },
 ]
 

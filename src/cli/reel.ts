@@ -53,6 +53,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./sandbox.ts")).sandboxCommand(),
   },
   {
+    name: "host",
+    summary: "Runs the controllers of a directory in one process with shared watches.",
+    load: async () => (await import("./host.ts")).hostCommand(),
+  },
+  {
     name: "k8s",
     summary: "Prints manifests that run a recorder in a cluster with the minimum permissions its configuration needs.",
     load: async () => (await import("./k8s.ts")).k8sCommand(),

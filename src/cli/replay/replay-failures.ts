@@ -24,7 +24,7 @@ import { BadTraceError } from "../../trace/formats/format.ts"
 import { SpoolError } from "../../trace/spool.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { exitCodeOfExport, isExportError } from "../export/export-errors.ts"
-import { ControlUnavailable } from "./control/control-server.ts"
+import { AddressUnavailable } from "../listening-server.ts"
 import type { Say } from "./replay-order.ts"
 import { NoRecording } from "./source/recorded-directory.ts"
 
@@ -36,7 +36,7 @@ const known = [
   SpoolError,
   TargetError,
   NoRecording,
-  ControlUnavailable,
+  AddressUnavailable,
   TokenFileError,
   NewerRecordingError,
   OlderRecordingError,

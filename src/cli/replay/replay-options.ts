@@ -15,7 +15,7 @@ import {
   withDefault,
 } from "../command-line/arguments.ts"
 import { parseDuration, parseInstant } from "../command-line/instant.ts"
-import { parseControlAddress } from "./control/control-server.ts"
+import { parseListenAddress } from "../listening-server.ts"
 import { parseRecorderPlace } from "./source/running-recorder.ts"
 
 const parseSpeed = (given: string): Reading<Speed> => {
@@ -199,7 +199,7 @@ export const replayOptions = {
   control: optional({
     placeholder: "ADDRESS:PORT",
     help: "serve state, control and metrics over HTTP; PORT alone listens on 127.0.0.1, and other machines need a token",
-    parse: parseControlAddress,
+    parse: parseListenAddress,
   }),
   controlTokenFile: optional({
     placeholder: "FILE",

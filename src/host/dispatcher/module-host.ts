@@ -67,7 +67,7 @@ interface Registered {
   endpoint: ApiEndpoint
 }
 
-export class ModuleHost {
+export class ModuleHost implements AsyncDisposable {
   readonly #options: ModuleHostOptions
   readonly #system: ActorSystem
   readonly #hub: Supervisor<HubConfig, HubControl, HubReport>
@@ -185,6 +185,10 @@ export class ModuleHost {
     this.#renewal?.cancel()
     this.#dispatcher.close()
     await this.#system.stop()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   #hubReported(report: HubReport): void {

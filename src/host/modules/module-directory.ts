@@ -43,7 +43,7 @@ export interface ModuleDirectoryOptions {
   readonly settleMs?: number
 }
 
-export class ModuleDirectory {
+export class ModuleDirectory implements Disposable {
   readonly #options: ModuleDirectoryOptions
   readonly #io: DirectoryIo
   readonly #cache: ReadCache = new Map()
@@ -90,6 +90,10 @@ export class ModuleDirectory {
     this.#settling?.cancel()
     this.#stopWatching?.()
     this.#stopWatching = undefined
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
   }
 
   #watch(): void {

@@ -1,6 +1,8 @@
 /** Who may access what in a recorder as users run it, and what its log says about them. */
 import { request } from "node:http"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { ApiClient } from "../../../src/kube/client/api-client.ts"
+import { kinds } from "../../../src/kube/client/kinds.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { everything, type RecorderProcess, Workplace } from "./recorder-command.ts"
 
@@ -103,11 +105,16 @@ describe("with --auth kubernetes", () => {
     const recorder = place.record({ cluster: { server: sandbox.url }, more, name: "k8s", dataDir: place.path("k8s") })
     await recorder.ready()
     expect((await ask(recorder, "/export")).status).toBe(401)
-    const claims = {
-      aud: ["https://kubernetes.default.svc"],
-      "kubernetes.io": { namespace: "shop", serviceaccount: { name: "ci" } },
-    }
-    const made = `x.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.y`
+    const account = { namespace: "shop", name: "ci" }
+    sandbox.put("v1.ServiceAccount", { metadata: account })
+    const api = new ApiClient({ server: sandbox.endpoint, userAgent: "kubereel-test" })
+    const answer = await api.createSubresource<{ status: { token: string } }>(kinds.serviceAccounts, account, "token", {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: {},
+    })
+    api.close()
+    const made = answer.status.token
     expect((await ask(recorder, "/export", { Authorization: `Bearer ${made}` })).status).toBe(200)
     await recorder.until(() => logged(recorder, "export").length > 0, "the line")
     expect(logged(recorder, "export")).toMatchObject([{ who: "system:serviceaccount:shop:ci" }])

@@ -3,8 +3,7 @@
  * on loopback addresses only, where web pages can neither read nor change anything (see browser-guard.ts). With a token, which pages do not
  * have, everything but `/healthz` requires it.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import * as Schema from "effect/Schema"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { messageOf } from "../../../message-of.ts"
 import { type Access, type Action, anonymousAccess, type Refusal } from "../../../recorder/access/access.ts"
 import { isForeignPage, isOwnHost } from "../../../recorder/access/browser-guard.ts"
@@ -14,51 +13,26 @@ import { json, text } from "../../../recorder/http/http-answer.ts"
 import { bracketed } from "../../../recorder/http/listen-error.ts"
 import { readBody } from "../../../recorder/http/request-body.ts"
 import { formatMetrics, type Metric, metricsContentType } from "../../../recorder/metrics/metrics-text.ts"
-import { type Reading, refused, value } from "../../command-line/arguments.ts"
+import { type ListenAddress, type ListeningServer, listenOn } from "../../listening-server.ts"
 import { follow, readControlRequest } from "./control-request.ts"
 import type { ReplayState } from "./control-state.ts"
 import type { ReplayControl } from "./replay-control.ts"
 
-/** Where to listen. */
-export interface ControlAddress {
-  readonly host: string
-  /** 0: any free port. */
-  readonly port: number
-}
-
 /** Where to listen, and who may control. */
-export interface ControlSettings extends ControlAddress {
+export interface ControlSettings extends ListenAddress {
   /** Accepted tokens, one a line; `undefined`: anyone on this machine may control, and the host is a loopback address. */
   readonly tokenFile: string | undefined
 }
 
 /** Why these settings are refused, for people; `undefined`: they are not. */
 export const faultOfControl = (
-  address: ControlAddress | undefined,
+  address: ListenAddress | undefined,
   tokenFile: string | undefined,
 ): string | undefined => {
   if (address === undefined) return tokenFile === undefined ? undefined : "--control-token-file requires --control"
   const { host, port } = address
   if (tokenFile !== undefined || isLoopback(host)) return undefined
   return `other machines can reach --control ${bracketed(host)}:${port} and could control the replay: name a file with a token with --control-token-file, or listen on this machine only with --control ${port}`
-}
-
-/** `ADDRESS:PORT`, or `PORT` on a loopback address. */
-export const parseControlAddress = (given: string): Reading<ControlAddress> => {
-  const { host, port = "" } = /^(?:(?<host>\[[0-9a-f:.]+\]|[^:/\s]+):)?(?<port>\d{1,5})$/i.exec(given)?.groups ?? {}
-  if (port === "" || Number(port) > 65_535) return refused("must be PORT or ADDRESS:PORT, such as 7780 or 0.0.0.0:7780")
-  return value({ host: host?.replace(/^\[(.*)\]$/, "$1") ?? "127.0.0.1", port: Number(port) })
-}
-
-/** The address cannot be listened on. */
-export class ControlUnavailable extends Schema.TaggedError<ControlUnavailable>()("ControlUnavailable", {
-  address: Schema.String,
-  code: Schema.String,
-}) {
-  override get message(): string {
-    const why = this.code === "EADDRINUSE" ? "it is in use" : this.code
-    return `cannot listen on ${this.address}: ${why}; choose another --control ADDRESS:PORT (port 0 is any free one)`
-  }
 }
 
 interface ControlSources {
@@ -69,16 +43,11 @@ interface ControlSources {
   readonly onTrouble: (reason: string) => void
 }
 
-/** A server that listens; disposing closes it and its connections. */
-export interface ControlServer extends AsyncDisposable {
-  readonly url: string
-}
-
-/** Rejects with {@link ControlUnavailable}, or with TokenFileError. */
+/** Rejects with {@link AddressUnavailable}, or with TokenFileError. */
 export const serveControl = async (
   { host, port, tokenFile }: ControlSettings,
   sources: ControlSources,
-): Promise<ControlServer> => {
+): Promise<ListeningServer> => {
   if (tokenFile !== undefined) await readTokenFile(tokenFile)
   const guard =
     tokenFile === undefined
@@ -90,17 +59,7 @@ export const serveControl = async (
       else text(response, 500, `${messageOf(cause)}\n`)
     })
   })
-  await listening(server, { host, port })
-  const address = server.address()
-  const actual = typeof address === "object" && address !== null ? address.port : port
-  return {
-    url: `http://${bracketed(host)}:${actual}`,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  return listenOn(server, { host, port }, "--control")
 }
 
 /** For a loopback address without a token. */
@@ -117,15 +76,6 @@ const ownPagesOnly: Pick<Access, "decide"> = {
 const localNames: ReadonlySet<string> = new Set(["localhost"])
 
 const refusal = (status: Refusal["status"], message: string): Refusal => ({ tag: "refused", status, message })
-
-const listening = (server: Server, { host, port }: ControlAddress): Promise<void> =>
-  new Promise((resolve, reject) => {
-    // Stays: after the server listens, an error such as too many open files loses one connection, and must not end the replay.
-    server.on("error", (error: NodeJS.ErrnoException) =>
-      reject(new ControlUnavailable({ address: `${bracketed(host)}:${port}`, code: error.code ?? error.message })),
-    )
-    server.listen(port, host, resolve)
-  })
 
 const paths: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   ["/replay", ["GET", "HEAD", "PUT", "POST"]],

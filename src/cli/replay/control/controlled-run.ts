@@ -14,7 +14,7 @@ interface ControlSurroundings {
   readonly tell: Say
 }
 
-/** Rejects with ControlUnavailable or TokenFileError before `work` is called, or with what that rejects with. */
+/** Rejects with AddressUnavailable or TokenFileError before `work` is called, or with what that rejects with. */
 export const controlled = async <Result>(
   order: ReplayOrder,
   run: Repetitions,

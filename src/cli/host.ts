@@ -1,0 +1,164 @@
+/** `reel host`: arguments, and the parts of a host put together. */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { systemClock } from "../clock.ts"
+import { ModuleHost } from "../host/dispatcher/module-host.ts"
+import { TokenSource } from "../host/identity/token-source.ts"
+import { ModuleDirectory } from "../host/modules/module-directory.ts"
+import type { ModuleFile } from "../host/modules/module-file.ts"
+import { startHostThread } from "../host/worker-entries.ts"
+import { ApiClient } from "../kube/client/api-client.ts"
+import { loadCredentials } from "../kube/credentials/credentials.ts"
+import { isCredentialsError } from "../kube/credentials/errors.ts"
+import { parseDuration } from "../kube/duration.ts"
+import type { EndpointSource } from "../kube/endpoint.ts"
+import { visible } from "../recorder/configuration/quoted.ts"
+import {
+  type CommandSyntax,
+  integerBetween,
+  type OptionValues,
+  optional,
+  type Reading,
+  refused,
+  text,
+  value,
+  withDefault,
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { hostMetrics } from "./host/host-metrics.ts"
+import { HostModules } from "./host/host-modules.ts"
+import { serveHost } from "./host/host-server.ts"
+import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
+import type { Terminal } from "./terminal/terminal.ts"
+import { readVersion } from "./version.ts"
+
+/** ms, or `undefined` for `never`. */
+const idleTime = (given: string): Reading<number | undefined> => {
+  if (given === "never") return value(undefined)
+  const ms = parseDuration(given)
+  return ms === undefined || ms < 1000 ? refused("must be at least 1s, such as 30s or 5m, or never") : value(ms)
+}
+
+const options = {
+  kubeconfig: optional({
+    placeholder: "FILE",
+    help: "kubeconfig of the cluster; default: as kubectl finds it",
+    parse: text,
+  }),
+  context: optional({ placeholder: "NAME", help: "context of the kubeconfig", parse: text }),
+  listen: withDefault("127.0.0.1:7790", {
+    placeholder: "ADDRESS:PORT",
+    help: "where /healthz and /metrics are served",
+    parse: parseListenAddress,
+  }),
+  workers: withDefault("2", {
+    placeholder: "NUMBER",
+    help: "threads that WebAssembly modules share",
+    parse: integerBetween(1, 64),
+  }),
+  "unload-after": withDefault("1m", {
+    placeholder: "DURATION",
+    help: "how long a WebAssembly module is idle before its memory is written to disk; or never",
+    parse: idleTime,
+  }),
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel host",
+  summary: "Runs the controllers of a directory in one process with shared watches.",
+  description: [
+    "DIRECTORY has a NAME.yaml for each module, beside its NAME.wasm, NAME.ts or NAME.js; files that are added, changed and removed take effect at once. " +
+      "docs/reference/modules.md describes the files.",
+  ],
+  options,
+  operand: { placeholder: "DIRECTORY", help: "the modules", count: 1 },
+  examples: ["reel host modules", "reel host modules --kubeconfig sandbox.kubeconfig --workers 4"],
+}
+
+export const hostCommand = (): Command =>
+  command(syntax, (given, terminal, [directory = ""]) => run(given, terminal, directory))
+
+const run = async (given: OptionValues<typeof options>, terminal: Terminal, directory: string): Promise<ExitCode> => {
+  const { standardOutput, standardError } = terminal
+  const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
+  const stop = new AbortController()
+  const stopListening = terminal.onInterrupt(() => stop.abort())
+  try {
+    const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
+    const version = readVersion()
+    const images = await mkdtemp(join(tmpdir(), "kubereel-host-"))
+    await using _images = { [Symbol.asyncDispose]: () => rm(images, { recursive: true, force: true }) }
+    const client = new ApiClient({ server: credentials, userAgent: `kubereel/${version}` })
+    using _client = { [Symbol.dispose]: () => client.close() }
+    const identityOf = identities(credentials, client, say)
+    await using host = new ModuleHost({
+      endpoints: credentials,
+      identityOf,
+      version,
+      start: startHostThread,
+      clock: systemClock,
+      random: Math.random,
+      workers: given.workers,
+      imageDirectory: images,
+      unloadAfterMs: given["unload-after"],
+      checkWatch: async () => undefined,
+      onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
+      onNote: (subject, note) => say(`${subject}: ${note}`),
+    })
+    await using modules = new HostModules({ host, identityOf, say })
+    await using server = await serveHost(given.listen, async () => {
+      const [statuses, requests, scripts, hub] = await Promise.all([
+        host.statistics(),
+        host.requestStatistics(),
+        modules.scriptStatistics(),
+        host.hubStatistics(),
+      ])
+      return hostMetrics({ modules: statuses, requests, scripts, hub, refused: modules.refusals.length })
+    })
+    say(`modules of ${directory}; metrics: ${server.url}/metrics`)
+    using followed = new ModuleDirectory({
+      directory,
+      clock: systemClock,
+      changed: (changes) => void modules.apply(changes),
+    })
+    await followed.start()
+    await aborted(stop.signal)
+    say("ending")
+    return exitCodes.ok
+  } catch (error) {
+    if (!(error instanceof AddressUnavailable || isCredentialsError(error))) throw error
+    say(error.message)
+    return exitCodes.failed
+  } finally {
+    stopListening()
+  }
+}
+
+/** The credentials of each module: its own ServiceAccount's, one source for all modules that share it, or the host's. */
+const identities = (host: EndpointSource, client: ApiClient, say: (line: string) => void) => {
+  const sources = new Map<string, EndpointSource>()
+  return ({ serviceAccount: account }: ModuleFile): EndpointSource => {
+    if (account === undefined) return host
+    const key = `${account.namespace}/${account.name}`
+    const source =
+      sources.get(key) ??
+      new TokenSource({
+        account,
+        host,
+        client,
+        clock: systemClock,
+        random: Math.random,
+        onTrouble: (problem) => problem !== undefined && say(problem.message),
+      })
+    sources.set(key, source)
+    return source
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener("abort", () => resolve(), { once: true })
+  })

@@ -1,0 +1,117 @@
+/** Metrics of `reel host`: each module, the watches that they share, and what was refused. */
+import type { ControllerStatistics } from "../../host/controller/controller-run.ts"
+import type { ModuleStatus } from "../../host/dispatcher/dispatcher.ts"
+import type { HubStatistics } from "../../host/hub/hub-statistics.ts"
+import type { Metric } from "../../recorder/metrics/metrics-text.ts"
+
+/** Of the executor, per module. */
+export interface RequestCounts {
+  readonly module: string
+  readonly requests: number
+  readonly refused: number
+  readonly overflowed: number
+  readonly timedOut: number
+  readonly failed: number
+  readonly queued: number
+}
+
+export interface HostState {
+  readonly modules: ReadonlyArray<ModuleStatus>
+  readonly requests: ReadonlyArray<RequestCounts>
+  readonly scripts: ReadonlyArray<ControllerStatistics>
+  /** `undefined` while the hub does not respond. */
+  readonly hub: HubStatistics | undefined
+  /** Files of the directory that are not run. */
+  readonly refused: number
+}
+
+export const hostMetrics = ({ modules, requests, scripts, hub, refused }: HostState): ReadonlyArray<Metric> => {
+  const ofModule = (
+    name: string,
+    type: Metric["type"],
+    help: string,
+    measure: (module: ModuleStatus) => number | undefined,
+  ): Metric => ({
+    name: `kubereel_host_module_${name}`,
+    type,
+    help,
+    samples: modules.flatMap((module) => {
+      const value = measure(module)
+      return value === undefined ? [] : [{ labels: { module: module.name }, value }]
+    }),
+  })
+  const ofRequests = (
+    name: string,
+    type: Metric["type"],
+    help: string,
+    measure: (counts: RequestCounts) => number,
+  ) => ({
+    name: `kubereel_host_module_${name}`,
+    type,
+    help,
+    samples: requests.map((counts) => ({ labels: { module: counts.module }, value: measure(counts) })),
+  })
+  const ofScript = (
+    name: string,
+    type: Metric["type"],
+    help: string,
+    measure: (controller: ControllerStatistics) => number,
+  ): Metric => ({
+    name: `kubereel_host_controller_${name}`,
+    type,
+    help,
+    samples: scripts.map((controller) => ({ labels: { controller: controller.name }, value: measure(controller) })),
+  })
+  return [
+    ofModule("running", "gauge", "1 while an instance of the module runs.", ({ phase }) => Number(phase === "running")),
+    ofModule("restarts_total", "counter", "Instances that have replaced others.", ({ restarts }) => restarts),
+    ofModule("alone", "gauge", "1 for a module with a worker of its own, because it held up others.", ({ isAlone }) =>
+      Number(isAlone),
+    ),
+    ofModule("wake_ups_total", "counter", "Calls into the present instance.", ({ instance }) => instance?.wakeUps),
+    ofModule("run_seconds_total", "counter", "Time within the present instance.", ({ instance }) =>
+      instance === undefined ? undefined : instance.runMs / 1000,
+    ),
+    ofModule("longest_run_seconds", "gauge", "The longest call into the present instance.", ({ instance }) =>
+      instance === undefined ? undefined : instance.longestMs / 1000,
+    ),
+    ofModule(
+      "memory_bytes",
+      "gauge",
+      "Linear memory of the instance; 0 while it is unloaded.",
+      ({ instance }) => instance?.memoryBytes,
+    ),
+    ofModule("queued", "gauge", "Results that wait for the module.", ({ instance }) => instance?.queued),
+    ofModule("dropped_total", "counter", "Results for operations that had ended.", ({ instance }) => instance?.dropped),
+    ofModule("unloads_total", "counter", "Times that the instance was unloaded.", ({ instance }) => instance?.unloads),
+    ofRequests("requests_total", "counter", "Requests that the module has made.", (counts) => counts.requests),
+    ofRequests(
+      "requests_not_answered_total",
+      "counter",
+      "Requests that got no answer of the API server: refused, too many, too late or failed.",
+      (counts) => counts.refused + counts.overflowed + counts.timedOut + counts.failed,
+    ),
+    ofRequests("requests_queued", "gauge", "Requests that wait for their turn.", (counts) => counts.queued),
+    ofScript("reconciles_total", "counter", "Runs of the controller.", ({ runs }) => runs),
+    ofScript("errors_total", "counter", "Runs of the controller that failed.", ({ failures }) => failures),
+    ofScript("queued", "gauge", "Objects that wait for the controller.", ({ depth }) => depth),
+    {
+      name: "kubereel_host_watches",
+      type: "gauge",
+      help: "Watches at the API server that the modules share.",
+      samples: hub === undefined ? [] : [{ value: hub.upstreams.length }],
+    },
+    {
+      name: "kubereel_host_subscriptions",
+      type: "gauge",
+      help: "Watches of modules.",
+      samples: hub === undefined ? [] : [{ value: hub.subscriptions.length }],
+    },
+    {
+      name: "kubereel_host_refused",
+      type: "gauge",
+      help: "Files of the directory that are no modules, and modules that could not be started.",
+      samples: [{ value: refused }],
+    },
+  ]
+}

@@ -1,0 +1,63 @@
+/** Small HTTP servers of commands: where they listen, and how they end. */
+import type { Server } from "node:http"
+import * as Schema from "effect/Schema"
+import { bracketed } from "../recorder/http/listen-error.ts"
+import { type Reading, refused, value } from "./command-line/arguments.ts"
+
+/** Where to listen. */
+export interface ListenAddress {
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+}
+
+/** `ADDRESS:PORT`, or `PORT` on a loopback address. */
+export const parseListenAddress = (given: string): Reading<ListenAddress> => {
+  const { host, port = "" } = /^(?:(?<host>\[[0-9a-f:.]+\]|[^:/\s]+):)?(?<port>\d{1,5})$/i.exec(given)?.groups ?? {}
+  if (port === "" || Number(port) > 65_535) return refused("must be PORT or ADDRESS:PORT, such as 7780 or 0.0.0.0:7780")
+  return value({ host: host?.replace(/^\[(.*)\]$/, "$1") ?? "127.0.0.1", port: Number(port) })
+}
+
+/** The address cannot be listened on. `option` names it on the command line. */
+export class AddressUnavailable extends Schema.TaggedError<AddressUnavailable>()("AddressUnavailable", {
+  option: Schema.String,
+  address: Schema.String,
+  code: Schema.String,
+}) {
+  override get message(): string {
+    const why = this.code === "EADDRINUSE" ? "it is in use" : this.code
+    return `cannot listen on ${this.address}: ${why}; choose another ${this.option} ADDRESS:PORT (port 0 is any free one)`
+  }
+}
+
+/** A server that listens; disposing closes it and its connections. */
+export interface ListeningServer extends AsyncDisposable {
+  readonly url: string
+}
+
+/** Rejects with {@link AddressUnavailable}. */
+export const listenOn = async (
+  server: Server,
+  { host, port }: ListenAddress,
+  option: string,
+): Promise<ListeningServer> => {
+  await new Promise<void>((resolve, reject) => {
+    // Stays: after the server listens, an error such as too many open files loses one connection, and must not end the command.
+    server.on("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        new AddressUnavailable({ option, address: `${bracketed(host)}:${port}`, code: error.code ?? error.message }),
+      ),
+    )
+    server.listen(port, host, resolve)
+  })
+  const address = server.address()
+  const actual = typeof address === "object" && address !== null ? address.port : port
+  return {
+    url: `http://${bracketed(host)}:${actual}`,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

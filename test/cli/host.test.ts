@@ -1,0 +1,117 @@
+/** `reel host` as users run it: a directory of modules on a sandbox, over real HTTP, in real threads. */
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
+import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
+import { hostCommand } from "../../src/cli/host.ts"
+import { Sandbox } from "../../src/sandbox/index.ts"
+import { writeKubeconfig } from "../../src/sandbox/local-cluster.ts"
+import { eventually } from "../harness/eventually.ts"
+import { patient } from "../harness/patience.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { buildOddGuest } from "../host/dispatcher/odd-guests.ts"
+import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
+
+const built = mkdtempSync(join(tmpdir(), "kubereel-host-cli-"))
+let guest: string
+beforeAll(() => {
+  guest = buildOddGuest(built, "shop")
+})
+afterAll(() => rmSync(built, { recursive: true, force: true }))
+
+let sandbox: Sandbox
+let terminal: CapturedTerminal
+let modules: string
+let ended: Promise<number>
+
+const start = async (): Promise<void> => {
+  const kubeconfig = join(temporaryDirectory(), "kubeconfig")
+  await writeKubeconfig(kubeconfig, sandbox.url)
+  ended = hostCommand().run([modules, "--kubeconfig", kubeconfig, "--listen", "0", "--workers", "1"], terminal)
+}
+const says = (pattern: RegExp): Promise<RegExpMatchArray> =>
+  eventually(() => {
+    const match = (terminal.standardError.text() + terminal.standardOutput.text()).match(pattern)
+    if (match === null)
+      throw new Error(`${pattern} in:\n${terminal.standardError.text()}${terminal.standardOutput.text()}`)
+    return match
+  })
+const metrics = async (): Promise<string> => (await fetch((await says(/metrics: (http\S+)/))[1] ?? "")).text()
+const put = (name: string): void => {
+  sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name }, data: { at: name } })
+}
+const write = (name: string, text: string): void => writeFileSync(join(modules, name), text)
+
+beforeEach(async () => {
+  sandbox = await Sandbox.start({ bookmarkInterval: 0 })
+  terminal = capturedTerminal()
+  modules = temporaryDirectory()
+})
+afterEach(() => sandbox.close())
+
+/** The label that the script sets. */
+const seen = (name: string): unknown => {
+  const metadata = sandbox.get("v1.ConfigMap", "shop", name)?.metadata as { labels?: { seen?: unknown } } | undefined
+  return metadata?.labels?.seen
+}
+
+/** A controller without the library: what defineController returns is a plain record. */
+const script = (label: string): string => `
+export default (env) => ({
+  name: "labels", for: { kind: "v1.ConfigMap", namespace: env.NAMESPACE }, owns: [], watches: [], reads: [], indexes: [],
+  writes: [{ kind: "v1.ConfigMap", namespace: env.NAMESPACE }], concurrency: 1,
+  reconcile: async ({ object, cluster }) => {
+    if (object === undefined || object.metadata.labels?.seen === "${label}") return
+    await cluster.patch(object, "merge", { metadata: { labels: { seen: "${label}" } } })
+  },
+})
+`
+
+test("runs the modules of a directory, and follows it: added, replaced, invalid, removed", {
+  timeout: patient(60_000),
+}, async () => {
+  copyFileSync(guest, join(modules, "odd.wasm"))
+  write("odd.yaml", "name: odd\nabi: rust_v1alpha1\n")
+  write("nameless.yaml", "abi: rust_v1alpha1\n")
+  write("nameless.wasm", "")
+  write("text.yaml", "name: text\nabi: rust_v1alpha1\n")
+  write("text.wasm", "no module")
+  await start()
+  await says(/nameless\.yaml:\d+:\d+: .*name/)
+  await says(/module text is refused/)
+  put("first")
+  await says(/odd: ADDED first 1/)
+
+  write("labels.js", script("one"))
+  write("labels.yaml", "name: labels\nenv:\n  - name: NAMESPACE\n    value: shop\n")
+  await says(/module labels started/)
+  await eventually(() => expect(seen("first")).toBe("one"))
+  write("labels.js", script("two"))
+  await says(/module labels replaced/)
+  await eventually(() => expect(seen("first")).toBe("two"))
+
+  const text = await metrics()
+  expect(text).toContain('kubereel_host_module_running{module="odd"} 1\n')
+  expect(text).toContain('kubereel_host_module_running{module="text"} 0\n')
+  expect(text).toMatch(/kubereel_host_controller_reconciles_total\{controller="labels"\} [1-9]/)
+  expect(text).toContain("kubereel_host_refused 1\n")
+
+  rmSync(join(modules, "odd.yaml"))
+  await says(/module odd removed/)
+  put("second")
+  await eventually(() => expect(seen("second")).toBe("two"))
+  expect(terminal.standardOutput.text()).not.toContain("second")
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
+  expect(terminal.listeners()).toBe(0)
+})
+
+test("without a cluster, with a wrong port or idle time, says what to do", async () => {
+  const run = (...words: string[]) => hostCommand().run(words, terminal)
+  expect(await run(modules, "--kubeconfig", join(modules, "none"))).toBe(exitCodes.failed)
+  expect(terminal.standardError.text()).toMatch(/none/)
+  expect(await run(modules, "--listen", "far away")).toBe(exitCodes.usage)
+  expect(await run(modules, "--unload-after", "1ms")).toBe(exitCodes.usage)
+  expect(terminal.standardError.text()).toMatch(/must be at least 1s, such as 30s or 5m, or never/)
+})
