@@ -4,11 +4,15 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { systemClock } from "../clock.ts"
 import { ModuleHost } from "../host/dispatcher/module-host.ts"
+import { WatchAccess } from "../host/dispatcher/watch-access.ts"
+import { AccessReviewer } from "../host/identity/access-reviewer.ts"
 import { TokenSource } from "../host/identity/token-source.ts"
 import { ModuleDirectory } from "../host/modules/module-directory.ts"
 import type { ModuleFile } from "../host/modules/module-file.ts"
 import { startHostThread } from "../host/worker-entries.ts"
+import { Reviews } from "../kube/access/reviews.ts"
 import { ApiClient } from "../kube/client/api-client.ts"
+import { ResourceFinder } from "../kube/client/resource-finder.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { parseDuration } from "../kube/duration.ts"
@@ -90,9 +94,16 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
     const version = readVersion()
     const images = await mkdtemp(join(tmpdir(), "kubereel-host-"))
     await using _images = { [Symbol.asyncDispose]: () => rm(images, { recursive: true, force: true }) }
-    const client = new ApiClient({ server: credentials, userAgent: `kubereel/${version}` })
+    const userAgent = `kubereel/${version}`
+    const client = new ApiClient({ server: credentials, userAgent })
     using _client = { [Symbol.dispose]: () => client.close() }
     const identityOf = identities(credentials, client, say)
+    const reviewer = new AccessReviewer({
+      reviews: new Reviews(credentials, userAgent),
+      clock: systemClock,
+      onTrouble: (problem) => problem !== undefined && say(problem.message),
+    })
+    const access = new WatchAccess({ reviewer, finder: new ResourceFinder(client.connection), clock: systemClock })
     await using host = new ModuleHost({
       endpoints: credentials,
       identityOf,
@@ -103,7 +114,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       workers: given.workers,
       imageDirectory: images,
       unloadAfterMs: given["unload-after"],
-      checkWatch: async () => undefined,
+      checkWatch: (account, request) => access.check(account, request),
       onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
       onNote: (subject, note) => say(`${subject}: ${note}`),
     })

@@ -19,7 +19,7 @@ import type { WatchRequest } from "../guest/abi-values.ts"
 import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
 import { ask, askOr, tell } from "./actor-calls.ts"
 import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "./module-lifecycle.ts"
-import { type WatchRefusal, WatchRegistry } from "./watch-registry.ts"
+import { type WatchAnswer, type WatchRefusal, WatchRegistry } from "./watch-registry.ts"
 import { type InstanceStatistics, ModuleRefused, type ModuleWorkerReport } from "./worker/definition.ts"
 import { WorkerPlace } from "./worker-place.ts"
 
@@ -50,8 +50,8 @@ export interface DispatcherOptions {
   readonly imageDirectory: string
   /** ms without an entry after which a module is unloaded. `undefined`: never. */
   readonly unloadAfterMs: number | undefined
-  /** Whether the module may have that watch; `undefined`: it may. */
-  readonly checkWatch: (module: string, request: WatchRequest) => Promise<WatchRefusal | undefined>
+  /** Whether the module may have that watch. Never rejects. */
+  readonly checkWatch: (module: string, request: WatchRequest) => Promise<WatchAnswer>
   readonly onLog: (module: string, stream: "stdout" | "stderr", line: string) => void
   /** A module has changed its state, or something else happened that an operator should see. */
   readonly onNote: (module: string, note: string) => void
@@ -91,6 +91,7 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options
     this.#watches = new WatchRegistry({
+      clock: options.clock,
       hub: options.hub,
       check: options.checkWatch,
       end: (worker, subscription, refusal) => this.#endWatch(worker, subscription, refusal),
@@ -131,6 +132,11 @@ export class Dispatcher {
   /** A new life of the hub runs: call it for each but the first. */
   hubRestarted(): void {
     this.#watches.hubRestarted()
+  }
+
+  /** Asks `checkWatch` about the watches of all modules once more, and ends those that are forbidden. Resolves when that is done. */
+  recheckWatches(): Promise<void> {
+    return this.#watches.recheck()
   }
 
   /** The executor reports that an instance has too much under way. */

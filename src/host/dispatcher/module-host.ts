@@ -1,8 +1,8 @@
 /**
  * WebAssembly modules on one cluster: the hub, the executor and the dispatcher with its workers, put together and supervised.
  *
- * Each module's requests are sent with its own credentials, and its watches are checked for its own rights; the hub watches with those of
- * the host. A hub or an executor that crashes is started again: then watches end, so that the guests list, and requests under way are
+ * Each module's requests are sent with its own credentials, and its watches are checked for its own rights, again and again while they
+ * are open; the hub watches with the rights of the host. A hub or an executor that crashes is started again: then watches end, so that the guests list, and requests under way are
  * answered 503.
  */
 import type * as Effect from "effect/Effect"
@@ -20,19 +20,27 @@ import {
   executorName,
   type Registration,
 } from "../executor/actor/definition.ts"
+import type { WatchRequest } from "../guest/abi-values.ts"
 import { type HubConfig, type HubControl, type HubReport, hubDefinition } from "../hub/definition.ts"
 import type { HubStatistics } from "../hub/hub-statistics.ts"
+import type { ServiceAccountName } from "../identity/service-account.ts"
 import type { ModuleFile } from "../modules/module-file.ts"
 import type { HostRole } from "../worker-entries.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
 import { Dispatcher, type DispatcherOptions, type ModuleStatus } from "./dispatcher.ts"
+import type { WatchAnswer } from "./watch-registry.ts"
 
 export interface ModuleHostOptions
-  extends Pick<DispatcherOptions, "workers" | "clock" | "random" | "imageDirectory" | "unloadAfterMs" | "checkWatch"> {
+  extends Pick<DispatcherOptions, "workers" | "clock" | "random" | "imageDirectory" | "unloadAfterMs"> {
   /** The host's own credentials. */
   readonly endpoints: EndpointSource
   /** Those of a module. */
   readonly identityOf: (file: ModuleFile) => EndpointSource
+  /**
+   * Whether a ServiceAccount may have a watch: `WatchAccess.check`. Never rejects. Not asked for modules without a ServiceAccount of their own,
+   * which act as the host.
+   */
+  readonly checkWatch: (account: ServiceAccountName, request: WatchRequest) => Promise<WatchAnswer>
   /** `kubereel/<version>`. */
   readonly version: string
   readonly start: (role: HostRole) => StartThread
@@ -53,6 +61,12 @@ export const defaultDeadlineMs = 500
 
 /** ms between two looks for credentials that have changed. */
 const renewEveryMs = 60_000
+
+/**
+ * ms between two checks of all open watches. How often the API server is asked is the reviewer's matter: a right that is taken away lasts for
+ * its cached minute and this time. A watch whose kind did not exist begins after this time, like the hub's own.
+ */
+const recheckEveryMs = 10_000
 
 const restart: RestartPolicy = {
   backOff: { initialMs: 100, maximumMs: 30_000, factor: 2, jitter: 1, resetAfterMs: 60_000 },
@@ -77,6 +91,7 @@ export class ModuleHost implements AsyncDisposable {
   readonly #registered = new Map<string, Registered>()
   #hubEndpoint: ApiEndpoint | undefined
   #renewal: Timer | undefined
+  #nextCheck: Timer | undefined
   #isClosed = false
 
   /** Begins to start the threads; modules may be added at once. */
@@ -123,12 +138,14 @@ export class ModuleHost implements AsyncDisposable {
     })
     this.#dispatcher = new Dispatcher({
       ...options,
+      checkWatch: (module, request) => this.#checkWatch(module, request),
       system: this.#system,
       hub: this.#hub,
       executor: this.#executor,
       startWorker: start("module-worker"),
     })
     this.#scheduleRenewal()
+    this.#scheduleCheck()
   }
 
   /** Starts a module. Rejects if it has no credentials, and if there is one of its name. */
@@ -183,6 +200,7 @@ export class ModuleHost implements AsyncDisposable {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#renewal?.cancel()
+    this.#nextCheck?.cancel()
     this.#dispatcher.close()
     await this.#system.stop()
   }
@@ -213,6 +231,13 @@ export class ModuleHost implements AsyncDisposable {
     tell(this.#executor.call("credentials", { module: name, endpoint }))
   }
 
+  async #checkWatch(name: string, request: WatchRequest): Promise<WatchAnswer> {
+    const registered = this.#registered.get(name)
+    if (registered === undefined) return { code: 403, reason: "Forbidden", message: `module ${name} has been removed` }
+    const { serviceAccount } = registered.module.file
+    return serviceAccount === undefined ? undefined : this.#options.checkWatch(serviceAccount, request)
+  }
+
   #registrationOf({ module: { file }, endpoint }: Registered): Registration {
     const { name, limits } = file
     const { memoryBytes: _memory, deadlineMs: _deadline, ...ofRequests } = limits
@@ -233,5 +258,14 @@ export class ModuleHost implements AsyncDisposable {
     await this.#credentials.renew()
     for (const { credentials } of [...this.#registered.values()]) await credentials.renew()
     if (!this.#isClosed) this.#scheduleRenewal()
+  }
+
+  #scheduleCheck(): void {
+    this.#nextCheck = this.#options.clock.after(recheckEveryMs, () => void this.#check())
+  }
+
+  async #check(): Promise<void> {
+    await this.#dispatcher.recheckWatches()
+    if (!this.#isClosed) this.#scheduleCheck()
   }
 }

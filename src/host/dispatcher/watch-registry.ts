@@ -3,9 +3,11 @@
  *
  * Guaranteed: what concerns one watch happens in order (begun, paused, ended), however long the check of its permission takes, and watches do
  * not wait for each other. After the hub's thread has died every watch ends, and the guests list and watch again: only they know what
- * they have seen.
+ * they have seen. A right that is taken away ends its watches at the next {@link WatchRegistry.recheck}.
+ * A module that asks again at once after each refusal is refused once a second.
  */
 import type * as Effect from "effect/Effect"
+import type { Clock } from "../../clock.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
 import type { WatchRequest } from "../guest/abi-values.ts"
 import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
@@ -19,15 +21,32 @@ export interface WatchRefusal {
   readonly message: string
 }
 
+/** `undefined`: the module may have the watch; `"not-yet"`: that will be known when its kind exists, so it is asked again. */
+export type WatchAnswer = WatchRefusal | "not-yet" | undefined
+
+/** What the hub watches for the request, and so what has to be checked: `apps/v1.Deployment`. */
+export const gvkOf = ({ apiVersion, kind }: WatchRequest): string => `${apiVersion}.${kind}`
+
 export interface WatchRegistryOptions {
+  readonly clock: Pick<Clock, "after">
   readonly hub: Pick<Supervisor<HubConfig, HubControl, HubReport>, "call">
-  /** Whether the module may have the watch; `undefined`: it may. */
-  readonly check: (module: string, request: WatchRequest) => Promise<WatchRefusal | undefined>
+  /** Whether the module may have the watch. Never rejects. */
+  readonly check: (module: string, request: WatchRequest) => Promise<WatchAnswer>
   /** Ends the watch of a worker; with `undefined` the guest gets no ERROR event. */
   readonly end: (worker: string, subscription: number, refusal: WatchRefusal | undefined) => void
 }
 
+/** ms for which a refusal is held back, as the executor does with a 429: guests retry without a pause. */
+const refusalMs = 1000
+
 interface Watch {
+  readonly module: string
+  readonly request: WatchRequest
+  /** A check of its permission is under way. */
+  isBeingChecked: boolean
+  /** It has been allowed, so that the hub has it or will have it. */
+  isSubscribed: boolean
+  isPaused: boolean
   isEnded: boolean
   /** What was last asked of the hub for it. */
   last: Promise<void>
@@ -52,24 +71,45 @@ export class WatchRegistry {
   begin(worker: string, module: string, subscription: number, request: WatchRequest): void {
     const watches = this.#workers.get(worker) ?? new Map<number, Watch>()
     this.#workers.set(worker, watches)
-    const watch: Watch = { isEnded: false, last: Promise.resolve() }
+    const watch: Watch = {
+      module,
+      request,
+      isBeingChecked: false,
+      isSubscribed: false,
+      isPaused: false,
+      isEnded: false,
+      last: Promise.resolve(),
+    }
     watches.set(subscription, watch)
-    watch.last = this.#begin(worker, module, subscription, request, watch)
+    void this.#check(worker, subscription, watch)
+  }
+
+  /**
+   * Asks for each watch once more. One that is no longer allowed (403) is ended at once; one that has waited for its kind begins. Any other
+   * refusal is about the check, and ends no watch: while the API server does not respond, nothing comes from it either. Resolves when all
+   * are done; a watch whose check is under way is left out.
+   */
+  async recheck(): Promise<void> {
+    const checks: Promise<void>[] = []
+    for (const [worker, watches] of this.#workers)
+      for (const [subscription, watch] of watches) checks.push(this.#check(worker, subscription, watch))
+    await Promise.all(checks)
   }
 
   pause(worker: string, subscription: number, isPaused: boolean): void {
-    this.#then(worker, subscription, () =>
-      this.#options.hub.call("pause", { receiver: worker, id: subscription, isPaused }),
-    )
+    const watch = this.#workers.get(worker)?.get(subscription)
+    if (watch === undefined) return
+    watch.isPaused = isPaused
+    if (watch.isSubscribed) this.#tellPaused(worker, subscription, watch)
   }
 
   /** Nothing reads it any more. */
   unwatch(worker: string, subscription: number): void {
-    this.#then(worker, subscription, () =>
-      this.#options.hub.call("unsubscribe", { receiver: worker, id: subscription }),
-    )
     const watch = this.#workers.get(worker)?.get(subscription)
-    if (watch !== undefined) watch.isEnded = true
+    if (watch === undefined) return
+    watch.isEnded = true
+    const receiver = { receiver: worker, id: subscription }
+    if (watch.isSubscribed) this.#then(watch, () => this.#options.hub.call("unsubscribe", receiver))
     this.#workers.get(worker)?.delete(subscription)
   }
 
@@ -93,40 +133,69 @@ export class WatchRegistry {
     }
   }
 
-  async #begin(
-    worker: string,
-    module: string,
-    subscription: number,
-    request: WatchRequest,
-    watch: Watch,
-  ): Promise<void> {
-    const { hub, check, end } = this.#options
-    const refusal = await check(module, request)
-    if (watch.isEnded) return
-    if (refusal !== undefined) return end(worker, subscription, refusal)
-    const { apiVersion, kind, namespace, labelSelector, fieldSelector, resourceVersion } = request
-    const answer = await failureOf(
-      hub.call("subscribe", {
-        receiver: worker,
-        id: subscription,
-        gvk: `${apiVersion}.${kind}`,
-        namespace,
-        labelSelector,
-        fieldSelector,
-        view: "full",
-        after: resourceVersion,
-      }),
-    )
-    if (answer === undefined || watch.isEnded) return
-    if (answer instanceof InvalidSubscription)
-      end(worker, subscription, { code: 400, reason: "BadRequest", message: answer.message })
-    // Of the hub's own failure its restart tells, unless it is only slow: then the guest asks once more.
-    else end(worker, subscription, { code: 503, reason: "ServiceUnavailable", message: String(answer) })
+  async #check(worker: string, subscription: number, watch: Watch): Promise<void> {
+    if (watch.isBeingChecked || watch.isEnded) return
+    watch.isBeingChecked = true
+    const answer = await this.#options.check(watch.module, watch.request)
+    watch.isBeingChecked = false
+    if (watch.isEnded || answer === "not-yet") return
+    if (!watch.isSubscribed) {
+      if (answer === undefined) this.#subscribe(worker, subscription, watch)
+      else this.#refuse(worker, subscription, watch, answer)
+    } else if (answer?.code === 403) {
+      // At the hub too, and now: the worker may be in a module, and would pass on what comes meanwhile.
+      this.unwatch(worker, subscription)
+      this.#options.end(worker, subscription, answer)
+    }
   }
 
-  #then(worker: string, subscription: number, call: () => Effect.Effect<unknown, unknown>): void {
-    const watch = this.#workers.get(worker)?.get(subscription)
-    if (watch === undefined) return
+  #subscribe(worker: string, subscription: number, watch: Watch): void {
+    const { hub } = this.#options
+    const { namespace, labelSelector, fieldSelector, resourceVersion } = watch.request
+    watch.isSubscribed = true
+    watch.last = watch.last.then(async () => {
+      if (watch.isEnded) return
+      const failure = await failureOf(
+        hub.call("subscribe", {
+          receiver: worker,
+          id: subscription,
+          gvk: gvkOf(watch.request),
+          namespace,
+          labelSelector,
+          fieldSelector,
+          view: "full",
+          after: resourceVersion,
+        }),
+      )
+      if (failure === undefined || watch.isEnded) return
+      if (failure instanceof InvalidSubscription)
+        this.#refuse(worker, subscription, watch, { code: 400, reason: "BadRequest", message: failure.message })
+      // Of the hub's own failure its restart tells, unless it is only slow: then the guest asks once more.
+      else
+        this.#refuse(worker, subscription, watch, {
+          code: 503,
+          reason: "ServiceUnavailable",
+          message: String(failure),
+        })
+    })
+    if (watch.isPaused) this.#tellPaused(worker, subscription, watch)
+  }
+
+  #refuse(worker: string, subscription: number, watch: Watch, refusal: WatchRefusal): void {
+    const { clock, end } = this.#options
+    watch.isEnded = true
+    clock.after(refusalMs, () => {
+      // The worker's next life uses the number for another watch.
+      if (this.#workers.get(worker)?.get(subscription) === watch) end(worker, subscription, refusal)
+    })
+  }
+
+  #tellPaused(worker: string, subscription: number, watch: Watch): void {
+    const { isPaused } = watch
+    this.#then(watch, () => this.#options.hub.call("pause", { receiver: worker, id: subscription, isPaused }))
+  }
+
+  #then(watch: Watch, call: () => Effect.Effect<unknown, unknown>): void {
     watch.last = watch.last.then(async () => {
       // A hub that is gone has nothing to end or to pause.
       await failureOf(call())

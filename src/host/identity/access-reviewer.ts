@@ -51,13 +51,16 @@ interface AccessReviewerOptions {
   readonly onTrouble?: (problem: AccessUnknown | undefined) => void
 }
 
-/** A question. An absent or empty namespace: all of them. */
-type Question = readonly [user: ReviewedUser, verb: string, kind: Kind, namespace?: string]
+/** A question. An absent or empty namespace: all of them; an absent or empty name: all objects. */
+type Question = readonly [user: ReviewedUser, verb: string, kind: Kind, namespace?: string, name?: string]
+
+/** Whether the user may, or why that is not known at the moment. */
+export type AccessAnswer = boolean | AccessUnknown
 
 export class AccessReviewer {
   readonly #options: AccessReviewerOptions
-  readonly #answers: DecisionCache<boolean>
-  readonly #asking = new Map<string, Promise<boolean>>()
+  readonly #answers: DecisionCache<AccessAnswer>
+  readonly #asking = new Map<string, Promise<AccessAnswer>>()
   /** The users' part of each key, which may be long. */
   readonly #users = new WeakMap<ReviewedUser, string>()
   #told: string | undefined
@@ -69,11 +72,17 @@ export class AccessReviewer {
 
   /** Never rejects. For cluster-scoped kinds the namespace is ignored. */
   async may(...question: Question): Promise<boolean> {
-    const known = this.known(...question)
+    return (await this.answer(...question)) === true
+  }
+
+  /** The same for callers to whom a refusal is something else than a server that cannot be asked. Never rejects. */
+  async answer(...question: Question): Promise<AccessAnswer> {
+    const known = this.#known(...question)
     if (known !== undefined) return known
-    const [user, verb, kind, namespace = ""] = question
-    if (namespace === "" || !kind.namespaced) return this.#ask(user, verb, kind, "")
-    return (await this.#ask(user, verb, kind, "")) || this.#ask(user, verb, kind, namespace)
+    const [user, verb, kind, namespace = "", name = ""] = question
+    const everywhere = await this.#ask(user, verb, kind, "", name)
+    if (everywhere === true || namespace === "" || !kind.namespaced) return everywhere
+    return inEither(everywhere, await this.#ask(user, verb, kind, namespace, name))
   }
 
   /** Those of the namespaces in which the user may. Never rejects. */
@@ -89,28 +98,33 @@ export class AccessReviewer {
   }
 
   /** The cached answer; `undefined` if the server has to be asked. Waits for nothing, so it can be called for each event. */
-  known(...[user, verb, kind, namespace = ""]: Question): boolean | undefined {
-    const everywhere = this.#answers.get(this.#keyOf(user, verb, kind, ""))
-    if (everywhere === true || namespace === "" || !kind.namespaced) return everywhere
-    return this.#answers.get(this.#keyOf(user, verb, kind, namespace))
+  known(...question: Question): boolean | undefined {
+    const known = this.#known(...question)
+    return known === undefined ? undefined : known === true
   }
 
-  #ask(user: ReviewedUser, verb: string, kind: Kind, namespace: string): Promise<boolean> {
-    const key = this.#keyOf(user, verb, kind, namespace)
+  #known(...[user, verb, kind, namespace = "", name = ""]: Question): AccessAnswer | undefined {
+    const everywhere = this.#answers.get(this.#keyOf(user, verb, kind, "", name))
+    if (everywhere === true || namespace === "" || !kind.namespaced) return everywhere
+    return inEither(everywhere, this.#answers.get(this.#keyOf(user, verb, kind, namespace, name)))
+  }
+
+  #ask(...question: Required<Question>): Promise<AccessAnswer> {
+    const key = this.#keyOf(...question)
     const known = this.#answers.get(key)
     if (known !== undefined) return Promise.resolve(known)
     const running = this.#asking.get(key)
     if (running !== undefined) return running
-    const answer = this.#review(key, user, verb, kind, namespace).finally(() => this.#asking.delete(key))
+    const answer = this.#review(key, ...question).finally(() => this.#asking.delete(key))
     this.#asking.set(key, answer)
     return answer
   }
 
-  async #review(key: string, user: ReviewedUser, verb: string, kind: Kind, namespace: string): Promise<boolean> {
+  async #review(key: string, ...[user, verb, kind, namespace, name]: Required<Question>): Promise<AccessAnswer> {
     const { reviews, allowedMs = 60_000, refusedMs = 10_000, failedMs = 1000 } = this.#options
     const { gvk, plural } = kind
     try {
-      const resourceAttributes = { group: gvk.group, resource: plural, verb, namespace }
+      const resourceAttributes = { group: gvk.group, resource: plural, verb, namespace, ...(name !== "" && { name }) }
       const { isAllowed } = await reviews.authorise(user, { resourceAttributes })
       this.#tell(undefined)
       this.#answers.set(key, isAllowed, isAllowed ? allowedMs : refusedMs)
@@ -119,9 +133,10 @@ export class AccessReviewer {
       const resource = gvk.group === "" ? plural : `${plural}.${gvk.group}`
       const isForbidden = cause instanceof ReviewFailed && cause.isForbidden
       const facts = { user: user.username, verb, resource, namespace, detail: messageOf(cause), isForbidden }
-      this.#tell(new AccessUnknown(facts))
-      this.#answers.set(key, false, failedMs)
-      return false
+      const problem = new AccessUnknown(facts)
+      this.#tell(problem)
+      this.#answers.set(key, problem, failedMs)
+      return problem
     }
   }
 
@@ -131,10 +146,15 @@ export class AccessReviewer {
     this.#options.onTrouble?.(problem)
   }
 
-  #keyOf(user: ReviewedUser, verb: string, { gvk, plural }: Kind, namespace: string): string {
+  #keyOf(...[user, verb, { gvk, plural }, namespace, name]: Required<Question>): string {
     const known = this.#users.get(user)
     const who = known ?? JSON.stringify([user.username, user.uid, user.groups, user.extra])
     if (known === undefined) this.#users.set(user, who)
-    return `${verb} ${plural}.${gvk.group} ${namespace} ${who}`
+    // What a guest wrote may have spaces in it, which must not make two questions one.
+    return JSON.stringify([verb, plural, gvk.group, namespace, name, who])
   }
 }
+
+/** The right in all namespaces is not there, or not known: only if it is not there, a refusal in one of them is one. */
+const inEither = <Answer extends AccessAnswer | undefined>(everywhere: Answer, there: Answer): Answer =>
+  there === false ? everywhere : there

@@ -22,7 +22,10 @@ export type Attributes =
         readonly group: string
         readonly resource: string
         readonly verb: string
+        /** Empty: all namespaces, or a cluster-scoped resource. */
         readonly namespace: string
+        /** Absent: all objects. */
+        readonly name?: string
       }
     }
   | { readonly nonResourceAttributes: { readonly path: string; readonly verb: string } }

@@ -1,5 +1,5 @@
 /**
- * Guests that are made for tests: they watch the ConfigMaps of a namespace, log each, and on some of them misbehave. Written as
+ * Guests that are made for tests: they watch the objects of a kind, log each, and on some of them misbehave. Written as
  * AssemblyScript and compiled here, because no example would do that.
  */
 import { execFileSync } from "node:child_process"
@@ -42,7 +42,7 @@ export function wakeup_stream(id: u64, pointer: usize, length: u32): void {
   const event = String.UTF8.decodeUnsafe(pointer, length)
   heap.free(pointer)
   const type = event.substring(9, event.indexOf('"', 9))
-  if (type == "ERROR") { log("ERROR"); return }
+  if (type == "ERROR") { log(event); return }
   const at = event.indexOf('"name":"') + 8
   const name = event.substring(at, event.indexOf('"', at))
   seen++
@@ -83,14 +83,32 @@ const lengthOf = (length: number): Buffer => {
   return bytes
 }
 
-/** Compiles a guest that watches the ConfigMaps of that namespace; returns the path of the file. */
-export const buildOddGuest = (directory: string, namespace: string): string => {
-  const watch = new Bincode().text("v1").text("").text("ConfigMap").text("v1").optional(namespace).text("")
-  watch.optional(undefined).byte(0).optional(undefined).byte(0)
+/** What a guest watches. */
+export interface OddWatch {
+  /** Default `v1`. */
+  readonly apiVersion?: string
+  /** Default `ConfigMap`. */
+  readonly kind?: string
+  readonly namespace?: string | undefined
+  readonly fieldSelector?: string
+}
+
+/** Compiles a guest that watches the ConfigMaps of that namespace, or something else; returns the path of the file. */
+export const buildOddGuest = (directory: string, watched: string | OddWatch): string => {
+  const {
+    apiVersion = "v1",
+    kind = "ConfigMap",
+    namespace,
+    fieldSelector,
+  }: OddWatch = typeof watched === "string" ? { namespace: watched } : watched
+  const [version = "", group = ""] = apiVersion.split("/").reverse()
+  const watch = new Bincode().text(apiVersion).text(group).text(kind).text(version).optional(namespace).text("")
+  watch.optional(fieldSelector).byte(0).optional(undefined).byte(0)
   const request = new Bincode().text("GET").text("/version").nothing().nothing()
-  const file = join(directory, `odd-${namespace}.ts`)
+  const name = `odd-${kind}-${namespace ?? "all"}-${(fieldSelector ?? "").replaceAll(/\W/g, "-")}`
+  const file = join(directory, `${name}.ts`)
   writeFileSync(file, source.replace("%WATCH%", watch.numbers()).replace("%REQUEST%", request.numbers()))
-  const output = join(directory, `odd-${namespace}.wasm`)
+  const output = join(directory, `${name}.wasm`)
   execFileSync(process.execPath, [compiler, file, "--outFile", output, "--runtime", "stub", "--use", "abort="], {
     cwd: directory,
     stdio: "pipe",
