@@ -175,6 +175,7 @@ export class Dispatcher {
   close(): void {
     this.#isClosed = true
     for (const { retry } of this.#modules.values()) retry?.cancel()
+    this.#watches.close()
     const places = new Set([...this.#shared, ...[...this.#modules.values()].flatMap(({ place }) => place ?? [])])
     for (const place of places) place.close()
   }

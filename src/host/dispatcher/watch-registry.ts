@@ -7,7 +7,7 @@
  * A module that asks again at once after each refusal is refused once a second.
  */
 import type * as Effect from "effect/Effect"
-import type { Clock } from "../../clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
 import type { WatchRequest } from "../guest/abi-values.ts"
 import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
@@ -48,6 +48,8 @@ interface Watch {
   isSubscribed: boolean
   isPaused: boolean
   isEnded: boolean
+  /** Until the module is told that it is refused. */
+  refusal: Timer | undefined
   /** What was last asked of the hub for it. */
   last: Promise<void>
 }
@@ -78,6 +80,7 @@ export class WatchRegistry {
       isSubscribed: false,
       isPaused: false,
       isEnded: false,
+      refusal: undefined,
       last: Promise.resolve(),
     }
     watches.set(subscription, watch)
@@ -108,6 +111,7 @@ export class WatchRegistry {
     const watch = this.#workers.get(worker)?.get(subscription)
     if (watch === undefined) return
     watch.isEnded = true
+    watch.refusal?.cancel()
     const receiver = { receiver: worker, id: subscription }
     if (watch.isSubscribed) this.#then(watch, () => this.#options.hub.call("unsubscribe", receiver))
     this.#workers.get(worker)?.delete(subscription)
@@ -117,9 +121,23 @@ export class WatchRegistry {
   async workerGone(worker: string): Promise<void> {
     const watches = [...(this.#workers.get(worker)?.values() ?? [])]
     this.#workers.delete(worker)
-    for (const watch of watches) watch.isEnded = true
+    // The worker's next life uses the numbers for other watches.
+    for (const watch of watches) {
+      watch.isEnded = true
+      watch.refusal?.cancel()
+    }
     await Promise.all(watches.map(({ last }) => last))
     await failureOf(this.#options.hub.call("release", { receiver: worker }))
+  }
+
+  /** Tells no worker anything any more. */
+  close(): void {
+    for (const watches of this.#workers.values())
+      for (const watch of watches.values()) {
+        watch.isEnded = true
+        watch.refusal?.cancel()
+      }
+    this.#workers.clear()
   }
 
   /** A new life of the hub has begun: nothing comes for the watches of the former one. */
@@ -127,6 +145,7 @@ export class WatchRegistry {
     for (const [worker, watches] of this.#workers) {
       for (const [subscription, watch] of watches) {
         watch.isEnded = true
+        watch.refusal?.cancel()
         this.#options.end(worker, subscription, undefined)
       }
       watches.clear()
@@ -184,10 +203,7 @@ export class WatchRegistry {
   #refuse(worker: string, subscription: number, watch: Watch, refusal: WatchRefusal): void {
     const { clock, end } = this.#options
     watch.isEnded = true
-    clock.after(refusalMs, () => {
-      // The worker's next life uses the number for another watch.
-      if (this.#workers.get(worker)?.get(subscription) === watch) end(worker, subscription, refusal)
-    })
+    watch.refusal = clock.after(refusalMs, () => end(worker, subscription, refusal))
   }
 
   #tellPaused(worker: string, subscription: number, watch: Watch): void {

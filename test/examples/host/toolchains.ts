@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { type CompiledGuest, compileGuest } from "../../../src/host/guest/compiled-guest.ts"
 
 export const project = fileURLToPath(new URL("../../../", import.meta.url))
 export const examples = join(project, "examples/host")
@@ -87,7 +88,7 @@ export const toolchains: ReadonlyArray<Toolchain> = [
 ]
 
 /** The built guest. */
-export const compiled = (toolchain: Toolchain, output: string): WebAssembly.Module => {
+export const compiled = (toolchain: Toolchain, output: string): CompiledGuest => {
   toolchain.build(output)
-  return new WebAssembly.Module(readFileSync(output))
+  return compileGuest(readFileSync(output), toolchain.language)
 }

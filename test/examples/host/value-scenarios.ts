@@ -1,6 +1,7 @@
 /** What an example guest reads and writes, whatever the values are, and what becomes of the memory that they take. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
+import type { CompiledGuest } from "../../../src/host/guest/compiled-guest.ts"
 import { rounds } from "../../harness/effort.ts"
 import { GuestHost } from "./guest-host.ts"
 
@@ -23,7 +24,7 @@ const nested = (depth: number): unknown =>
 const text = fc.string({ unit: "binary", maxLength: 40 })
 
 /** Declares the tests. `guest` returns the built module. */
-export const carriesAnyValue = (guest: () => WebAssembly.Module): void => {
+export const carriesAnyValue = (guest: () => CompiledGuest): void => {
   test("reads any JSON, however it is spaced and escaped, and writes any text", () => {
     const host = new GuestHost(guest())
     const watch = listed(host)

@@ -4,13 +4,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, onTestFinished, test } from "vitest"
 import { type Clock, systemClock } from "../../../src/clock.ts"
-import { ModuleHost } from "../../../src/host/dispatcher/module-host.ts"
 import { WatchAccess } from "../../../src/host/dispatcher/watch-access.ts"
 import type { WatchRequest } from "../../../src/host/guest/abi-values.ts"
 import { AccessReviewer } from "../../../src/host/identity/access-reviewer.ts"
 import { TokenSource } from "../../../src/host/identity/token-source.ts"
 import type { ModuleFile } from "../../../src/host/modules/module-file.ts"
-import { startHostThread } from "../../../src/host/worker-entries.ts"
 import { Reviews } from "../../../src/kube/access/reviews.ts"
 import { ApiClient } from "../../../src/kube/client/api-client.ts"
 import { ForbiddenError } from "../../../src/kube/client/api-errors.ts"
@@ -18,8 +16,8 @@ import { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
 import { parseGvk } from "../../../src/kube/gvk.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { patient } from "../../harness/patience.ts"
-import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { account, makeTokens, type Rule, read, review, start } from "../identity/as-account.ts"
+import { hostWithAccounts } from "./host-with-accounts.ts"
 import { buildOddGuest, type OddWatch } from "./odd-guests.ts"
 
 const everything: Rule = { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch"] }
@@ -185,7 +183,7 @@ const recheckMs = 10_000
 describe("A module with a ServiceAccount", { timeout: patient(60_000) }, () => {
   const withHost = async () => {
     const started = await withAccess()
-    const { sandbox, client, host, access } = started
+    const { sandbox, host } = started
     const ticks: Array<() => void> = []
     const clock: Clock = {
       ...systemClock,
@@ -195,32 +193,7 @@ describe("A module with a ServiceAccount", { timeout: patient(60_000) }, () => {
         return { cancel: () => undefined }
       },
     }
-    const logs = new Map<string, string[]>()
-    const modules = new ModuleHost({
-      workers: 1,
-      clock,
-      random: Math.random,
-      imageDirectory: temporaryDirectory(),
-      unloadAfterMs: undefined,
-      checkWatch: (of, request) => access.check(of, request),
-      endpoints: host,
-      identityOf: ({ serviceAccount }) =>
-        serviceAccount === undefined
-          ? host
-          : new TokenSource({ account: serviceAccount, host, client, clock: systemClock, random: Math.random }),
-      version: "test",
-      start: startHostThread,
-      onLog: (module, _stream, line) => logs.get(module)?.push(line) ?? logs.set(module, [line]),
-      onNote: () => undefined,
-    })
-    onTestFinished(() => modules.close())
-    const add = (name: string, watch: OddWatch, serviceAccount?: ModuleFile["serviceAccount"]) => {
-      const identity = serviceAccount === undefined ? {} : { serviceAccount }
-      const file: ModuleFile = { name, abi: "rust_v1alpha1", env: [], limits: {}, ...identity }
-      return modules.add({ file, codePath: buildOddGuest(guests, watch) })
-    }
-    const has = (module: string, line: RegExp): Promise<void> =>
-      eventually(() => expect(logs.get(module)?.join("\n")).toMatch(line))
+    const { add, hasLogged, logOf } = hostWithAccounts({ endpoints: host, clock, accessClock: started.clock })
     const put = (name: string, namespace: string, kind = "v1.Secret"): void => {
       sandbox.put(kind as "v1.Secret", { metadata: { name, namespace } })
     }
@@ -230,11 +203,19 @@ describe("A module with a ServiceAccount", { timeout: patient(60_000) }, () => {
       ticks.shift()?.()
       await eventually(() => expect(ticks).toHaveLength(1))
     }
-    return { ...started, logs, add, has, put, tick }
+    return {
+      ...started,
+      add: (name: string, watch: OddWatch, serviceAccount?: ModuleFile["serviceAccount"]) =>
+        add(name, buildOddGuest(guests, watch), serviceAccount === undefined ? {} : { serviceAccount }),
+      has: hasLogged,
+      logOf,
+      put,
+      tick,
+    }
   }
 
   test("gets nothing but what it may watch, although a neighbour watches all", async () => {
-    const { grant, add, has, put, logs } = await withHost()
+    const { grant, add, has, put, logOf } = await withHost()
     grant([read("secrets")], "shop")
     await add("neighbour", { kind: "Secret" })
     put("mine", "shop")
@@ -253,12 +234,12 @@ describe("A module with a ServiceAccount", { timeout: patient(60_000) }, () => {
     put("last", "shop")
     await has("neighbour", /ADDED later(.|\n)*ADDED last|ADDED last(.|\n)*ADDED later/)
     await has("allowed", /ADDED last 2/)
-    for (const module of ["all", "other"]) expect(logs.get(module)?.join("\n")).not.toMatch(/ADDED/)
-    expect(logs.get("allowed")?.join("\n")).not.toMatch(/theirs|later/)
+    for (const module of ["all", "other"]) expect(logOf(module)).not.toMatch(/ADDED/)
+    expect(logOf("allowed")).not.toMatch(/theirs|later/)
   })
 
   test("loses its watch within the reviewer's minute when the right is taken away, and has it again when it is given back", async () => {
-    const { grant, add, has, put, tick, logs, sandbox, clock } = await withHost()
+    const { grant, add, has, put, tick, logOf, sandbox, clock } = await withHost()
     grant([read("secrets")], "shop")
     await add("neighbour", { kind: "Secret" })
     await add("module", { kind: "Secret", namespace: "shop" }, account)
@@ -273,21 +254,21 @@ describe("A module with a ServiceAccount", { timeout: patient(60_000) }, () => {
     await has("module", /"code":403/)
     put("third", "shop")
     await has("neighbour", /ADDED third/)
-    expect(logs.get("module")?.join("\n")).not.toMatch(/third/)
+    expect(logOf("module")).not.toMatch(/third/)
     grant([read("secrets")], "shop")
     clock.advance(10_000)
     await has("module", /ADDED third/)
   })
 
   test("watches a kind that is installed later as soon as it exists, if it may", async () => {
-    const { grant, add, has, put, tick, logs, installWidgets, clock } = await withHost()
+    const { grant, add, has, put, tick, logOf, installWidgets, clock } = await withHost()
     grant([widgetRule], "shop")
     const widgets = { apiVersion: "acme.dev/v1", kind: "Widget" }
     await add("module", { ...widgets, namespace: "shop" }, account)
     await add("curious", { ...widgets, namespace: "lab" }, account)
     await has("curious", /run/)
     await tick()
-    expect(logs.get("curious")).toEqual(["run"])
+    expect(logOf("curious")).toBe("run")
     installWidgets("Namespaced")
     put("one", "shop", "acme.dev/v1.Widget")
     put("two", "lab", "acme.dev/v1.Widget")
@@ -295,6 +276,6 @@ describe("A module with a ServiceAccount", { timeout: patient(60_000) }, () => {
     await tick()
     await has("module", /ADDED one 1/)
     await has("curious", /cannot list resource \\"widgets\\"/)
-    expect(logs.get("curious")?.join("\n")).not.toMatch(/ADDED/)
+    expect(logOf("curious")).not.toMatch(/ADDED/)
   })
 })

@@ -127,6 +127,22 @@ test("What nobody reads any more does not begin when its check ends, and checks 
   expect([hub, ended, registry.size]).toEqual([["release", "subscribe 1"], [], 1])
 })
 
+test("Nothing is left of a refusal that nobody waits for: its watch, its worker, the hub or the host has ended", async () => {
+  for (const end of [
+    (registry: WatchRegistry) => registry.unwatch("w", 1),
+    (registry: WatchRegistry) => registry.workerGone("w"),
+    (registry: WatchRegistry) => registry.hubRestarted(),
+    (registry: WatchRegistry) => registry.close(),
+  ]) {
+    const { clock, registry, begin } = withRegistry(forbidden)
+    begin()
+    await settled()
+    expect(clock.pending).toBe(1)
+    await end(registry)
+    expect([clock.pending, registry.size]).toEqual([0, 0])
+  }
+})
+
 test("After a crash of the hub all watches end without an error, and are not checked any more", async () => {
   const { state, ended, registry, begin } = withRegistry(undefined)
   begin()
