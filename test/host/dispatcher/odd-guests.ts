@@ -47,7 +47,7 @@ export function wakeup_stream(id: u64, pointer: usize, length: u32): void {
   const name = event.substring(at, event.indexOf('"', at))
   seen++
   if (name == "trap" && type == "ADDED") unreachable()
-  if (name == "loop" && type == "ADDED") while (true) seen++
+  if (name == "loop" && type == "ADDED") { log("loops"); while (true) seen++ }
   if (name == "eat" && type == "ADDED") while (true) if (memory.grow(16) < 0) unreachable()
   if (name == "flood" && type == "ADDED") for (let i = 0; i < 5000; i++) request(changetype<usize>(httpRequest), httpRequest.length)
   log(type + " " + name + " " + seen.toString())
@@ -83,17 +83,44 @@ const lengthOf = (length: number): Buffer => {
   return bytes
 }
 
-/** Compiles a guest that watches the ConfigMaps of that namespace; returns the path of the file. */
-export const buildOddGuest = (directory: string, namespace: string): string => {
-  const watch = new Bincode().text("v1").text("").text("ConfigMap").text("v1").optional(namespace).text("")
-  watch.optional(undefined).byte(0).optional(undefined).byte(0)
-  const request = new Bincode().text("GET").text("/version").nothing().nothing()
-  const file = join(directory, `odd-${namespace}.ts`)
-  writeFileSync(file, source.replace("%WATCH%", watch.numbers()).replace("%REQUEST%", request.numbers()))
-  const output = join(directory, `odd-${namespace}.wasm`)
+/** The bincode of a request for ConfigMaps, as numbers. Default: of all namespaces, whatever their labels, without bookmarks. */
+export const watchRequest = ({
+  namespace,
+  labelSelector,
+  allowBookmarks = false,
+}: {
+  readonly namespace?: string
+  readonly labelSelector?: string
+  readonly allowBookmarks?: boolean
+}): string =>
+  new Bincode()
+    .text("v1")
+    .text("")
+    .text("ConfigMap")
+    .text("v1")
+    .optional(namespace)
+    .text("")
+    .optional(undefined)
+    .byte(0)
+    .optional(labelSelector)
+    .byte(allowBookmarks ? 1 : 0)
+    .numbers()
+
+/** Compiles a guest from its source; returns the path of the file. */
+export const compileGuest = (directory: string, name: string, text: string): string => {
+  const file = join(directory, `${name}.ts`)
+  writeFileSync(file, text)
+  const output = join(directory, `${name}.wasm`)
   execFileSync(process.execPath, [compiler, file, "--outFile", output, "--runtime", "stub", "--use", "abort="], {
     cwd: directory,
     stdio: "pipe",
   })
   return output
+}
+
+/** Compiles a guest that watches the ConfigMaps of that namespace; returns the path of the file. */
+export const buildOddGuest = (directory: string, namespace: string): string => {
+  const request = new Bincode().text("GET").text("/version").nothing().nothing().numbers()
+  const text = source.replace("%WATCH%", watchRequest({ namespace })).replace("%REQUEST%", request)
+  return compileGuest(directory, `odd-${namespace}`, text)
 }
