@@ -83,6 +83,12 @@ export const hostMetrics = ({ modules, requests, scripts, hub, refused }: HostSt
     ),
     ofModule("queued", "gauge", "Results that wait for the module.", ({ instance }) => instance?.queued),
     ofModule("dropped_total", "counter", "Results for operations that had ended.", ({ instance }) => instance?.dropped),
+    ofModule(
+      "missed_total",
+      "counter",
+      "Changes that did not arrive: always 0, or there is a bug.",
+      ({ missed }) => missed,
+    ),
     ofModule("unloads_total", "counter", "Times that the instance was unloaded.", ({ instance }) => instance?.unloads),
     ofRequests("requests_total", "counter", "Requests that the module has made.", (counts) => counts.requests),
     ofRequests(

@@ -17,7 +17,7 @@ import type { StartThread } from "../../runtime/thread/thread.ts"
 import type { ExecutorConfig, ExecutorControl, ExecutorReport } from "../executor/actor/definition.ts"
 import type { WatchRequest } from "../guest/abi-values.ts"
 import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
-import { ask, askOr, tell } from "./actor-calls.ts"
+import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
 import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "./module-lifecycle.ts"
 import { type WatchAnswer, type WatchRefusal, WatchRegistry } from "./watch-registry.ts"
 import { type InstanceStatistics, ModuleRefused, type ModuleWorkerReport } from "./worker/definition.ts"
@@ -66,6 +66,8 @@ export interface ModuleStatus {
   readonly restarts: number
   readonly isAlone: boolean
   readonly worker: string | undefined
+  /** Rows of its watches that have not arrived, in all its instances: 0, or there is a bug. Each time its watch was ended, so it lists again. */
+  readonly missed: number
   /** Absent while it is not running, or its worker does not answer. */
   readonly instance?: InstanceStatistics
 }
@@ -77,14 +79,20 @@ interface Module {
   place: WorkerPlace | undefined
   retry: Timer | undefined
   refusal: string | undefined
+  missed: number
+  /** The end of the last instance at its worker. */
+  released: Promise<unknown>
 }
 
 export class Dispatcher {
   readonly #options: DispatcherOptions
   readonly #modules = new Map<string, Module>()
+  /** Removed, but their workers may be in them still. */
+  readonly #leaving = new Set<Module>()
   readonly #shared: ReadonlyArray<WorkerPlace>
   readonly #watches: WatchRegistry
   #lastSlot = 0
+  #lastIncarnation = 0
   #lastWorker = 0
   #isClosed = false
 
@@ -103,7 +111,11 @@ export class Dispatcher {
   add(spec: ModuleSpec): void {
     if (this.#modules.has(spec.name)) throw new Error(`a module named ${spec.name} is running already`)
     const { clock, random } = this.#options
-    const lifecycle = new ModuleLifecycle(() => clock.monotonicMs(), random)
+    const lifecycle = new ModuleLifecycle(
+      () => clock.monotonicMs(),
+      random,
+      () => ++this.#lastIncarnation,
+    )
     const module: Module = {
       spec,
       slot: ++this.#lastSlot,
@@ -111,22 +123,29 @@ export class Dispatcher {
       place: undefined,
       retry: undefined,
       refusal: undefined,
+      missed: 0,
+      released: Promise.resolve(),
     }
     this.#modules.set(spec.name, module)
     this.#step(module, { type: "start" })
   }
 
-  /** Ends a module, if there is one of that name. */
+  /** Ends a module, if there is one of that name. Resolves when its instance has ended; one that does not return ends at its deadline. */
   async remove(name: string): Promise<void> {
     const module = this.#modules.get(name)
     if (module === undefined) return
     this.#modules.delete(name)
-    const { place, lifecycle } = module
+    this.#leaving.add(module)
     this.#step(module, { type: "remove" })
-    if (place !== undefined && lifecycle.isAlone) {
-      place.close()
+    const { place } = module
+    // One that is to be alone may still wait for its back-off, with no other place than the shared one that it has held up.
+    if (place === undefined || this.#shared.includes(place)) await module.released
+    else {
       await this.#options.system.remove(place.name)
+      place.close()
+      this.#watches.workerGone(place.name)
     }
+    this.#leaving.delete(module)
   }
 
   /** A new life of the hub runs: call it for each but the first. */
@@ -156,7 +175,7 @@ export class Dispatcher {
         for (const instance of found) instances.set(instance.module, instance)
       }),
     )
-    return [...this.#modules.values()].map(({ spec: { name }, lifecycle, place, refusal }) => {
+    return [...this.#modules.values()].map(({ spec: { name }, lifecycle, place, refusal, missed }) => {
       const instance = instances.get(name)
       const isPresent = instance?.incarnation === lifecycle.incarnation
       return {
@@ -166,18 +185,23 @@ export class Dispatcher {
         restarts: lifecycle.restarts,
         isAlone: lifecycle.isAlone,
         worker: place?.name,
+        missed,
         ...(isPresent && { instance }),
       }
     })
   }
 
+  /** Ends the threads of all workers as crashes would. For tests. */
+  async killWorkers(): Promise<void> {
+    await Promise.all(this.#places().map(({ supervisor }) => supervisor.kill()))
+  }
+
   /** Ends everything but the threads, which the system stops. */
   close(): void {
     this.#isClosed = true
-    for (const { retry } of this.#modules.values()) retry?.cancel()
     this.#watches.close()
-    const places = new Set([...this.#shared, ...[...this.#modules.values()].flatMap(({ place }) => place ?? [])])
-    for (const place of places) place.close()
+    for (const { retry } of this.#modules.values()) retry?.cancel()
+    for (const place of this.#places()) place.close()
   }
 
   #step(module: Module, input: LifecycleInput): void {
@@ -245,11 +269,14 @@ export class Dispatcher {
   }
 
   /** The end of the instance at its worker, if that lives. */
-  #release({ spec, place }: Module, incarnation: number): void {
+  #release(module: Module, incarnation: number): void {
+    const { spec, place } = module
     if (place === undefined) return
-    const call = place.supervisor.call("release", { module: spec.name, incarnation })
-    // With its thread the instance has ended too.
-    tell(call)
+    // Without a deadline: a worker that does not respond is in a module, and ends with it at the latest. With its thread the instance has
+    // ended too.
+    module.released = failureOf(
+      place.supervisor.call("release", { module: spec.name, incarnation }, Number.POSITIVE_INFINITY),
+    )
   }
 
   #spawn(): WorkerPlace {
@@ -287,30 +314,38 @@ export class Dispatcher {
         return this.#watches.unwatch(worker, report.subscription)
       case "log":
         return this.#options.onLog(report.module, report.stream, report.line)
+      case "missed": {
+        const module = this.#modules.get(report.module)
+        if (module?.lifecycle.incarnation !== report.incarnation) return
+        module.missed += report.rows
+        return this.#options.onNote(
+          report.module,
+          `${report.rows} changes of a watch were lost on their way, a bug; the watch was ended, so that the module lists again`,
+        )
+      }
       case "kept":
         return this.#options.onNote(report.module, `it was not unloaded: ${report.reason}`)
     }
   }
 
-  async #gone(place: WorkerPlace, slot: number | undefined, reason: string): Promise<void> {
-    const forgotten = this.#watches.workerGone(place.name)
+  #gone(place: WorkerPlace, slot: number | undefined, reason: string): void {
+    this.#watches.workerGone(place.name)
     for (const module of [...this.#modules.values()]) {
       if (module.place !== place) continue
       this.#step(module, module.slot === slot ? { type: "worker-lost", reason } : { type: "worker-gone" })
     }
-    // The next life's numbers of subscriptions start anew.
-    await forgotten
+  }
+
+  #places(): ReadonlyArray<WorkerPlace> {
+    return [...new Set([...this.#shared, ...[...this.#modules.values()].flatMap(({ place }) => place ?? [])])]
   }
 
   #ofSlot(slot: number): Module | undefined {
-    for (const module of this.#modules.values()) if (module.slot === slot) return module
-    return undefined
+    return [...this.#modules.values(), ...this.#leaving].find((module) => module.slot === slot)
   }
 
   #endWatch(worker: string, subscription: number, refusal: WatchRefusal | undefined): void {
-    const place = [...this.#shared, ...[...this.#modules.values()].flatMap((module) => module.place ?? [])].find(
-      ({ name }) => name === worker,
-    )
+    const place = this.#places().find(({ name }) => name === worker)
     if (place === undefined) return
     const { code, reason, message } = refusal ?? { code: 0, reason: "", message: "" }
     // With its thread the watch has ended too.

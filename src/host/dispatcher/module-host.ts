@@ -89,6 +89,8 @@ export class ModuleHost implements AsyncDisposable {
   readonly #dispatcher: Dispatcher
   readonly #credentials: CredentialRefresh
   readonly #registered = new Map<string, Registered>()
+  /** By name: what is being done with the module of that name, one after the other. */
+  readonly #turns = new Map<string, Promise<unknown>>()
   #hubEndpoint: ApiEndpoint | undefined
   #renewal: Timer | undefined
   #nextCheck: Timer | undefined
@@ -117,6 +119,7 @@ export class ModuleHost implements AsyncDisposable {
       onReport: (report) => this.#hubReported(report),
       onStateChange: (state, reason) => {
         if (state === "backing-off") onNote("hub", `it has ended and is started again: ${reason}`)
+        if (state === "gave-up") onNote("hub", `it cannot be started: ${reason}`)
         if (state === "running" && hubLife > 1) this.#dispatcher.hubRestarted()
       },
     })
@@ -134,6 +137,7 @@ export class ModuleHost implements AsyncDisposable {
       },
       onStateChange: (state, reason) => {
         if (state === "backing-off") onNote("executor", `it has ended and is started again: ${reason}`)
+        if (state === "gave-up") onNote("executor", `it cannot be started: ${reason}`)
       },
     })
     this.#dispatcher = new Dispatcher({
@@ -148,34 +152,48 @@ export class ModuleHost implements AsyncDisposable {
     this.#scheduleCheck()
   }
 
-  /** Starts a module. Rejects if it has no credentials, and if there is one of its name. */
-  async add(module: HostedModule): Promise<void> {
+  /**
+   * Starts a module. Rejects if it has no credentials, and if there is one of its name. Additions and removals of one name take effect in
+   * their order, whatever they wait for.
+   */
+  add(module: HostedModule): Promise<void> {
+    return this.#inTurn(module.file.name, () => this.#add(module))
+  }
+
+  async #add(module: HostedModule): Promise<void> {
     const { identityOf, onNote } = this.#options
     const { file, codePath } = module
     const { name, env, limits } = file
     const credentials: CredentialRefresh = new CredentialRefresh(identityOf(file), {
-      had: (endpoint) => this.#moduleHas(name, endpoint),
+      had: (endpoint) => this.#moduleHas(name, credentials, endpoint),
       trouble: (reason) => reason !== undefined && onNote(name, reason),
     })
-    const registered = { module, credentials, endpoint: await credentials.current() }
     if (this.#registered.has(name)) throw new Error(`a module named ${name} is running already`)
+    const registered = { module, credentials, endpoint: await credentials.current() }
     this.#registered.set(name, registered)
-    await this.#whenExecutorRuns(() => this.#executor.call("register", this.#registrationOf(registered)))
-    this.#dispatcher.add({
-      name,
-      file: codePath,
-      env,
-      maximumMemoryBytes: limits.memoryBytes ?? defaultMemoryBytes,
-      deadlineMs: limits.deadlineMs ?? defaultDeadlineMs,
-    })
+    try {
+      await this.#whenExecutorRuns(() => this.#executor.call("register", this.#registrationOf(registered)))
+      this.#dispatcher.add({
+        name,
+        file: codePath,
+        env,
+        maximumMemoryBytes: limits.memoryBytes ?? defaultMemoryBytes,
+        deadlineMs: limits.deadlineMs ?? defaultDeadlineMs,
+      })
+    } catch (cause) {
+      this.#registered.delete(name)
+      throw cause
+    }
   }
 
   /** Ends a module and everything that it asked for; without effect if there is none of that name. */
-  async remove(name: string): Promise<void> {
-    if (!this.#registered.delete(name)) return
-    await this.#dispatcher.remove(name)
-    // An executor that is gone has forgotten it.
-    await failureOf(this.#executor.call("remove", name))
+  remove(name: string): Promise<void> {
+    return this.#inTurn(name, async () => {
+      if (!this.#registered.delete(name)) return
+      await this.#dispatcher.remove(name)
+      // An executor that is gone has forgotten it.
+      await failureOf(this.#executor.call("remove", name))
+    })
   }
 
   statistics(): Promise<ReadonlyArray<ModuleStatus>> {
@@ -192,9 +210,10 @@ export class ModuleHost implements AsyncDisposable {
     return askOr<HubStatistics | undefined>(this.#hub.call("statistics", undefined, 1000), undefined)
   }
 
-  /** Ends the thread of the hub or of the executor as a crash would. For tests. */
-  kill(role: "hub" | "executor"): Promise<void> {
-    return role === "hub" ? this.#hub.kill() : this.#executor.kill()
+  /** Ends the thread of the hub or of the executor, or those of all modules, as a crash would. For tests. */
+  async kill(role: "hub" | "executor" | "workers"): Promise<void> {
+    if (role === "workers") await this.#dispatcher.killWorkers()
+    else await (role === "hub" ? this.#hub : this.#executor).kill()
   }
 
   async close(): Promise<void> {
@@ -224,9 +243,10 @@ export class ModuleHost implements AsyncDisposable {
     tell(this.#hub.call("credentials", endpoint))
   }
 
-  #moduleHas(name: string, endpoint: ApiEndpoint): void {
+  #moduleHas(name: string, credentials: CredentialRefresh, endpoint: ApiEndpoint): void {
     const registered = this.#registered.get(name)
-    if (registered === undefined || registered.endpoint === endpoint) return
+    // A module of the same name may have taken its place, with another identity.
+    if (registered?.credentials !== credentials || registered.endpoint === endpoint) return
     registered.endpoint = endpoint
     tell(this.#executor.call("credentials", { module: name, endpoint }))
   }
@@ -248,6 +268,18 @@ export class ModuleHost implements AsyncDisposable {
   async #whenExecutorRuns(call: () => Effect.Effect<void, unknown>): Promise<void> {
     await ask(this.#executor.running())
     await failureOf(call())
+  }
+
+  async #inTurn(name: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(name)
+    // Whoever asked for what is before it gets its error.
+    const turn = before === undefined ? work() : before.then(work, work)
+    this.#turns.set(name, turn)
+    try {
+      await turn
+    } finally {
+      if (this.#turns.get(name) === turn) this.#turns.delete(name)
+    }
   }
 
   #scheduleRenewal(): void {

@@ -51,15 +51,25 @@ const nothing: ReadonlyArray<LifecycleCommand> = []
 export class ModuleLifecycle {
   readonly #backOff: BackOff
   readonly #nowMs: () => number
+  readonly #nextIncarnation: () => number
   #phase: ModulePhase = "new"
   #incarnation = 0
   #isAlone = false
   #restarts = 0
   #reason = ""
 
-  /** `random` returns a number in [0, 1), `nowMs` monotonic ms. */
-  constructor(nowMs: () => number, random: () => number, policy: BackOffPolicy = moduleBackOff) {
+  /**
+   * `random` returns a number in [0, 1), `nowMs` monotonic ms. `nextIncarnation` returns numbers above 0 that increase, also from one module
+   * to the next of its name: what the former left under way, at its worker or the executor, must not be taken for the next one's.
+   */
+  constructor(
+    nowMs: () => number,
+    random: () => number,
+    nextIncarnation: () => number,
+    policy: BackOffPolicy = moduleBackOff,
+  ) {
     this.#nowMs = nowMs
+    this.#nextIncarnation = nextIncarnation
     this.#backOff = new BackOff(policy, random)
   }
 
@@ -114,7 +124,7 @@ export class ModuleLifecycle {
   #place(): ReadonlyArray<LifecycleCommand> {
     if (this.#incarnation > 0) this.#restarts++
     this.#phase = "running"
-    this.#incarnation++
+    this.#incarnation = this.#nextIncarnation()
     return [{ type: "place", incarnation: this.#incarnation, isAlone: this.#isAlone }]
   }
 

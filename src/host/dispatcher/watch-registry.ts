@@ -2,17 +2,20 @@
  * The watches of all modules: each becomes a subscription of its worker at the hub, if the module may have it.
  *
  * Guaranteed: what concerns one watch happens in order (begun, paused, ended), however long the check of its permission takes, and watches do
- * not wait for each other. After the hub's thread has died every watch ends, and the guests list and watch again: only they know what
- * they have seen. A right that is taken away ends its watches at the next {@link WatchRegistry.recheck}.
- * A module that asks again at once after each refusal is refused once a second.
+ * not wait for each other. After the hub's thread has died every watch that it had ends, and the guests list and watch again: only they know
+ * what they have seen. A watch that is wanted while there is no hub waits for it. A right that is taken away ends its watches at the next
+ * {@link WatchRegistry.recheck}. A refusal is held back for {@link refusalDelayMs}, so that a guest that asks again and again cannot keep the
+ * host busy.
  */
 import type * as Effect from "effect/Effect"
 import type { Clock, Timer } from "../../clock.ts"
+import { messageOf } from "../../message-of.ts"
+import { ActorGone } from "../../runtime/errors.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
 import type { WatchRequest } from "../guest/abi-values.ts"
 import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
 import { InvalidSubscription } from "../hub/hub-selection.ts"
-import { failureOf } from "./actor-calls.ts"
+import { ask, failureOf, tell } from "./actor-calls.ts"
 
 /** Why a module does not get a watch: an HTTP status code with the reason and message of a Kubernetes Status. */
 export interface WatchRefusal {
@@ -29,23 +32,24 @@ export const gvkOf = ({ apiVersion, kind }: WatchRequest): string => `${apiVersi
 
 export interface WatchRegistryOptions {
   readonly clock: Pick<Clock, "after">
-  readonly hub: Pick<Supervisor<HubConfig, HubControl, HubReport>, "call">
-  /** Whether the module may have the watch. Never rejects. */
+  readonly hub: Pick<Supervisor<HubConfig, HubControl, HubReport>, "call" | "running">
+  /** Whether the module may have the watch. If it rejects, the guest is told 503 and asks again. */
   readonly check: (module: string, request: WatchRequest) => Promise<WatchAnswer>
   /** Ends the watch of a worker; with `undefined` the guest gets no ERROR event. */
   readonly end: (worker: string, subscription: number, refusal: WatchRefusal | undefined) => void
 }
 
-/** ms for which a refusal is held back, as the executor does with a 429: guests retry without a pause. */
-const refusalMs = 1000
+/** ms. The same as for a request that the executor refuses: a guest that does not wait itself asks once a second. */
+export const refusalDelayMs = 1000
 
 interface Watch {
   readonly module: string
   readonly request: WatchRequest
   /** A check of its permission is under way. */
   isBeingChecked: boolean
-  /** It has been allowed, so that the hub has it or will have it. */
-  isSubscribed: boolean
+  isAllowed: boolean
+  /** The hub has been asked for it: it ends with the hub's life. */
+  isAsked: boolean
   isPaused: boolean
   isEnded: boolean
   /** Until the module is told that it is refused. */
@@ -77,7 +81,8 @@ export class WatchRegistry {
       module,
       request,
       isBeingChecked: false,
-      isSubscribed: false,
+      isAllowed: false,
+      isAsked: false,
       isPaused: false,
       isEnded: false,
       refusal: undefined,
@@ -103,62 +108,53 @@ export class WatchRegistry {
     const watch = this.#workers.get(worker)?.get(subscription)
     if (watch === undefined) return
     watch.isPaused = isPaused
-    if (watch.isSubscribed) this.#tellPaused(worker, subscription, watch)
+    if (watch.isAllowed) this.#tellPaused(worker, subscription, watch)
   }
 
   /** Nothing reads it any more. */
   unwatch(worker: string, subscription: number): void {
-    const watch = this.#workers.get(worker)?.get(subscription)
+    const watches = this.#workers.get(worker)
+    const watch = watches?.get(subscription)
     if (watch === undefined) return
-    watch.isEnded = true
-    watch.refusal?.cancel()
     const receiver = { receiver: worker, id: subscription }
-    if (watch.isSubscribed) this.#then(watch, () => this.#options.hub.call("unsubscribe", receiver))
-    this.#workers.get(worker)?.delete(subscription)
+    if (watch.isAsked) this.#then(watch, () => this.#options.hub.call("unsubscribe", receiver))
+    finish(watch)
+    watches?.delete(subscription)
   }
 
-  /** The worker's thread has ended. Resolves when the hub has forgotten its subscriptions: their numbers may be used again. */
-  async workerGone(worker: string): Promise<void> {
-    const watches = [...(this.#workers.get(worker)?.values() ?? [])]
+  /** The worker's thread has ended. Its next life must use other numbers: rows for the former ones may still be under way. */
+  workerGone(worker: string): void {
+    for (const watch of this.#workers.get(worker)?.values() ?? []) finish(watch)
     this.#workers.delete(worker)
-    // The worker's next life uses the numbers for other watches.
-    for (const watch of watches) {
-      watch.isEnded = true
-      watch.refusal?.cancel()
-    }
-    await Promise.all(watches.map(({ last }) => last))
-    await failureOf(this.#options.hub.call("release", { receiver: worker }))
-  }
-
-  /** Tells no worker anything any more. */
-  close(): void {
-    for (const watches of this.#workers.values())
-      for (const watch of watches.values()) {
-        watch.isEnded = true
-        watch.refusal?.cancel()
-      }
-    this.#workers.clear()
+    // After every subscription that the hub was asked for; the others see that they have ended. A hub that is gone has none.
+    tell(this.#options.hub.call("release", { receiver: worker }))
   }
 
   /** A new life of the hub has begun: nothing comes for the watches of the former one. */
   hubRestarted(): void {
     for (const [worker, watches] of this.#workers) {
       for (const [subscription, watch] of watches) {
-        watch.isEnded = true
-        watch.refusal?.cancel()
+        if (!watch.isAsked) continue
+        finish(watch)
+        watches.delete(subscription)
         this.#options.end(worker, subscription, undefined)
       }
-      watches.clear()
     }
+  }
+
+  /** Tells nobody anything any more. */
+  close(): void {
+    for (const watches of this.#workers.values()) for (const watch of watches.values()) finish(watch)
+    this.#workers.clear()
   }
 
   async #check(worker: string, subscription: number, watch: Watch): Promise<void> {
     if (watch.isBeingChecked || watch.isEnded) return
     watch.isBeingChecked = true
-    const answer = await this.#options.check(watch.module, watch.request)
+    const answer = await this.#answerFor(watch)
     watch.isBeingChecked = false
     if (watch.isEnded || answer === "not-yet") return
-    if (!watch.isSubscribed) {
+    if (!watch.isAllowed) {
       if (answer === undefined) this.#subscribe(worker, subscription, watch)
       else this.#refuse(worker, subscription, watch, answer)
     } else if (answer?.code === 403) {
@@ -168,42 +164,56 @@ export class WatchRegistry {
     }
   }
 
+  async #answerFor({ module, request }: Watch): Promise<WatchAnswer> {
+    try {
+      return await this.#options.check(module, request)
+    } catch (cause) {
+      return unavailable(`its permission could not be checked: ${messageOf(cause)}`)
+    }
+  }
+
   #subscribe(worker: string, subscription: number, watch: Watch): void {
-    const { hub } = this.#options
-    const { namespace, labelSelector, fieldSelector, resourceVersion } = watch.request
-    watch.isSubscribed = true
-    watch.last = watch.last.then(async () => {
-      if (watch.isEnded) return
-      const failure = await failureOf(
-        hub.call("subscribe", {
-          receiver: worker,
-          id: subscription,
-          gvk: gvkOf(watch.request),
-          namespace,
-          labelSelector,
-          fieldSelector,
-          view: "full",
-          after: resourceVersion,
-        }),
-      )
-      if (failure === undefined || watch.isEnded) return
-      if (failure instanceof InvalidSubscription)
-        this.#refuse(worker, subscription, watch, { code: 400, reason: "BadRequest", message: failure.message })
-      // Of the hub's own failure its restart tells, unless it is only slow: then the guest asks once more.
-      else
-        this.#refuse(worker, subscription, watch, {
-          code: 503,
-          reason: "ServiceUnavailable",
-          message: String(failure),
-        })
-    })
+    watch.isAllowed = true
+    watch.last = watch.last.then(() => this.#askHub(worker, subscription, watch))
     if (watch.isPaused) this.#tellPaused(worker, subscription, watch)
   }
 
+  async #askHub(worker: string, subscription: number, watch: Watch): Promise<void> {
+    const { hub } = this.#options
+    const { namespace, labelSelector, fieldSelector, resourceVersion } = watch.request
+    try {
+      await ask(hub.running())
+    } catch {
+      // It is being stopped, and the host with it.
+      return
+    }
+    if (watch.isEnded) return
+    watch.isAsked = true
+    const failure = await failureOf(
+      hub.call("subscribe", {
+        receiver: worker,
+        id: subscription,
+        gvk: gvkOf(watch.request),
+        namespace,
+        labelSelector,
+        fieldSelector,
+        view: "full",
+        after: resourceVersion,
+      }),
+    )
+    // Of the end of a hub its restart tells.
+    if (failure === undefined || failure instanceof ActorGone) return
+    if (failure instanceof InvalidSubscription)
+      this.#refuse(worker, subscription, watch, { code: 400, reason: "BadRequest", message: failure.message })
+    // It is slow: the guest asks once more.
+    else this.#refuse(worker, subscription, watch, unavailable(messageOf(failure)))
+  }
+
   #refuse(worker: string, subscription: number, watch: Watch, refusal: WatchRefusal): void {
+    if (watch.isEnded) return
     const { clock, end } = this.#options
     watch.isEnded = true
-    watch.refusal = clock.after(refusalMs, () => end(worker, subscription, refusal))
+    watch.refusal = clock.after(refusalDelayMs, () => end(worker, subscription, refusal))
   }
 
   #tellPaused(worker: string, subscription: number, watch: Watch): void {
@@ -218,3 +228,11 @@ export class WatchRegistry {
     })
   }
 }
+
+/** Nothing is told of it any more. */
+const finish = (watch: Watch): void => {
+  watch.isEnded = true
+  watch.refusal?.cancel()
+}
+
+const unavailable = (message: string): WatchRefusal => ({ code: 503, reason: "ServiceUnavailable", message })

@@ -25,10 +25,8 @@ export interface PlaceOptions {
   readonly unloadAfterMs: number | undefined
   readonly deadlineMs: (slot: number) => number
   readonly onReport: (report: ModuleWorkerReport) => void
-  /**
-   * The thread has ended, within the module of that slot if it was in one. It is started again once the promise has been resolved.
-   */
-  readonly onGone: (slot: number | undefined, reason: string) => Promise<void>
+  /** The thread has ended, for the fault of the module of that slot, if it was in one. It is started again soon. */
+  readonly onGone: (slot: number | undefined, reason: string) => void
 }
 
 /**
@@ -45,8 +43,10 @@ export class WorkerPlace {
   readonly name: string
   readonly supervisor: Supervisor<ModuleWorkerConfig, ModuleWorkerControl, ModuleWorkerReport>
   readonly #watch: EntryWatch
-  /** What has to be done before the next life begins. */
-  #aftermath: Promise<void> = Promise.resolve()
+  /** The module for which this life was ended: the thread may have left it, and entered another, before its end. */
+  #overrun: number | undefined
+  /** The last number of a subscription that the hub can have heard of. */
+  #lastSubscription = 0
 
   constructor(options: PlaceOptions) {
     const { name, system, hub, executor, start, clock, imageDirectory, unloadAfterMs, deadlineMs } = options
@@ -57,15 +57,19 @@ export class WorkerPlace {
       definition: moduleWorkerDefinition,
       name,
       start,
-      config: async () => {
-        await this.#aftermath
-        return { entryMark, imageDirectory, unloadAfterMs }
-      },
+      config: () => ({ entryMark, imageDirectory, unloadAfterMs, lastSubscription: this.#lastSubscription }),
       incarnation: () => ++life,
       restart,
-      onReport: options.onReport,
+      onReport: (report) => {
+        if (report.type === "watch") this.#lastSubscription = report.subscription
+        options.onReport(report)
+      },
       onStateChange: (state: ActorState, reason) => {
-        if (state === "backing-off") this.#aftermath = options.onGone(takeLastEntry(entryMark), reason)
+        if (state !== "backing-off") return
+        const entered = takeLastEntry(entryMark)
+        const slot = this.#overrun ?? entered
+        this.#overrun = undefined
+        options.onGone(slot, reason)
       },
     })
     system.link(operationsMailbox, this.supervisor, executor)
@@ -74,7 +78,10 @@ export class WorkerPlace {
     this.#watch = new EntryWatch(entryMark, {
       clock,
       deadlineMs,
-      onOverrun: (slot) => void this.supervisor.kill(`it did not return within ${deadlineMs(slot)} ms`),
+      onOverrun: (slot) => {
+        this.#overrun = slot
+        void this.supervisor.kill(`it did not return within ${deadlineMs(slot)} ms`)
+      },
     })
   }
 

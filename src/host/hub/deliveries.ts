@@ -10,6 +10,8 @@ import type { HubChange, HubChangeType } from "./hub-change.ts"
 export interface Delivery {
   /** The receiver's number for its subscription. */
   readonly subscription: number
+  /** Counts the rows of the subscription, from 1: the receiver can tell that none is missing. After 2³²−1 comes 0. */
+  readonly number: number
   /** Its bytes are part of the frame: copy what outlives the acknowledgement. */
   readonly change: HubChange
 }
@@ -24,6 +26,7 @@ const Tag = {
   subscriptions: (6 << 3) | 2,
   types: (7 << 3) | 2,
   objectIndexes: (8 << 3) | 2,
+  numbers: (9 << 3) | 2,
 } as const
 
 /** A deletion whose final state is unknown has the code 4. */
@@ -54,6 +57,7 @@ export class DeliveriesBuilder {
   /** By the bytes, which all subscriptions with one view share. */
   readonly #indexes = new Map<Buffer, number>()
   readonly #subscriptions: number[] = []
+  readonly #numbers: number[] = []
   readonly #types: number[] = []
   readonly #rowObjects: number[] = []
   #bytes = 0
@@ -63,7 +67,7 @@ export class DeliveriesBuilder {
     return this.#bytes
   }
 
-  add(subscription: number, change: HubChange): void {
+  add({ subscription, number, change }: Delivery): void {
     let index = change.bytes.length === 0 ? undefined : this.#indexes.get(change.bytes)
     if (index === undefined) {
       index = this.#objects.push(change) - 1
@@ -71,9 +75,10 @@ export class DeliveriesBuilder {
       this.#bytes += 4 + change.bytes.length + change.key.length + change.uid.length + change.version.length + 6
     }
     this.#subscriptions.push(subscription)
+    this.#numbers.push(number)
     this.#types.push(change.isFinalStateUnknown ? vanishedCode : codes[change.type])
     this.#rowObjects.push(index)
-    this.#bytes += 9
+    this.#bytes += 13
   }
 
   finish(): Uint8Array {
@@ -87,6 +92,7 @@ export class DeliveriesBuilder {
     writer.uint32(Tag.subscriptions).bytes(numbers(this.#subscriptions))
     writer.uint32(Tag.types).bytes(Uint8Array.from(this.#types))
     writer.uint32(Tag.objectIndexes).bytes(numbers(this.#rowObjects))
+    writer.uint32(Tag.numbers).bytes(numbers(this.#numbers))
     return writer.finish()
   }
 }
@@ -126,7 +132,8 @@ export const readDeliveries = (payload: Uint8Array): ReadonlyArray<Delivery> => 
       bytes: objects.subarray(required(starts[index]), required(starts[index + 1])),
       isFinalStateUnknown: code === vanishedCode,
     }
-    deliveries.push({ subscription: column(Tag.subscriptions).readUInt32LE(row * 4), change })
+    const number = column(Tag.numbers).readUInt32LE(row * 4)
+    deliveries.push({ subscription: column(Tag.subscriptions).readUInt32LE(row * 4), number, change })
   }
   return deliveries
 }

@@ -15,9 +15,15 @@ const turnBytes = 32 * 1024
 /** The sending part of a mailbox. */
 export type DeliveryOutbox = Pick<Outbox, "isWritable" | "onWritable" | "send">
 
+interface Outgoing {
+  readonly handle: HubSubscriptionHandle
+  /** Of the last row that was sent. */
+  lastRow: number
+}
+
 export class DeliveryOutlet {
   readonly #outbox: DeliveryOutbox
-  readonly #subscriptions = new Map<number, HubSubscriptionHandle>()
+  readonly #subscriptions = new Map<number, Outgoing>()
   readonly #paused = new Set<number>()
   /** Those with changes, in the order of their turns. */
   readonly #ready = new Set<number>()
@@ -33,13 +39,13 @@ export class DeliveryOutlet {
   }
 
   add(id: number, subscription: HubSubscriptionHandle): void {
-    this.#subscriptions.set(id, subscription)
+    this.#subscriptions.set(id, { handle: subscription, lastRow: 0 })
     if (subscription.pending > 0) this.available(id)
   }
 
   /** Ends the subscription. Rows of it may still be under way. */
   remove(id: number): void {
-    this.#subscriptions.get(id)?.unsubscribe()
+    this.#subscriptions.get(id)?.handle.unsubscribe()
     this.#subscriptions.delete(id)
     this.#paused.delete(id)
     this.#ready.delete(id)
@@ -75,20 +81,21 @@ export class DeliveryOutlet {
       for (; next !== undefined && frame.bytes < frameBytes; next = this.#next()) {
         const [id, subscription] = next
         this.#ready.delete(id)
-        for (const change of subscription.take(turnBytes)) {
-          frame.add(id, change)
+        for (const change of subscription.handle.take(turnBytes)) {
+          subscription.lastRow = (subscription.lastRow + 1) >>> 0
+          frame.add({ subscription: id, number: subscription.lastRow, change })
           if (change.type === "expired") this.remove(id)
         }
-        if (subscription.pending > 0) this.#ready.add(id)
+        if (subscription.handle.pending > 0) this.#ready.add(id)
       }
       if (frame.bytes > 0) this.#outbox.send(frame.finish())
     }
   }
 
-  #next(): readonly [number, HubSubscriptionHandle] | undefined {
+  #next(): readonly [number, Outgoing] | undefined {
     for (const id of this.#ready) {
       const subscription = this.#subscriptions.get(id)
-      if (subscription === undefined || subscription.pending === 0) this.#ready.delete(id)
+      if (subscription === undefined || subscription.handle.pending === 0) this.#ready.delete(id)
       else if (!this.#paused.has(id)) return [id, subscription]
     }
     return undefined

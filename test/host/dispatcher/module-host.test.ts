@@ -73,6 +73,9 @@ const hasLogged = (module: string, line: string | RegExp): Promise<void> =>
       found.join("\n"),
     ).toBe(true)
   })
+/** Requests of the module to which the API server has responded. */
+const answeredOf = async (name: string) =>
+  (await host.requestStatistics()).find(({ module }) => module === name)?.answered
 const statusOf = async (name: string) => (await host.statistics()).find((module) => module.name === name)
 
 test("50 modules that watch the same kind share one upstream watch, and each sees every object", {
@@ -201,4 +204,128 @@ test("a removed module is not woken any more, and what is no module is refused b
   await hasLogged("good", "ADDED a 1")
   expect(logs.get("gone")).toEqual(["run"])
   expect((await host.statistics()).map(({ name }) => name)).toEqual(["good", "text"])
+})
+
+test("a module that held up its worker can be removed while it waits for its restart, and alone; its neighbours live on", {
+  timeout: patient(60_000),
+}, async () => {
+  startHost()
+  await host.add({ file: fileOf("good"), codePath: guest })
+  await host.add({ file: fileOf("bad"), codePath: loner })
+  await hasLogged("bad", "run")
+  put("loop", "lab")
+  await eventually(async () => expect(await statusOf("bad")).toMatchObject({ isAlone: true, phase: "waiting" }))
+  await host.remove("bad")
+  put("a")
+  await hasLogged("good", /ADDED a/)
+  // Once more, until it has a worker of its own.
+  await host.add({ file: fileOf("bad"), codePath: loner })
+  await eventually(async () => expect(await statusOf("bad")).toMatchObject({ isAlone: true, restarts: 1 }))
+  await host.remove("bad")
+  await eventually(async () => expect((await host.hubStatistics())?.subscriptions).toHaveLength(1))
+  put("b")
+  await hasLogged("good", /ADDED b/)
+})
+
+test("a module that is removed while it does not return is ended at its deadline", {
+  timeout: patient(60_000),
+}, async () => {
+  startHost()
+  await host.add({ file: fileOf("good"), codePath: guest })
+  await host.add({ file: fileOf("bad"), codePath: loner })
+  await hasLogged("bad", "run")
+  put("loop", "lab")
+  await hasLogged("bad", "loops")
+  await host.remove("bad")
+  put("a")
+  await hasLogged("good", /ADDED a/)
+  expect((await statusOf("good"))?.restarts).toBe(1)
+})
+
+test("a module that is removed while its credentials are fetched does not run, and one that replaces it does", {
+  timeout: patient(60_000),
+}, async () => {
+  let release: () => void = () => undefined
+  let isFetched = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const endpoint = async () => {
+    await isFetched
+    return sandbox.endpoint
+  }
+  startHost({ identityOf: () => ({ endpoint, onUnauthorized: async () => undefined }) })
+  const added = host.add({ file: fileOf("late"), codePath: guest })
+  const removed = host.remove("late")
+  release()
+  await Promise.all([added, removed])
+  expect(await host.statistics()).toEqual([])
+  expect(await host.requestStatistics()).toEqual([])
+
+  await host.add({ file: fileOf("late"), codePath: loner })
+  const before = (await statusOf("late"))?.instance?.incarnation ?? 0
+  isFetched = Promise.resolve()
+  void host.remove("late")
+  await host.add({ file: fileOf("late"), codePath: loner })
+  await eventually(async () => expect((await statusOf("late"))?.instance?.incarnation).toBeGreaterThan(before))
+  put("flood", "lab")
+  // Its requests are carried out: nothing that its namesake left behind is taken for its own.
+  await eventually(async () => expect(await answeredOf("late")).toBeGreaterThan(5))
+})
+
+test("the subscriptions of a worker's next life have other numbers, because rows for the former ones may be under way", {
+  timeout: patient(60_000),
+}, async () => {
+  startHost()
+  await host.add({ file: fileOf("good"), codePath: guest })
+  put("a")
+  await hasLogged("good", "ADDED a 1")
+  const idsOf = async () => (await host.hubStatistics())?.subscriptions.map(({ id }) => id)
+  const before = await idsOf()
+  await host.kill("workers")
+  put("b")
+  await hasLogged("good", /ADDED b/)
+  const after = await idsOf()
+  expect([before?.length, after?.length]).toEqual([1, 1])
+  expect(after).not.toEqual(before)
+})
+
+test("credentials that were fetched for a module do not reach another that has taken its name meanwhile", {
+  timeout: patient(60_000),
+}, async () => {
+  let renew: () => void = () => undefined
+  const clock: ModuleHostOptions["clock"] = {
+    ...systemClock,
+    after: (delayMs, action) => {
+      if (delayMs === 60_000) renew = action
+      return systemClock.after(delayMs, action)
+    },
+  }
+  let fetches = 0
+  let give: () => void = () => undefined
+  const nowhere = { ...sandbox.endpoint, server: "http://127.0.0.1:9" } as never
+  // Of the first module: its second fetch takes long.
+  const former = async () => {
+    if (fetches++ > 0)
+      await new Promise<void>((resolve) => {
+        give = resolve
+      })
+    return fetches > 1 ? nowhere : sandbox.endpoint
+  }
+  let isReplaced = false
+  startHost({
+    clock,
+    identityOf: () => ({
+      endpoint: isReplaced ? async () => sandbox.endpoint : former,
+      onUnauthorized: async () => undefined,
+    }),
+  })
+  await host.add({ file: fileOf("heir"), codePath: loner })
+  renew()
+  await eventually(() => expect(fetches).toBe(2))
+  await host.remove("heir")
+  isReplaced = true
+  await host.add({ file: fileOf("heir"), codePath: loner })
+  give()
+  put("flood", "lab")
+  await eventually(async () => expect(await answeredOf("heir")).toBeGreaterThan(5))
 })

@@ -3,11 +3,14 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { type LifecycleInput, ModuleLifecycle } from "../../../src/host/dispatcher/module-lifecycle.ts"
 
-const lifecycle = (clock = { ms: 0 }): ModuleLifecycle =>
-  new ModuleLifecycle(
+const lifecycle = (clock = { ms: 0 }): ModuleLifecycle => {
+  let incarnation = 0
+  return new ModuleLifecycle(
     () => clock.ms,
     () => 0,
+    () => ++incarnation,
   )
+}
 
 test("a module that traps is started again after a back-off that doubles, and is forgiven after ten quiet minutes", () => {
   const clock = { ms: 0 }

@@ -47,7 +47,7 @@ export function wakeup_stream(id: u64, pointer: usize, length: u32): void {
   const name = event.substring(at, event.indexOf('"', at))
   seen++
   if (name == "trap" && type == "ADDED") unreachable()
-  if (name == "loop" && type == "ADDED") while (true) seen++
+  if (name == "loop" && type == "ADDED") { log("loops"); while (true) seen++ }
   if (name == "eat" && type == "ADDED") while (true) if (memory.grow(16) < 0) unreachable()
   if (name == "flood" && type == "ADDED") for (let i = 0; i < 5000; i++) request(changetype<usize>(httpRequest), httpRequest.length)
   log(type + " " + name + " " + seen.toString())
@@ -89,29 +89,50 @@ export interface OddWatch {
   readonly apiVersion?: string
   /** Default `ConfigMap`. */
   readonly kind?: string
+  /** Default: all namespaces. */
   readonly namespace?: string | undefined
   readonly fieldSelector?: string
+  readonly labelSelector?: string
+  /** Default false. */
+  readonly allowBookmarks?: boolean
 }
 
-/** Compiles a guest that watches the ConfigMaps of that namespace, or something else; returns the path of the file. */
-export const buildOddGuest = (directory: string, watched: string | OddWatch): string => {
-  const {
-    apiVersion = "v1",
-    kind = "ConfigMap",
-    namespace,
-    fieldSelector,
-  }: OddWatch = typeof watched === "string" ? { namespace: watched } : watched
+/** The bincode of a request for such a watch, as numbers. */
+export const watchRequest = ({
+  apiVersion = "v1",
+  kind = "ConfigMap",
+  namespace,
+  fieldSelector,
+  labelSelector,
+  allowBookmarks = false,
+}: OddWatch): string => {
   const [version = "", group = ""] = apiVersion.split("/").reverse()
   const watch = new Bincode().text(apiVersion).text(group).text(kind).text(version).optional(namespace).text("")
-  watch.optional(fieldSelector).byte(0).optional(undefined).byte(0)
-  const request = new Bincode().text("GET").text("/version").nothing().nothing()
-  const name = `odd-${kind}-${namespace ?? "all"}-${(fieldSelector ?? "").replaceAll(/\W/g, "-")}`
+  watch
+    .optional(fieldSelector)
+    .byte(0)
+    .optional(labelSelector)
+    .byte(allowBookmarks ? 1 : 0)
+  return watch.numbers()
+}
+
+/** Compiles a guest from its source; returns the path of the file. */
+export const compileGuest = (directory: string, name: string, text: string): string => {
   const file = join(directory, `${name}.ts`)
-  writeFileSync(file, source.replace("%WATCH%", watch.numbers()).replace("%REQUEST%", request.numbers()))
+  writeFileSync(file, text)
   const output = join(directory, `${name}.wasm`)
   execFileSync(process.execPath, [compiler, file, "--outFile", output, "--runtime", "stub", "--use", "abort="], {
     cwd: directory,
     stdio: "pipe",
   })
   return output
+}
+
+/** Compiles a guest that watches the ConfigMaps of that namespace, or something else; returns the path of the file. */
+export const buildOddGuest = (directory: string, watched: string | OddWatch): string => {
+  const watch: OddWatch = typeof watched === "string" ? { namespace: watched } : watched
+  const request = new Bincode().text("GET").text("/version").nothing().nothing().numbers()
+  const { kind = "ConfigMap", namespace = "all", fieldSelector = "" } = watch
+  const name = `odd-${kind}-${namespace}-${fieldSelector.replaceAll(/\W/g, "-")}`
+  return compileGuest(directory, name, source.replace("%WATCH%", watchRequest(watch)).replace("%REQUEST%", request))
 }

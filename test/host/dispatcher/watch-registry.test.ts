@@ -1,154 +1,128 @@
-/** Watches of modules, their checks and their end, with a hub and checks that the test decides, on a clock that it advances. */
+/** The watches of the modules at a hub that is there, slow, gone, or restarted; and the checks of their permission. */
 import * as Effect from "effect/Effect"
-import { expect, test } from "vitest"
-import { type WatchAnswer, WatchRegistry } from "../../../src/host/dispatcher/watch-registry.ts"
-import type { WatchRequest } from "../../../src/host/guest/abi-values.ts"
+import { beforeEach, expect, test } from "vitest"
+import { refusalDelayMs, type WatchRefusal, WatchRegistry } from "../../../src/host/dispatcher/watch-registry.ts"
+import { InvalidSubscription } from "../../../src/host/hub/hub-selection.ts"
+import { ActorGone } from "../../../src/runtime/errors.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
+import { turn } from "../../runtime/until.ts"
 
-const request: WatchRequest = {
-  apiVersion: "v1",
-  group: "",
-  kind: "Secret",
-  version: "v1",
-  namespace: "shop",
-  resourceVersion: "",
-  includeUninitialized: false,
-  allowBookmarks: false,
-}
-const forbidden = { code: 403, reason: "Forbidden", message: "no" }
-const unknown = { code: 503, reason: "ServiceUnavailable", message: "no response" }
+const request = { apiVersion: "v1", kind: "ConfigMap", resourceVersion: "" } as never
+const forbidden: WatchRefusal = { code: 403, reason: "Forbidden", message: "no" }
 
-const withRegistry = (first: WatchAnswer) => {
-  const clock = new ManualClock()
-  const state = { answer: first as WatchAnswer | Promise<WatchAnswer>, checks: 0 }
-  const hub: string[] = []
-  const ended: string[] = []
-  const registry = new WatchRegistry({
-    clock,
-    hub: {
-      call: (method: string, payload: { id?: number; isPaused?: boolean }) =>
-        Effect.sync(
-          () => void hub.push([method, payload.id, payload.isPaused].filter((each) => each !== undefined).join(" ")),
-        ),
-    } as never,
-    check: async () => {
-      state.checks++
-      return state.answer
-    },
-    end: (worker, subscription, refusal) => ended.push(`${worker} ${subscription} ${refusal?.code}`),
-  })
-  const begin = () => registry.begin("w", "bot", 1, request)
-  return { clock, state, hub, ended, registry, begin }
-}
+let clock: ManualClock
+let calls: string[]
+let ends: string[]
+let checks: Array<{ resolve: (refusal?: WatchRefusal) => void; reject: (cause: Error) => void }>
+let becomesRunning: (() => void) | undefined
+let failure: unknown
+let registry: WatchRegistry
 
-/** Until everything that the calls have started is done. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
-test("A watch that is allowed is subscribed; one that is refused never is, and is told so after a second", async () => {
-  const good = withRegistry(undefined)
-  good.begin()
-  await settled()
-  expect([good.hub, good.ended]).toEqual([["subscribe 1"], []])
-  const bad = withRegistry(forbidden)
-  bad.begin()
-  await settled()
-  expect(bad.ended).toEqual([])
-  bad.clock.advance(1000)
-  expect([bad.hub, bad.ended]).toEqual([[], ["w 1 403"]])
-  bad.state.answer = undefined
-  await bad.registry.recheck()
-  expect([bad.hub, bad.state.checks]).toEqual([[], 1])
-})
-
-test("A right that is taken away ends the watch at the hub and at the worker, once", async () => {
-  const { state, hub, ended, registry, begin } = withRegistry(undefined)
-  begin()
-  await settled()
-  await registry.recheck()
-  expect([hub, ended]).toEqual([["subscribe 1"], []])
-  state.answer = forbidden
-  await registry.recheck()
-  await settled()
-  expect([hub, ended, registry.size]).toEqual([["subscribe 1", "unsubscribe 1"], ["w 1 403"], 0])
-  // What the worker says about it.
-  registry.unwatch("w", 1)
-  await registry.recheck()
-  await settled()
-  expect([hub.length, ended.length, state.checks]).toEqual([2, 1, 3])
-})
-
-test("A check that gets no answer ends no watch that is open, and lets none begin", async () => {
-  const { clock, state, hub, ended, registry, begin } = withRegistry(undefined)
-  begin()
-  await settled()
-  state.answer = unknown
-  await registry.recheck()
-  registry.begin("w", "bot", 2, request)
-  await settled()
-  clock.advance(1000)
-  expect([hub, ended]).toEqual([["subscribe 1"], ["w 2 503"]])
-})
-
-test("A watch of a kind that does not exist waits, and begins once it does, paused if its module is", async () => {
-  const { state, hub, ended, registry, begin } = withRegistry("not-yet")
-  begin()
-  await settled()
-  registry.pause("w", 1, true)
-  await registry.recheck()
-  await settled()
-  expect([hub, ended, registry.size]).toEqual([[], [], 1])
-  state.answer = undefined
-  await registry.recheck()
-  await settled()
-  expect(hub).toEqual(["subscribe 1", "pause 1 true"])
-  state.answer = "not-yet"
-  await registry.recheck()
-  expect([hub.length, ended]).toEqual([2, []])
-})
-
-test("What nobody reads any more does not begin when its check ends, and checks hold up no worker", async () => {
-  const { clock, state, hub, ended, registry, begin } = withRegistry(undefined)
-  let answer: (refusal: WatchAnswer) => void = () => undefined
-  state.answer = new Promise((resolve) => {
-    answer = resolve
-  })
-  begin()
-  await registry.recheck()
-  expect(state.checks).toBe(1)
-  await registry.workerGone("w")
-  expect(hub).toEqual(["release"])
-  // The next life of the worker, with the same number.
-  state.answer = undefined
-  begin()
-  await settled()
-  answer(forbidden)
-  await settled()
-  clock.advance(1000)
-  expect([hub, ended, registry.size]).toEqual([["release", "subscribe 1"], [], 1])
-})
-
-test("Nothing is left of a refusal that nobody waits for: its watch, its worker, the hub or the host has ended", async () => {
-  for (const end of [
-    (registry: WatchRegistry) => registry.unwatch("w", 1),
-    (registry: WatchRegistry) => registry.workerGone("w"),
-    (registry: WatchRegistry) => registry.hubRestarted(),
-    (registry: WatchRegistry) => registry.close(),
-  ]) {
-    const { clock, registry, begin } = withRegistry(forbidden)
-    begin()
-    await settled()
-    expect(clock.pending).toBe(1)
-    await end(registry)
-    expect([clock.pending, registry.size]).toEqual([0, 0])
+beforeEach(() => {
+  clock = new ManualClock()
+  calls = []
+  ends = []
+  checks = []
+  becomesRunning = undefined
+  failure = undefined
+  const hub = {
+    running: () =>
+      becomesRunning === undefined
+        ? Effect.void
+        : Effect.callback<void>((resume) => {
+            becomesRunning = () => resume(Effect.void)
+          }),
+    call: (method: string, { receiver, id = "" }: { receiver: string; id?: number | string }) =>
+      Effect.suspend(() => {
+        calls.push(`${method} ${receiver} ${id}`.trim())
+        return failure === undefined || method !== "subscribe" ? Effect.void : Effect.fail(failure)
+      }),
   }
+  registry = new WatchRegistry({
+    hub: hub as never,
+    clock,
+    check: () => new Promise((resolve, reject) => checks.push({ resolve, reject })),
+    end: (worker, subscription, refusal) => ends.push(`${worker} ${subscription} ${refusal?.code ?? ""}`.trim()),
+  })
 })
 
-test("After a crash of the hub all watches end without an error, and are not checked any more", async () => {
-  const { state, ended, registry, begin } = withRegistry(undefined)
-  begin()
-  await settled()
+const begin = async (subscription: number, refusal?: WatchRefusal): Promise<void> => {
+  registry.begin("w", "m", subscription, request)
+  checks.at(-1)?.resolve(refusal)
+  await turn()
+}
+
+test("what concerns a watch reaches the hub in order, however long the check of its permission takes", async () => {
+  registry.begin("w", "m", 1, request)
+  registry.pause("w", 1, true)
+  await begin(2)
+  expect(calls).toEqual(["subscribe w 2"])
+  checks[0]?.resolve()
+  await turn()
+  registry.unwatch("w", 1)
+  await turn()
+  expect(calls).toEqual(["subscribe w 2", "subscribe w 1", "pause w 1", "unsubscribe w 1"])
+  expect(registry.size).toBe(1)
+})
+
+test("a refusal comes a second later, so that a guest that asks again and again asks once a second", async () => {
+  await begin(1, forbidden)
+  clock.advance(refusalDelayMs - 1)
+  expect(ends).toEqual([])
+  clock.advance(1)
+  expect(ends).toEqual(["w 1 403"])
+  expect(calls).toEqual([])
+})
+
+test("a check that fails, a selector that is none and a hub that is too slow refuse the watch, each with its code", async () => {
+  registry.begin("w", "m", 1, request)
+  checks[0]?.reject(new Error("the API server does not respond"))
+  failure = new InvalidSubscription({ member: "labelSelector", problem: "it is none" })
+  await begin(2)
+  failure = new Error("deadline")
+  await begin(3)
+  clock.advance(refusalDelayMs)
+  expect(ends).toEqual(["w 1 503", "w 2 400", "w 3 503"])
+})
+
+test("watches that are wanted while there is no hub wait for it and are not ended by its start; those that it had are", async () => {
+  await begin(1)
+  becomesRunning = () => undefined
+  await begin(2)
+  expect(calls).toEqual(["subscribe w 1"])
   registry.hubRestarted()
-  state.answer = forbidden
-  await registry.recheck()
-  expect([ended, state.checks]).toEqual([["w 1 undefined"], 1])
+  expect(ends).toEqual(["w 1"])
+  becomesRunning()
+  await turn()
+  expect(calls).toEqual(["subscribe w 1", "subscribe w 2"])
+  expect(registry.size).toBe(1)
+})
+
+test("a hub that ends while it is asked refuses nothing: its restart ends the watch", async () => {
+  failure = new ActorGone({ actor: "hub", reason: "killed" })
+  await begin(1)
+  clock.advance(refusalDelayMs)
+  expect(ends).toEqual([])
+  registry.hubRestarted()
+  expect(ends).toEqual(["w 1"])
+})
+
+test("the end of a worker releases its subscriptions at once, and what is still being checked or refused comes to nothing", async () => {
+  await begin(1)
+  await begin(2, forbidden)
+  registry.begin("w", "m", 3, request)
+  registry.workerGone("w")
+  expect(calls).toEqual(["subscribe w 1", "release w"])
+  checks[2]?.resolve()
+  await turn()
+  clock.advance(refusalDelayMs)
+  expect(calls).toEqual(["subscribe w 1", "release w"])
+  expect(ends).toEqual([])
+  expect([registry.size, clock.pending]).toEqual([0, 0])
+})
+
+test("a closed registry leaves no timer behind", async () => {
+  await begin(1, forbidden)
+  registry.close()
+  expect(clock.pending).toBe(0)
 })

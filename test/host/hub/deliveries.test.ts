@@ -30,15 +30,17 @@ const subscription = fc.nat({ max: 0xffff_ffff })
 
 const frameOf = (rows: ReadonlyArray<Delivery>): Buffer => {
   const builder = new DeliveriesBuilder()
-  for (const row of rows) builder.add(row.subscription, row.change)
+  for (const row of rows) builder.add(row)
   return Buffer.from(builder.finish())
 }
 
 describe("Frames of deliveries", () => {
   test("arrive as they were sent, also if several subscriptions have the same object", () => {
-    const rows = fc
-      .array(withVanished, { minLength: 1, maxLength: 8 })
-      .chain((changes) => fc.array(fc.record({ subscription, change: fc.constantFrom(...changes) }), { maxLength: 20 }))
+    const rows = fc.array(withVanished, { minLength: 1, maxLength: 8 }).chain((changes) =>
+      fc.array(fc.record({ subscription, number: subscription, change: fc.constantFrom(...changes) }), {
+        maxLength: 20,
+      }),
+    )
     fc.assert(
       fc.property(rows, (given) => {
         expect(readDeliveries(frameOf(given))).toEqual(given)
@@ -52,9 +54,9 @@ describe("Frames of deliveries", () => {
     const object = { key: "n/a", uid: "u", version: "7", bytes: Buffer.from('{"a":1}'), isFinalStateUnknown: false }
     const mark = { type: "synced", key: "", uid: "", version: "8", bytes: Buffer.alloc(0) } as const
     const frame = frameOf([
-      { subscription: 1, change: { ...object, type: "added" } },
-      { subscription: 0x1_0000, change: { ...object, type: "deleted", isFinalStateUnknown: true } },
-      { subscription: 1, change: { ...mark, isFinalStateUnknown: false } },
+      { subscription: 1, number: 1, change: { ...object, type: "added" } },
+      { subscription: 0x1_0000, number: 0x1_0001, change: { ...object, type: "deleted", isFinalStateUnknown: true } },
+      { subscription: 1, number: 2, change: { ...mark, isFinalStateUnknown: false } },
     ])
     const numbers = (...values: number[]): string => Buffer.from(new Uint32Array(values).buffer).toString("base64")
     expect(message.toObject(message.decode(frame), { bytes: String })).toEqual({
@@ -66,6 +68,7 @@ describe("Frames of deliveries", () => {
       subscriptions: numbers(1, 0x1_0000, 1),
       types: Buffer.from([1, 4, 5]).toString("base64"),
       object_indexes: numbers(0, 0, 1),
+      numbers: numbers(1, 0x1_0001, 2),
     })
   })
 
@@ -73,7 +76,7 @@ describe("Frames of deliveries", () => {
     const damaged = fc.tuple(fc.uint8Array({ maxLength: 40 }), fc.array(withVanished, { maxLength: 3 }))
     fc.assert(
       fc.property(damaged, fc.nat({ max: 60 }), ([bytes, changes], cut) => {
-        const frame = frameOf(changes.map((each) => ({ subscription: 1, change: each })))
+        const frame = frameOf(changes.map((each) => ({ subscription: 1, number: 1, change: each })))
         for (const text of [Buffer.from(bytes), frame.subarray(0, Math.min(cut, frame.length))]) {
           try {
             readDeliveries(text)

@@ -42,6 +42,7 @@ export const moduleWorkerBody: ActorBody<ModuleWorkerConfig, ModuleWorkerControl
       operations,
       report: context.report,
       mark: new EntryMark(config.entryMark),
+      lastSubscription: config.lastSubscription,
       images: ({ slot, incarnation }) => imageFile(config.imageDirectory, `${slot}-${incarnation}`),
     })
     const deliveries = context.inbox(deliveriesMailbox(name), {

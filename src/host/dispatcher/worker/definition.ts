@@ -10,6 +10,8 @@ export interface ModuleWorkerConfig {
   readonly imageDirectory: string
   /** ms without an entry after which a module is unloaded. `undefined`: never. */
   readonly unloadAfterMs: number | undefined
+  /** Of the former lives: this one's subscriptions have other numbers. */
+  readonly lastSubscription: number
 }
 
 /** Identifies an instance. */
@@ -93,6 +95,10 @@ export type ModuleWorkerReport =
   /** Nothing reads the subscription any more. */
   | { readonly type: "unwatched"; readonly subscription: number }
   | { readonly type: "log"; readonly module: string; readonly stream: "stdout" | "stderr"; readonly line: string }
+  /**
+   * So many rows of a subscription have not arrived, which is a bug of the host. The watch was ended, so that the guest lists again.
+   */
+  | { readonly type: "missed"; readonly module: string; readonly incarnation: number; readonly rows: number }
   /** The module was not unloaded: why. */
   | { readonly type: "kept"; readonly module: string; readonly reason: string }
 

@@ -13,7 +13,15 @@ const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 export const imageFile = (directory: string, name: string): ImageStore => {
   const path = join(directory, `${name}.image`)
   return {
-    write: (image) => writeFileSync(path, zstdCompressSync(image, fast), { mode: 0o600 }),
+    write: (image) => {
+      try {
+        writeFileSync(path, zstdCompressSync(image, fast), { mode: 0o600 })
+      } catch (cause) {
+        // A part of it is of no use, and what was missing is usually space.
+        rmSync(path, { force: true })
+        throw cause
+      }
+    },
     read: () => zstdDecompressSync(readFileSync(path)),
     remove: () => rmSync(path, { force: true }),
   }

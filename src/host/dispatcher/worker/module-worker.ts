@@ -3,8 +3,9 @@
  * without a thread of its own; {@link moduleWorkerBody} puts it into one.
  *
  * Guaranteed, beside what {@link ModuleRunner} does: a watch of a guest gets the changes of its subscription in order and without a gap, or
- * is ended, and then the guest lists again. A module that does not keep up is paused at the hub, where its changes are folded, so that what
- * waits here for a module is bounded by {@link pauseAboveBytes} and one frame.
+ * is ended, and then the guest lists again. That no row is missing is not believed but counted: the hub numbers the rows of a subscription. A
+ * module that does not keep up is paused at the hub, where its changes are folded, so that what waits here for a module is bounded by
+ * {@link pauseAboveBytes} and what is under way from the hub.
  */
 import type { Clock } from "../../../clock.ts"
 import { messageOf } from "../../../message-of.ts"
@@ -26,6 +27,8 @@ export interface ModuleWorkerOptions {
   /** Of the worker: tells another thread which module it is in. */
   readonly mark: { begin(slot: number): void; end(): void }
   readonly images: (assignment: Assignment) => ImageStore
+  /** The number before that of the first subscription. Default 0. */
+  readonly lastSubscription?: number
 }
 
 /** Bytes that may wait for one module before it is paused. */
@@ -43,16 +46,19 @@ interface Watch extends GuestWatch {
   readonly instance: Instance
   /** The guest's number. */
   readonly id: bigint
+  /** The hub's number of the last row. */
+  lastRow: number
 }
 
 export class ModuleWorker {
   readonly #options: ModuleWorkerOptions
   readonly #instances = new Map<string, Instance>()
   readonly #watches = new Map<number, Watch>()
-  #lastSubscription = 0
+  #lastSubscription: number
 
   constructor(options: ModuleWorkerOptions) {
     this.#options = options
+    this.#lastSubscription = options.lastSubscription ?? 0
   }
 
   /** Adds an instance, which is entered for the first time in the table's next round. */
@@ -101,10 +107,15 @@ export class ModuleWorker {
 
   /** Rows of a frame. Their bytes are copied. */
   deliver(rows: ReadonlyArray<Delivery>): void {
-    for (const { subscription, change } of rows) {
+    for (const { subscription, number, change } of rows) {
       const watch = this.#watches.get(subscription)
       // Rows of a watch that has ended meanwhile may still be under way.
       if (watch === undefined) continue
+      if (number !== (watch.lastRow + 1) >>> 0) {
+        this.#missed(subscription, watch, number)
+        continue
+      }
+      watch.lastRow = number
       const value = watchValueOf(watch, change)
       if (value === undefined) continue
       watch.instance.runner.streamed(watch.id, value.bytes)
@@ -146,13 +157,30 @@ export class ModuleWorker {
   }
 
   #watch(instance: Instance, id: bigint, request: WatchRequest): void {
-    const subscription = ++this.#lastSubscription
+    const subscription = this.#freeSubscription()
     const { module, incarnation } = instance.assignment
     const { apiVersion, kind, allowBookmarks } = request
-    this.#watches.set(subscription, { instance, id, apiVersion, kind, allowBookmarks })
+    this.#watches.set(subscription, { instance, id, apiVersion, kind, allowBookmarks, lastRow: 0 })
     instance.subscriptions.add(subscription)
     this.#options.report({ type: "watch", module, incarnation, subscription, request })
     if (instance.isPaused) this.#tellPaused(instance, subscription)
+  }
+
+  /** The hub has 32 bits for it. */
+  #freeSubscription(): number {
+    do this.#lastSubscription = (this.#lastSubscription + 1) >>> 0
+    while (this.#watches.has(this.#lastSubscription))
+    return this.#lastSubscription
+  }
+
+  /** The guest lists again, so it gets what has been lost; that something was is a bug. */
+  #missed(subscription: number, watch: Watch, number: number): void {
+    const { module, incarnation } = watch.instance.assignment
+    // A row that comes again has not been lost, but what follows it is as doubtful.
+    const rows = Math.max(number - watch.lastRow - 1, 1)
+    this.#options.report({ type: "missed", module, incarnation, rows })
+    watch.instance.runner.streamed(watch.id, watchFailure(410, "Expired", `${rows} changes were lost on their way`))
+    this.#end(subscription, watch)
   }
 
   #end(subscription: number, watch: Watch): void {

@@ -1,0 +1,99 @@
+/** What a worker makes of the rows of the hub: their count, their numbers, and which watch they belong to. */
+import { beforeEach, expect, test } from "vitest"
+import type { ModuleWorkerReport } from "../../../../src/host/dispatcher/worker/definition.ts"
+import type { GuestCalls } from "../../../../src/host/dispatcher/worker/module-runner.ts"
+import { ModuleWorker } from "../../../../src/host/dispatcher/worker/module-worker.ts"
+import { RunnerTable } from "../../../../src/host/dispatcher/worker/runner-table.ts"
+import type { Delivery } from "../../../../src/host/hub/deliveries.ts"
+import { ManualClock } from "../../../runtime/manual-clock.ts"
+
+let reports: ModuleWorkerReport[]
+let woken: string[]
+let rounds: Array<() => void>
+let worker: ModuleWorker
+
+const run = (): void => {
+  for (let round = rounds.shift(); round !== undefined; round = rounds.shift()) round()
+}
+
+const start = (lastSubscription?: number): void => {
+  const clock = new ManualClock()
+  const table = new RunnerTable({ clock, soon: (action) => rounds.push(action), unloadAfterMs: undefined })
+  worker = new ModuleWorker({
+    clock,
+    table,
+    operations: { request: () => undefined, delay: () => undefined, end: () => undefined, flush: () => undefined },
+    report: (report) => reports.push(report),
+    mark: { begin: () => undefined, end: () => undefined },
+    images: () => ({ write: () => undefined, read: () => new Uint8Array(), remove: () => undefined }),
+    ...(lastSubscription !== undefined && { lastSubscription }),
+  })
+  const assignment = { module: "m", incarnation: 7, slot: 1, file: "m.wasm", env: [], maximumMemoryBytes: 65_536 }
+  worker.load(assignment, (calls: GuestCalls) => ({
+    start: () => calls.watch(0n, { apiVersion: "v1", kind: "ConfigMap", allowBookmarks: false } as never),
+    wakeFuture: () => undefined,
+    wakeStream: (id, value) => woken.push(`${id} ${value === undefined ? "end" : Buffer.from(value).toString()}`),
+    memoryBytes: 65_536,
+    image: () => new Uint8Array(),
+  }))
+  run()
+}
+
+beforeEach(() => {
+  reports = []
+  woken = []
+  rounds = []
+})
+
+const row = (number: number, subscription = 1): Delivery => ({
+  subscription,
+  number,
+  change: {
+    type: "added",
+    key: "n/a",
+    uid: "u",
+    version: String(number),
+    bytes: Buffer.from(`{"row":${number}}`),
+    isFinalStateUnknown: false,
+  },
+})
+const added = (number: number): string => `0 {"type":"ADDED","object":{"row":${number}}}`
+
+test("rows without a hole are passed on, and nothing is missed", () => {
+  start()
+  worker.deliver([row(1), row(2)])
+  worker.deliver([row(3)])
+  run()
+  expect(woken).toEqual([added(1), added(2), added(3)])
+  expect(reports.map(({ type }) => type)).toEqual(["watch"])
+})
+
+test("a hole is told with the number of rows, and the watch ends with 410, so that the guest lists again", () => {
+  start()
+  worker.deliver([row(1), row(4), row(5)])
+  run()
+  expect(reports).toContainEqual({ type: "missed", module: "m", incarnation: 7, rows: 2 })
+  expect(reports.at(-1)).toEqual({ type: "unwatched", subscription: 1 })
+  expect(woken).toEqual([added(1), expect.stringMatching(/"ERROR".*"reason":"Expired","code":410/), "0 end"])
+})
+
+test("a lost first row is noticed as well, and a row that comes twice", () => {
+  start()
+  worker.deliver([row(2)])
+  expect(reports).toContainEqual({ type: "missed", module: "m", incarnation: 7, rows: 1 })
+  reports = []
+  start()
+  worker.deliver([row(1), row(1)])
+  expect(reports).toContainEqual({ type: "missed", module: "m", incarnation: 7, rows: 1 })
+})
+
+test("subscriptions are numbered after those of the former lives, whose rows are dropped, and from 0 again after 32 bits", () => {
+  start(41)
+  expect(reports).toMatchObject([{ type: "watch", subscription: 42 }])
+  worker.deliver([row(9, 1), row(1, 42)])
+  run()
+  expect(woken).toEqual([added(1)])
+  reports = []
+  start(0xffff_ffff)
+  expect(reports).toMatchObject([{ type: "watch", subscription: 0 }])
+})
