@@ -2,11 +2,12 @@
  * Scenario *host*: controllers in one process, as WebAssembly modules and in TypeScript, beside one process for each with client-node's informer
  * (docs/reference/benchmarks.md#host): memory, CPU, and the time from a PATCH to the controller that it wakes.
  */
+import { loadavg } from "node:os"
 import { type HostKind, hostKinds } from "./hosting/host-cluster.ts"
 import { type HostRun, type PaceRun, runHost, runUnloading, type UnloadingRun } from "./hosting/host-run.ts"
 import type { SubjectSort } from "./hosting/hosted-subject.ts"
 import { percentile } from "./report/statistics.ts"
-import type { Measure } from "./report/table.ts"
+import { formatValues, type Measure } from "./report/table.ts"
 import { inRounds, type Scenario, type ScenarioReport } from "./scenario.ts"
 
 /** ms; a round takes some four minutes. */
@@ -80,18 +81,22 @@ export const host: Scenario = {
   takesPeer: false,
   run: async ({ isQuick, rounds: wanted, tell }) => {
     const kinds = isQuick ? hostKinds(200, 100) : hostKinds(2000, 1000)
-    const times = isQuick ? { seconds: 0.5, settleMs: 200, idleMs: 500 } : { seconds: 6, settleMs: 3000, idleMs: 4000 }
+    const times = isQuick
+      ? { seconds: 0.5, events: 0, settleMs: 200, idleMs: 500 }
+      : { seconds: 3, events: 400, settleMs: 2000, idleMs: 3000 }
     const chosen = isQuick ? shapes.filter(({ controllers }) => controllers === 10).map(quick) : shapes
     const measured = new Map<Shape, Runs>(
       chosen.map((shape) => [shape, { modules: [], controllers: [], informers: [] }]),
     )
     const unloadings: Array<UnloadingRun> = []
+    const loads: Array<number> = []
     const rounds = await inRounds(wanted ?? (isQuick ? 1 : 3), limitMs, async (round) => {
       for (const [shape, runs] of measured) {
         for (const sort of shape.sorts) {
           const { controllers, kindsEach, paces } = shape
           const run = await runHost({ sort, controllers, kindsEach, kinds, paces, ...times })
           runs[sort].push(run)
+          loads.push(loadavg()[0] ?? Number.NaN)
           const [first] = run.paces
           tell(
             `round ${round}: ${controllers} ${sort}, ${kindsOf(shape)}: ${Math.round(run.pss / mebibyte)} MiB, ` +
@@ -108,7 +113,7 @@ export const host: Scenario = {
       const { unloadedPss } = unloadings.at(-1) as UnloadingRun
       tell(`round ${round}: modules unloaded: ${Math.round(unloadedPss / mebibyte)} MiB`)
     })
-    return report(measured, unloadings, rounds, kinds)
+    return report(measured, unloadings, rounds, kinds, loads)
   },
 }
 
@@ -120,6 +125,7 @@ const report = (
   unloadings: ReadonlyArray<UnloadingRun>,
   rounds: number,
   kinds: ReadonlyArray<HostKind>,
+  loads: ReadonlyArray<number>,
 ): ScenarioReport => {
   const lateMs = [...measured.values()]
     .flatMap(({ modules, controllers, informers }) => [...modules, ...controllers, ...informers])
@@ -131,6 +137,7 @@ const report = (
       { name: "sender late, at most", unit: "ms", digits: 0, ours: [Math.max(...lateMs)], hasRatios: false },
     ],
     notes: [
+      `Load average of the machine (one minute) after each subject: ${formatValues(loads, 1)}. The bench itself has two to three busy threads; what is above them were others, and latencies are theirs to say.`,
       `${rounds} ${rounds === 1 ? "round" : "rounds"}. Ten kinds with ${kinds.map(({ objects }) => objects.toLocaleString("en")).join(", ")} objects, Pods and ConfigMaps first, in a sandbox in another process. ` +
         "“A kind each”: controller n watches kind n modulo ten; changes go to the ten kinds in turn.",
       "Memory is the proportional set size, some seconds after the lists and without a forced collection; of the informers, that of all their processes.",

@@ -78,6 +78,7 @@ export class HostCluster implements AsyncDisposable {
   readonly #server: BenchServer
   readonly #agent = new Agent({ keepAlive: true, maxSockets: connections })
   #changes = 0
+  #marks = 0
 
   static async start(kinds: ReadonlyArray<HostKind>): Promise<HostCluster> {
     const server = await BenchServer.start({ server: "sandbox" })
@@ -125,9 +126,9 @@ export class HostCluster implements AsyncDisposable {
 
   /** Makes all subjects tell what they have measured: a change of one object of each kind. */
   async mark(): Promise<void> {
-    const index = this.#changes
-    // Two of them differ, or the second would be no change.
-    for (const kind of this.kinds.keys()) await this.#stamp(kind, index, `0${index % 10}`)
+    const mark = this.#marks++
+    // Two of them in a row differ, or the second would be no change.
+    for (const kind of this.kinds.keys()) await this.#stamp(kind, 0, `0${mark % 10}`)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -15,8 +15,10 @@ export interface HostRunOptions {
   readonly kinds: ReadonlyArray<HostKind>
   /** Events/s, one after another. */
   readonly paces: ReadonlyArray<number>
-  /** s of each pace. */
+  /** Shortest time of a pace, s. */
   readonly seconds: number
+  /** Fewest events of a pace. */
+  readonly events: number
   /** ms of rest before memory is read, and before that. */
   readonly settleMs: number
   /** ms in which the CPU at rest is measured. */
@@ -54,20 +56,23 @@ const watchedBy = ({ controllers, kindsEach, kinds }: Pick<HostRunOptions, "cont
   )
 
 export const runHost = async (options: HostRunOptions): Promise<HostRun> => {
-  const { sort, kinds, paces, seconds, settleMs, idleMs } = options
+  const { sort, kinds, paces, seconds, events, settleMs, idleMs } = options
   await using directory = await temporaryDirectory()
   await using cluster = await HostCluster.start(kinds)
   const watched = watchedBy(options)
-  await using subject = await HostedSubject.start(cluster, { sort, watched, directory: directory.path })
+  await using subject = await HostedSubject.start(cluster, { sort, watched, imageDirectory: directory.path })
   await sleep(settleMs)
   const { pss } = subject
   const idleFrom = subject.cpuSeconds
   await sleep(idleMs)
   const idleShare = ((subject.cpuSeconds - idleFrom) * 1000) / idleMs
   // Unmeasured, until V8 has compiled the hot code.
-  await changeAndMeasure(cluster, subject, watched, paces[0] ?? 1, seconds / 5)
+  await changeAndMeasure(cluster, subject, watched, paces[0] ?? 1, seconds / 3)
   const measured: Array<PaceRun> = []
-  for (const perSecond of paces) measured.push(await changeAndMeasure(cluster, subject, watched, perSecond, seconds))
+  for (const perSecond of paces) {
+    const duration = Math.max(seconds, events / perSecond)
+    measured.push(await changeAndMeasure(cluster, subject, watched, perSecond, duration))
+  }
   await sleep(settleMs)
   return { pss, idleShare, paces: measured, pssAfter: subject.pss, startedMs: subject.startedMs }
 }
@@ -118,7 +123,7 @@ export const runUnloading = async (
   await using directory = await temporaryDirectory()
   await using cluster = await HostCluster.start(kinds)
   const watched = watchedBy({ ...options, kindsEach: "one" })
-  const hosted = { sort: "modules", watched, directory: directory.path, unloadAfterMs } as const
+  const hosted = { sort: "modules", watched, imageDirectory: directory.path, unloadAfterMs } as const
   await using subject = await HostedSubject.start(cluster, hosted)
   const loadedPss = subject.pss
   const allUnloaded = async (): Promise<void> => {

@@ -14,8 +14,8 @@ export interface HostedOptions {
   readonly sort: SubjectSort
   /** The kinds of each controller. */
   readonly watched: ReadonlyArray<ReadonlyArray<HostKind>>
-  /** For files of modules and their images. */
-  readonly directory: string
+  /** For images of unloaded modules. */
+  readonly imageDirectory: string
   /** Only of modules. Default: never. */
   readonly unloadAfterMs?: number
 }
@@ -132,7 +132,7 @@ const heard = (
 /** Arguments of each process. */
 const scriptsOf = async (
   { port }: HostCluster,
-  { sort, watched, directory, unloadAfterMs }: HostedOptions,
+  { sort, watched, imageDirectory, unloadAfterMs }: HostedOptions,
 ): Promise<ReadonlyArray<ReadonlyArray<string>>> => {
   const programOf = (packages: "imported" | "bundled"): Promise<string> => {
     const name = { modules: "modules-process", controllers: "controllers-process", informers: "informer-process" }[sort]
@@ -147,18 +147,12 @@ const scriptsOf = async (
     const argument = (kind: HostKind): string => [kind.apiVersion, kind.kind, listPath(kind)].join(",")
     return watched.map((kinds) => [program, String(port), ...kinds.map(argument)])
   }
-  const compiled = new Map<string, string>()
-  const modules = watched.map((kinds) => {
-    const names = kinds.map(gvkOfKind).join()
-    const file = compiled.get(names) ?? buildCountingGuest(directory, kinds)
-    compiled.set(names, file)
-    return file
-  })
+  const modules = watched.map(buildCountingGuest)
   const options: ModulesOptions = {
     port,
     modules,
     workers,
-    imageDirectory: directory,
+    imageDirectory,
     ...(unloadAfterMs !== undefined && { unloadAfterMs }),
   }
   return [[await programOf("bundled"), JSON.stringify(options)]]
