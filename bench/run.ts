@@ -15,6 +15,7 @@ import { messageOf } from "../src/message-of.ts"
 import { ceiling } from "./ceiling.ts"
 import { exporting } from "./export.ts"
 import { guard } from "./guard.ts"
+import { host } from "./host.ts"
 import { ingest } from "./ingest.ts"
 import { kinds } from "./kinds.ts"
 import { lookups } from "./lookups.ts"
@@ -42,6 +43,7 @@ const scenarios: ReadonlyArray<Scenario> = [
   exporting,
   mailbox,
   sandbox,
+  host,
   replay,
   ceiling,
   guard,

@@ -29,6 +29,16 @@ export const parseStatus = (text: string): ResidentMemory => {
   }
 }
 
+/**
+ * Proportional set size in `/proc/<pid>/smaps_rollup`, bytes: what several processes share counts for each in equal parts, so that those of
+ * several can be added. @throws Error for another text
+ */
+export const parsePss = (text: string): number => {
+  const match = /^Pss:\s+(\d+) kB$/m.exec(text)
+  if (match === null) throw new Error(`no Pss in: ${text.slice(0, 80)}`)
+  return Number(match[1]) * 1024
+}
+
 /** CPU time of a process (its ended threads included) or of one thread. */
 export interface CpuTime {
   /** Name of the program or thread, as the kernel cut it: 15 bytes at most. */

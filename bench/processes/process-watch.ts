@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import {
   type CpuTime,
+  parsePss,
   parseSchedstat,
   parseStat,
   parseStatus,
@@ -13,6 +14,9 @@ import {
 const sampleIntervalMs = 200
 
 export const readMemory = (pid: number): ResidentMemory => parseStatus(readFileSync(`/proc/${pid}/status`, "utf8"))
+
+/** Proportional set size, bytes. */
+export const readPss = (pid: number): number => parsePss(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))
 
 /** User and system time since the start, threads that have ended included; s. */
 export const readCpuSeconds = (pid: number): number => parseStat(readFileSync(`/proc/${pid}/stat`, "utf8")).seconds

@@ -1,29 +1,16 @@
 /**
  * Subjects that only count: the null reader and the informer. They say `{"listed": true}` once, then take lines
  * `{"until": n}` and say `{"taken": n}` when they have seen n changes.
- *
- * They run as JavaScript, as the recorder does: loading TypeScript costs a process 15 MB that are not theirs.
  */
-import { fileURLToPath } from "node:url"
-import { rolldown } from "rolldown"
 import { collectableOptions, collectGarbage } from "../processes/forced-collection.ts"
 import { fieldOf, LineProcess } from "../processes/line-process.ts"
+import { asJavaScript } from "./as-javascript.ts"
 import type { RunningSubject, StartSubject } from "./subject.ts"
-
-/** Writes the program as JavaScript below dist/, from where it finds the same packages; answers its path. */
-const asJavaScript = async (script: string): Promise<string> => {
-  const input = fileURLToPath(new URL(`./${script}.ts`, import.meta.url))
-  const output = fileURLToPath(new URL(`../../dist/bench/${script}.js`, import.meta.url))
-  const bundler = await rolldown({ input, platform: "node", external: (name) => name !== input })
-  await bundler.write({ file: output, format: "esm" })
-  await bundler.close()
-  return output
-}
 
 const start = (script: string): StartSubject => {
   let program: Promise<string> | undefined
   return async (cluster, { kinds }): Promise<RunningSubject> => {
-    program ??= asJavaScript(script)
+    program ??= asJavaScript(new URL(`./${script}.ts`, import.meta.url))
     const child = new LineProcess({
       script: [await program, String(cluster.port), ...kinds],
       endsBy: "input",

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import {
   hasEnded,
   parseGroup,
+  parsePss,
   parseQueues,
   parseSchedstat,
   parseStat,
@@ -34,6 +35,13 @@ describe("a status file", () => {
   test("of a process that has ended has no memory, and that is said", () => {
     expect(() => parseStatus("Name:	node\nState:	Z (zombie)\n")).toThrow("no VmRSS")
   })
+})
+
+test("a roll-up of mappings gives the proportional set size in bytes", () => {
+  const rollup =
+    "5580-7ffe ---p 00000000 00:00 0    [rollup]\nRss:       60336 kB\nPss:       41210 kB\nPss_Dirty:  9876 kB\n"
+  expect(parsePss(rollup)).toBe(41_210 * 1024)
+  expect(() => parsePss("Rss: 1 kB\n")).toThrow("no Pss")
 })
 
 describe("a stat file", () => {

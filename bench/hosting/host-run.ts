@@ -1,0 +1,152 @@
+/** One subject of scenario *host*, on a cluster of its own, from its start through all that is measured. */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { percentile } from "../report/statistics.ts"
+import { HostCluster, type HostKind } from "./host-cluster.ts"
+import { HostedSubject, type SubjectSort } from "./hosted-subject.ts"
+
+export interface HostRunOptions {
+  readonly sort: SubjectSort
+  readonly controllers: number
+  /** Of each: its own of the cluster's ten, in turn, or all of them. */
+  readonly kindsEach: "one" | "all"
+  readonly kinds: ReadonlyArray<HostKind>
+  /** Events/s, one after another. */
+  readonly paces: ReadonlyArray<number>
+  /** Shortest time of a pace, s. */
+  readonly seconds: number
+  /** Fewest events of a pace. */
+  readonly events: number
+  /** ms of rest before memory is read, and before that. */
+  readonly settleMs: number
+  /** ms in which the CPU at rest is measured. */
+  readonly idleMs: number
+}
+
+export interface PaceRun {
+  readonly perSecond: number
+  /** ms from sending to the entry. */
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** CPU of the subject for each change that entered one controller, µs. */
+  readonly cpuMicros: number
+  /** Changes that entered, through those that could. Below 1 where states were folded. */
+  readonly share: number
+  /** Of the bench's own sender, ms. */
+  readonly lateMs: number
+}
+
+export interface HostRun {
+  /** Bytes. */
+  readonly pss: number
+  /** Share of a CPU. */
+  readonly idleShare: number
+  readonly paces: ReadonlyArray<PaceRun>
+  /** Bytes after all that. */
+  readonly pssAfter: number
+  /** Of modules: ms until the first entry of each. */
+  readonly startedMs: ReadonlyArray<number>
+}
+
+const watchedBy = ({ controllers, kindsEach, kinds }: Pick<HostRunOptions, "controllers" | "kindsEach" | "kinds">) =>
+  Array.from({ length: controllers }, (_, index) =>
+    kindsEach === "all" ? kinds : kinds.slice(index % kinds.length, (index % kinds.length) + 1),
+  )
+
+export const runHost = async (options: HostRunOptions): Promise<HostRun> => {
+  const { sort, kinds, paces, seconds, events, settleMs, idleMs } = options
+  await using directory = await temporaryDirectory()
+  await using cluster = await HostCluster.start(kinds)
+  const watched = watchedBy(options)
+  await using subject = await HostedSubject.start(cluster, { sort, watched, imageDirectory: directory.path })
+  await sleep(settleMs)
+  const { pss } = subject
+  const idleFrom = subject.cpuSeconds
+  await sleep(idleMs)
+  const idleShare = ((subject.cpuSeconds - idleFrom) * 1000) / idleMs
+  // Unmeasured, until V8 has compiled the hot code.
+  await changeAndMeasure(cluster, subject, watched, paces[0] ?? 1, seconds / 3)
+  const measured: Array<PaceRun> = []
+  for (const perSecond of paces) {
+    const duration = Math.max(seconds, events / perSecond)
+    measured.push(await changeAndMeasure(cluster, subject, watched, perSecond, duration))
+  }
+  await sleep(settleMs)
+  return { pss, idleShare, paces: measured, pssAfter: subject.pss, startedMs: subject.startedMs }
+}
+
+const changeAndMeasure = async (
+  cluster: HostCluster,
+  subject: HostedSubject,
+  watched: ReadonlyArray<ReadonlyArray<HostKind>>,
+  perSecond: number,
+  seconds: number,
+): Promise<PaceRun> => {
+  const cpuFrom = subject.cpuSeconds
+  const { ofKind, lateMs } = await cluster.change(Math.ceil(perSecond * seconds), perSecond)
+  const latencies = await subject.measured(() => cluster.mark())
+  const cpuSeconds = subject.cpuSeconds - cpuFrom
+  const sentOf = new Map(cluster.kinds.map((kind, index) => [kind, ofKind[index] ?? 0]))
+  const possible = watched.flat().reduce((sum, kind) => sum + (sentOf.get(kind) ?? 0), 0)
+  return {
+    perSecond,
+    p50Ms: percentile(latencies, 0.5) / 1000,
+    p99Ms: percentile(latencies, 0.99) / 1000,
+    cpuMicros: (cpuSeconds / latencies.length) * 1e6,
+    share: latencies.length / possible,
+    lateMs,
+  }
+}
+
+export interface UnloadingRun {
+  readonly loadedPss: number
+  /** Bytes when no module is in memory. */
+  readonly unloadedPss: number
+  /** ms from sending to the entry, of modules that were loaded for it: one each time. */
+  readonly coldMs: ReadonlyArray<number>
+}
+
+/** ms without an entry until the modules of {@link runUnloading} are unloaded. */
+const unloadAfterMs = 1500
+const pollMs = 100
+/** ms until all are. */
+const patienceMs = 60_000
+
+/** Modules with a kind of their own that are unloaded, and woken one at a time. */
+export const runUnloading = async (
+  options: Pick<HostRunOptions, "controllers" | "kinds" | "settleMs">,
+  times: number,
+): Promise<UnloadingRun> => {
+  const { kinds, settleMs } = options
+  await using directory = await temporaryDirectory()
+  await using cluster = await HostCluster.start(kinds)
+  const watched = watchedBy({ ...options, kindsEach: "one" })
+  const hosted = { sort: "modules", watched, imageDirectory: directory.path, unloadAfterMs } as const
+  await using subject = await HostedSubject.start(cluster, hosted)
+  const loadedPss = subject.pss
+  const allUnloaded = async (): Promise<void> => {
+    const end = performance.now() + patienceMs
+    while ((await subject.state()).loaded > 0) {
+      if (performance.now() > end) throw new Error(`the modules are not unloaded after ${patienceMs} ms`)
+      await sleep(pollMs)
+    }
+  }
+  await allUnloaded()
+  await sleep(settleMs)
+  const unloadedPss = subject.pss
+  const coldMs: Array<number> = []
+  for (let time = 0; time < times; time++) {
+    await allUnloaded()
+    // One change of each kind, so far apart that none waits for the module before it.
+    await cluster.change(kinds.length, 10)
+    coldMs.push(...(await subject.measured(() => cluster.mark())).map((micros) => micros / 1000))
+  }
+  return { loadedPss, unloadedPss, coldMs }
+}
+
+const temporaryDirectory = async (): Promise<AsyncDisposable & { readonly path: string }> => {
+  const path = await mkdtemp(join(tmpdir(), "kubereel-bench-host-"))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
