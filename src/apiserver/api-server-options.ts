@@ -68,7 +68,7 @@ export type WriteHandler = (
 export interface ApiServerParts {
   /** The half that writes. Default: none, and every write is answered with 405. */
   readonly write?: WriteHandler
-  /** Who may do what. Default: whoever has the token of the options, if there is one, may do everything. */
+  /** Decides which requests are allowed. Default: every request with the token of these options is, or every request if there is no token. */
   readonly access?: AccessControl
   /** Why the server is read-only, added to the message of that 405. Default: no reason. */
   readonly readOnlyReason?: string

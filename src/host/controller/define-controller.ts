@@ -186,7 +186,7 @@ export const defineController = <T extends ApiObject = ApiObject>(
   }
   const problem = problemOf(defined)
   if (problem !== undefined) throw new InvalidControllerError({ controller: String(name), problem })
-  // Whoever defines a controller knows the shape of its kind; those who run it only pass the objects on.
+  // Only the author of the controller knows the type of its objects. The code that runs it passes them on unread.
   return Object.freeze(defined) as unknown as DefinedController
 }
 

@@ -272,7 +272,7 @@ export class ModuleHost implements AsyncDisposable {
 
   async #inTurn(name: string, work: () => Promise<void>): Promise<void> {
     const before = this.#turns.get(name)
-    // Whoever asked for what is before it gets its error.
+    // An error of the work before belongs to its own caller, and does not stop this.
     const turn = before === undefined ? work() : before.then(work, work)
     this.#turns.set(name, turn)
     try {

@@ -142,7 +142,7 @@ export class WatchRegistry {
     }
   }
 
-  /** Tells nobody anything any more. */
+  /** Ends all watches, without telling workers or the hub. Cancels all timers. */
   close(): void {
     for (const watches of this.#workers.values()) for (const watch of watches.values()) finish(watch)
     this.#workers.clear()
@@ -229,7 +229,7 @@ export class WatchRegistry {
   }
 }
 
-/** Nothing is told of it any more. */
+/** Cancels a refusal that is held back, and makes later steps skip the watch. */
 const finish = (watch: Watch): void => {
   watch.isEnded = true
   watch.refusal?.cancel()
