@@ -6,24 +6,8 @@
  * What the API server would refuse by itself (unknown resources, bad JSON) is left to it. Pure; never throws, whatever the module sends.
  */
 import type { HttpRequest } from "../../kube/http/transport.ts"
+import type { GuestRequest, GuestResponse } from "../guest/abi-values.ts"
 import { statusAnswer } from "./status-answer.ts"
-
-/** As the ABI `rust_v1alpha1` has it. */
-export interface GuestRequest {
-  readonly method: string
-  /** Path and query on the API server. */
-  readonly uri: string
-  /** Each value is bytes, and a name may have several. */
-  readonly headers: ReadonlyMap<string, ReadonlyArray<Uint8Array>>
-  readonly body: Uint8Array
-}
-
-export interface GuestResponse {
-  readonly status: number
-  /** Names in lower case. */
-  readonly headers: ReadonlyMap<string, ReadonlyArray<Uint8Array>>
-  readonly body: Uint8Array
-}
 
 /** Bytes of the URI, and of all headers together, that a request may have; an API server accepts 1 MiB of headers, Node's servers 16 KiB. */
 const maximumHeadBytes = 64 * 1024

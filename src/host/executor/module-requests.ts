@@ -1,8 +1,8 @@
 /** The requests of one module: its queue, its rate, its connection, and what has become of them. */
 import type { Clock, Timer } from "../../clock.ts"
 import type { HttpRequest } from "../../kube/http/transport.ts"
+import type { GuestResponse } from "../guest/abi-values.ts"
 import { TokenBucket } from "../rate-limiter.ts"
-import type { GuestResponse } from "./guest-request.ts"
 import type { ModuleLimits } from "./module-limits.ts"
 import type { ModuleConnection } from "./send-request.ts"
 

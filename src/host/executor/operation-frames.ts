@@ -1,6 +1,6 @@
 /** The frames of `proto/executor.proto`. What is decoded is a copy: a frame's memory is reused once it is acknowledged. */
 import protobuf from "protobufjs/minimal.js"
-import type { GuestRequest, GuestResponse } from "./guest-request.ts"
+import type { GuestRequest, GuestResponse } from "../guest/abi-values.ts"
 
 /** One life of a module's instance. */
 export interface ModuleLife {

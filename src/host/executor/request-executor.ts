@@ -10,7 +10,8 @@
  * Under overload the queue of a module is bounded in requests and bytes. One thread; nothing here blocks.
  */
 import type { Clock } from "../../clock.ts"
-import { checkRequest, type GuestRequest, type GuestResponse } from "./guest-request.ts"
+import type { GuestRequest, GuestResponse } from "../guest/abi-values.ts"
+import { checkRequest } from "./guest-request.ts"
 import { defaultLimits, type ModuleLimits } from "./module-limits.ts"
 import { type Ending, ModuleRequests, type Pending, type RequestStatistics } from "./module-requests.ts"
 import { type ModuleConnection, sendAs } from "./send-request.ts"

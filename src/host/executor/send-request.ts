@@ -8,7 +8,8 @@
 import { type CollectedResponse, describeFailure, type RequestFailure, sendOnce } from "../../kube/http/request-once.ts"
 import type { HttpRequest, Transport } from "../../kube/http/transport.ts"
 import { messageOf } from "../../message-of.ts"
-import { type GuestResponse, guestResponse } from "./guest-request.ts"
+import type { GuestResponse } from "../guest/abi-values.ts"
+import { guestResponse } from "./guest-request.ts"
 import { statusAnswer } from "./status-answer.ts"
 
 /** A connection with the identity of one module; an `ApiConnection` is one. */

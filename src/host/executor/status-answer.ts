@@ -1,5 +1,5 @@
 /** Answers that the executor gives itself: a `Status` as an API server sends it, so that a module needs no second way to read failures. */
-import type { GuestResponse } from "./guest-request.ts"
+import type { GuestResponse } from "../guest/abi-values.ts"
 
 /** Kubernetes' reason for each code that the executor uses. */
 const reasons = {

@@ -1,9 +1,9 @@
 /** Requests of modules at a sandbox, over real HTTP; rates and time limits on a clock that the test moves. */
 import { describe, expect, onTestFinished, test } from "vitest"
-import type { GuestRequest, GuestResponse } from "../../../src/host/executor/guest-request.ts"
 import type { ModuleLimits } from "../../../src/host/executor/module-limits.ts"
 import { RequestExecutor } from "../../../src/host/executor/request-executor.ts"
 import type { ModuleConnection } from "../../../src/host/executor/send-request.ts"
+import type { GuestRequest, GuestResponse } from "../../../src/host/guest/abi-values.ts"
 import { ApiConnection } from "../../../src/kube/client/api-connection.ts"
 import type { ApiEndpoint, EndpointSource } from "../../../src/kube/endpoint.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"

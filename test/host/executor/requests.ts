@@ -1,4 +1,4 @@
-import type { GuestRequest, GuestResponse } from "../../../src/host/executor/guest-request.ts"
+import type { GuestRequest, GuestResponse } from "../../../src/host/guest/abi-values.ts"
 
 /** A request as a module would send it; headers as text. */
 export const guestRequest = (

@@ -7,7 +7,7 @@
  */
 import type { Clock } from "../../../clock.ts"
 import type { Outbox } from "../../../runtime/mailbox/outbox.ts"
-import type { GuestRequest } from "../guest-request.ts"
+import type { GuestRequest } from "../../guest/abi-values.ts"
 import {
   type Completion,
   decodeCompletions,

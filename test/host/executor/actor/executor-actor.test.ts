@@ -11,7 +11,7 @@ import {
   type Registration,
 } from "../../../../src/host/executor/actor/definition.ts"
 import { OperationSender } from "../../../../src/host/executor/actor/operation-sender.ts"
-import type { GuestRequest } from "../../../../src/host/executor/guest-request.ts"
+import type { GuestRequest } from "../../../../src/host/guest/abi-values.ts"
 import type { ApiEndpoint } from "../../../../src/kube/endpoint.ts"
 import type { ActorBody, ActorDefinition } from "../../../../src/runtime/actor.ts"
 import { ActorSystem } from "../../../../src/runtime/actor-system.ts"
