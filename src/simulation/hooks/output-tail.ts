@@ -1,6 +1,7 @@
 /** The end of what a program writes, in a bounded number of bytes: the end has the reason of a failure. */
 import { StringDecoder } from "node:string_decoder"
 
+/** Takes chunks, and has the end of them. */
 export class OutputTail {
   readonly #limit: number
   #bytes = Buffer.alloc(0)

@@ -22,6 +22,7 @@ export interface HookOutcome {
   readonly output: string
 }
 
+/** What a hook is given and what it is bound to. */
 export interface HookSurroundings {
   /** The Simulation as JSON, for hooks with `sendSim`. */
   readonly simulation: unknown

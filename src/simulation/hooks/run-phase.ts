@@ -8,6 +8,7 @@ import type { Hook } from "../api/hooks.ts"
 import type { HookRun, hookPhases } from "../api/status.ts"
 import { type HookOutcome, interrupted } from "./run-hook.ts"
 
+/** The hooks of one phase, what is known of them, and how they are run. */
 export interface PhaseOptions {
   readonly phase: (typeof hookPhases)[number]
   /** From 1; `undefined` for phases that are run once. */
