@@ -106,8 +106,13 @@ const status = (state: string): string => JSON.stringify({ status: { observedGen
 
 describe("kubectl", () => {
   test("explains the fields", async () => {
-    expect(await kubectl(cluster, "explain", "simulation.spec")).toContain("How many times as fast")
-    expect(await kubectl(cluster, "explain", "simulation.spec.hooks.preRunHooks.timeout")).toContain("Default: 5m.")
+    // kubectl breaks lines. The server publishes the fields a moment after the definition is established.
+    const explained = async (field: string) => (await kubectl(cluster, "explain", field)).replaceAll(/\s+/g, " ")
+    const soon = { timeout: 20_000, interval: 200 }
+    await expect.poll(() => explained("simulation.spec"), soon).toContain("How many times as fast")
+    await expect
+      .poll(() => explained("simulation.spec.hooks.preRunHooks.timeout"), soon)
+      .toContain("has failed. Default: 5m.")
   })
 
   test("shows SimKube's columns, and with -o wide the figures of the latest repetition", async () => {
