@@ -26,6 +26,7 @@ export class HostModules implements AsyncDisposable {
   /** Modules that could not be started, and why. */
   readonly #failed = new Map<string, string>()
   #refusals: ReadonlySet<string> = new Set()
+  #isLoaded = false
   #last: Promise<void> = Promise.resolve()
 
   constructor(options: HostModulesOptions) {
@@ -35,6 +36,11 @@ export class HostModules implements AsyncDisposable {
   /** Why files of the directory are not run: those that are no modules, and modules that could not be started. */
   get refusals(): ReadonlyArray<string> {
     return [...this.#refusals, ...this.#failed.values()]
+  }
+
+  /** Whether every module that was there first has been started or refused. */
+  get isLoaded(): boolean {
+    return this.#isLoaded
   }
 
   /** Resolves when the changes are made. */
@@ -74,6 +80,7 @@ export class HostModules implements AsyncDisposable {
     }
     // A host with many modules is up as soon as the slowest of them.
     await Promise.all(added.map((module) => this.#start(module)))
+    this.#isLoaded = true
   }
 
   async #start(module: ModuleSource): Promise<void> {
