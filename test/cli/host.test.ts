@@ -130,6 +130,21 @@ test("is ready once its threads run and its modules are started or refused, and 
   expect(await ended).toBe(exitCodes.ok)
 })
 
+test("starts a module once its ServiceAccount is there", async () => {
+  copyFileSync(guest, join(modules, "odd.wasm"))
+  write("odd.yaml", "name: odd\nabi: rust_v1alpha1\nserviceAccount: { namespace: shop, name: late }\n")
+  await start()
+  await says(/module odd is not run: no token for ServiceAccount shop\/late: .*; create it, or name another one/)
+  expect(await metrics()).toContain("kubereel_host_refused 1\n")
+  sandbox.put("v1.ServiceAccount", { metadata: { namespace: "shop", name: "late" } })
+  put("first")
+  await says(/module odd started/)
+  await says(/odd: ADDED first/)
+  expect(await metrics()).toContain("kubereel_host_refused 0\n")
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
+})
+
 test("follows a mounted ConfigMap, whose files are links to a directory that is replaced", async () => {
   const deliver = (version: string, label: string): void => {
     mkdirSync(join(modules, version))
