@@ -9,7 +9,7 @@ import { type HostSettings, hostLabels } from "./host-settings.ts"
 export const hostAlerts: ReadonlyArray<Alert> = [
   {
     name: "KubereelHostDown",
-    expression: "absent(kubereel_host_watches)",
+    expression: "absent(kubereel_host_refused)",
     for: "5m",
     severity: "critical",
     summary: "No controller host is running.",
