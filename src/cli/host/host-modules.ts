@@ -16,6 +16,8 @@ import { startScript } from "./script-modules.ts"
 export interface HostModulesOptions {
   readonly host: ModuleHost
   readonly identityOf: (file: ModuleFile) => EndpointSource
+  /** For the checkpoints of scripts. */
+  readonly stateDirectory: string | undefined
   /** Gets what an operator should see, a line each. */
   readonly say: (line: string) => void
 }
@@ -77,14 +79,18 @@ export class HostModules implements AsyncDisposable {
   }
 
   async #start(module: ModuleSource): Promise<void> {
-    const { host, identityOf, say } = this.#options
+    const { host, identityOf, stateDirectory, say } = this.#options
     const { file, codePath, form } = module
     try {
       if (form === "wasm") await host.add({ file, codePath })
       else
         this.#scripts.set(
           file.name,
-          await startScript(module, identityOf(file), (detail) => say(`${file.name}: ${detail}`)),
+          await startScript(module, {
+            server: identityOf(file),
+            stateDirectory,
+            onTrouble: (detail) => say(`${file.name}: ${detail}`),
+          }),
         )
       say(`module ${file.name} started`)
     } catch (cause) {

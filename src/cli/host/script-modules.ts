@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url"
 import * as Schema from "effect/Schema"
 import type { DefinedController } from "../../host/controller/define-controller.ts"
 import { type RunningControllers, runControllers } from "../../host/controller/run-controllers.ts"
+import { StateDirectoryMissing } from "../../host/dispatcher/module-host.ts"
 import type { ModuleSource } from "../../host/modules/module-listing.ts"
 import { isRecord } from "../../is-record.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
@@ -23,11 +24,17 @@ export class ScriptRefused extends Schema.TaggedError<ScriptRefused>()("ScriptRe
   }
 }
 
-/** Starts its controllers. Rejects with {@link ScriptRefused}. */
+export interface ScriptOptions {
+  readonly server: EndpointSource
+  /** For controllers with a checkpoint. `undefined`: they are refused. */
+  readonly stateDirectory: string | undefined
+  readonly onTrouble: (detail: string) => void
+}
+
+/** Starts its controllers. `checkpoint: true` of its YAML holds for all of them. Rejects with {@link ScriptRefused}. */
 export const startScript = async (
   { file, codePath, codeHash }: ModuleSource,
-  server: EndpointSource,
-  onTrouble: (detail: string) => void,
+  { server, stateDirectory, onTrouble }: ScriptOptions,
 ): Promise<RunningControllers> => {
   const refuse = (problem: string): ScriptRefused => new ScriptRefused({ path: codePath, problem })
   let exported: unknown
@@ -43,7 +50,11 @@ export const startScript = async (
   if (controllers.length === 0 || !controllers.every(isController))
     throw refuse("does not export by default what defineController of kubereel/host returns, nor a list of it")
   try {
-    return await runControllers(controllers, { server, onTrouble })
+    const keeping = file.checkpoint === true ? controllers.map((one) => ({ ...one, checkpoint: true })) : controllers
+    if (stateDirectory === undefined && keeping.some(({ checkpoint }) => checkpoint === true))
+      throw new StateDirectoryMissing({ module: file.name })
+    const checkpoint = stateDirectory === undefined ? undefined : { directory: stateDirectory }
+    return await runControllers(keeping, { server, onTrouble, checkpoint })
   } catch (cause) {
     throw refuse(`cannot be run: ${messageOf(cause)}`)
   }

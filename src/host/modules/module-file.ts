@@ -24,6 +24,8 @@ export interface ModuleFile {
   readonly env: ReadonlyArray<{ readonly name: string; readonly value: string }>
   /** Default: the identity of the host. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string }
+  /** It keeps a checkpoint, and so misses no deletion while it does not run. Absent: it keeps none; a script's controllers decide by themselves. */
+  readonly checkpoint?: true
   /** What is absent has the host's defaults. */
   readonly limits: ModuleFileLimits
 }
@@ -40,7 +42,7 @@ export interface ModuleFileLimits {
   readonly timeoutMs?: number
 }
 
-const rootKeys = ["name", "abi", "env", "serviceAccount", "limits"] as const
+const rootKeys = ["name", "abi", "env", "serviceAccount", "checkpoint", "limits"] as const
 const limitKeys = ["memory", "deadline", "requestsPerSecond", "burst", "concurrentRequests", "requestTimeout"] as const
 
 /** The module's file, or everything that is wrong with it, in the order of the file. */
@@ -62,9 +64,11 @@ const readFile = (yaml: ModuleYaml): ModuleFile | undefined => {
   )
   const env = present(root, "env", (node) => readEnvironment(yaml, node)) ?? []
   const serviceAccount = present(root, "serviceAccount", (node) => readServiceAccount(yaml, node))
+  const keeps = present(root, "checkpoint", (node) => yaml.text(node, "checkpoint", "true or false", booleanOf))
+  const checkpoint = keeps === "true" ? true : undefined
   const limits = present(root, "limits", (node) => readLimits(yaml, node)) ?? {}
   if (name === undefined) return undefined
-  return { name, ...defined({ abi, serviceAccount }), env, limits }
+  return { name, ...defined({ abi, serviceAccount, checkpoint }), env, limits }
 }
 
 const readEnvironment = (yaml: ModuleYaml, node: Node | undefined): ModuleFile["env"] | undefined => {
@@ -139,6 +143,8 @@ const defined = <Members extends object>(
 const dnsLabel = "a DNS label: at most 63 of a to z, 0 to 9 and -, beginning and ending with a letter or digit"
 const labelOf = (text: string): string | undefined =>
   /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text) ? text : undefined
+const booleanOf = (text: string): "true" | "false" | undefined =>
+  text === "true" || text === "false" ? text : undefined
 const subdomainOf = (text: string): string | undefined =>
   text.length <= 253 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/.test(text)
     ? text
