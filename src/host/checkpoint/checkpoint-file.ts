@@ -56,7 +56,7 @@ const corrupt = 11
 const full = 13
 const notADatabase = 26
 
-/** `used`: seconds since the Unix epoch at which a controller last began to watch the selection, to the day. */
+/** `used`: seconds since the Unix epoch at which a controller last watched the selection, to the day. */
 const tables = `
   CREATE TABLE selection (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, used INTEGER NOT NULL) STRICT;
   CREATE TABLE object (
@@ -112,12 +112,19 @@ export class CheckpointFile {
     }
   }
 
-  /** The rows of a selection; from now on it counts as used. Throws {@link CheckpointUnavailable}. */
-  rows(selection: string, nowSeconds: number): ReadonlyArray<readonly [uid: string, text: string]> {
+  /** All rows, by the name of their selection. Throws {@link CheckpointUnavailable}. */
+  load(): Map<string, Array<readonly [uid: string, text: string]>> {
     try {
-      const id = this.#idOf(selection, nowSeconds)
-      const rows = this.#database.prepare("SELECT uid, state FROM object WHERE selection = ?").all(id)
-      return rows.map(({ uid, state }) => [String(uid), String(state)] as const)
+      const loaded = new Map<string, Array<readonly [uid: string, text: string]>>()
+      const rows = this.#database
+        .prepare("SELECT name, uid, state FROM object JOIN selection ON id = selection")
+        .iterate()
+      for (const { name, uid, state } of rows) {
+        const ofSelection = loaded.get(String(name)) ?? []
+        loaded.set(String(name), ofSelection)
+        ofSelection.push([String(uid), String(state)])
+      }
+      return loaded
     } catch (cause) {
       throw unavailable(this.#path, cause)
     }
@@ -143,11 +150,11 @@ export class CheckpointFile {
     }
   }
 
-  /** Keeps the selections, and the file itself, from being taken for unused. Throws {@link CheckpointUnavailable}. */
-  touch(nowSeconds: number): void {
+  /** Keeps these selections, and the file itself, from being taken for unused. Throws {@link CheckpointUnavailable}. */
+  touch(selections: Iterable<string>, nowSeconds: number): void {
     try {
-      for (const id of this.#ids.values())
-        this.#database.prepare("UPDATE selection SET used = ? WHERE id = ?").run(nowSeconds, id)
+      const touch = this.#database.prepare("UPDATE selection SET used = ? WHERE name = ?")
+      for (const name of selections) touch.run(nowSeconds, name)
       utimesSync(this.#path, nowSeconds, nowSeconds)
     } catch (cause) {
       throw unavailable(this.#path, cause)

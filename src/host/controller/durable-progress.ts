@@ -60,12 +60,7 @@ export class DurableProgress {
     const { directory, maximumBytes, controller, selections, clock, say } = options
     this.#options = options
     this.#checkpoint = new Checkpoint({ directory, name: `controller-${controller}`, clock, maximumBytes, say })
-    try {
-      this.#known = namesOf(selections).map((name) => this.#checkpoint.selection(name))
-    } catch (cause) {
-      this.#checkpoint.close()
-      throw cause
-    }
+    this.#known = namesOf(selections).map((name) => this.#checkpoint.selection(name))
   }
 
   /** What was deleted since the last term, with the last state known: apiVersion, kind, and of the metadata names, labels and owners. */

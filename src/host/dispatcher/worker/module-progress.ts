@@ -65,7 +65,7 @@ export class ModuleProgress {
     return this.#problem !== undefined
   }
 
-  /** For a watch that begins. Several of one selection have a row for each object each. Throws `CheckpointUnavailable`. */
+  /** For a watch that begins. Several of one selection have a row for each object each. */
   begin(request: WatchRequest): WatchProgress {
     const selection = selectionName(request)
     let name = selection

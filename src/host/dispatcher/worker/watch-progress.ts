@@ -19,14 +19,15 @@ import { keyOf } from "../../object-cache.ts"
 export class WatchProgress {
   readonly known: KnownObjects
   #comparison: StateComparison | undefined
+  #hasBegun = false
 
   constructor(known: KnownObjects) {
     this.known = known
-    this.#comparison = new StateComparison(known.all())
   }
 
   /** Enters a row of the watch; returns what the guest gets, in order. `isCensus`: the watch brings the present state. */
   row(change: HubChange, isCensus: boolean): ReadonlyArray<HubChange> {
+    this.#begin()
     switch (change.type) {
       case "added":
       case "modified":
@@ -44,10 +45,18 @@ export class WatchProgress {
 
   /** Enters a row of the census; returns the deletions that it shows. */
   ofCensus(change: HubChange): ReadonlyArray<HubChange> {
+    this.#begin()
     if (change.type === "synced") return this.#completed(change)
     if (change.type !== "added" && change.type !== "modified") return []
     // The watch is further than the census.
     return this.#comparison?.hasEnded(change.uid) === true ? [] : this.#present(change)
+  }
+
+  /** With the first row, not when the guest asks for the watch: all rows are parsed, and the guest's time is limited. */
+  #begin(): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    this.#comparison = new StateComparison(this.known.all())
   }
 
   #present(change: HubChange): ReadonlyArray<HubChange> {
