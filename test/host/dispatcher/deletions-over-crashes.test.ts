@@ -13,6 +13,7 @@ import { eventually } from "../../harness/eventually.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { seededRandom } from "../../runtime/random.ts"
+import { buildOddGuest } from "./odd-guests.ts"
 import { Told } from "./told.ts"
 import { buildWitness } from "./witness.ts"
 
@@ -105,3 +106,62 @@ test.for(seeds)(
     }
   },
 )
+
+test("a module that watches from the version of a list is told of what was deleted while it was not there", {
+  timeout: patient(60_000),
+}, async () => {
+  const sandbox = await Sandbox.start({ bookmarkInterval: 0 })
+  const endpoints = { endpoint: async () => sandbox.endpoint, onUnauthorized: async () => undefined }
+  const lines: string[] = []
+  const host = new ModuleHost({
+    workers: 1,
+    clock: systemClock,
+    random: Math.random,
+    imageDirectory: temporaryDirectory(),
+    stateDirectory: temporaryDirectory(),
+    unloadAfterMs: undefined,
+    checkWatch: async () => undefined,
+    endpoints,
+    identityOf: () => endpoints,
+    version: "test",
+    start: startHostThread,
+    onLog: (_name, _stream, line) => lines.push(line),
+    onNote: () => undefined,
+  })
+  const put = (name: string) => sandbox.put(configMap, { metadata: { namespace: "shop", name } })
+  /** As if it had listed now. */
+  const add = (): Promise<void> => {
+    const { resourceVersion } = sandbox
+    const codePath = buildOddGuest(temporaryDirectory(), { namespace: "shop", resourceVersion })
+    const file = { name: "lister", abi: "rust_v1alpha1", env: [], limits: {}, checkpoint: true } as const
+    return host.add({ file, codePath })
+  }
+  const logged = (line: RegExp): Promise<void> => eventually(() => expect(lines.join("\n")).toMatch(line))
+  try {
+    for (const name of ["stays", "goes", "replaced"]) put(name)
+    await add()
+    await logged(/run/)
+    // The census has been taken when nothing but the watch is left.
+    await eventually(async () => {
+      const subscriptions = (await host.hubStatistics())?.subscriptions
+      expect(subscriptions?.map(({ isSynced }) => isSynced)).toEqual([true])
+    })
+    put("seen")
+    await logged(/^ADDED seen 1$/m)
+    await host.remove("lister")
+    for (const name of ["goes", "replaced", "seen"]) sandbox.delete(configMap, "shop", name)
+    put("replaced")
+    lines.length = 0
+    await add()
+    await logged(/DELETED [a-z]+ 3/)
+    expect(
+      lines
+        .slice(1)
+        .map((line) => line.slice(0, -2))
+        .sort(),
+    ).toEqual(["DELETED goes", "DELETED replaced", "DELETED seen"])
+  } finally {
+    await host.close()
+    await sandbox.close()
+  }
+})
