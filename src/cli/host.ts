@@ -62,6 +62,11 @@ const options = {
     help: "threads that WebAssembly modules share",
     parse: integerBetween(1, 64),
   }),
+  "state-directory": optional({
+    placeholder: "DIRECTORY",
+    help: "where modules with checkpoint: true keep what they know, so that they miss no deletion while the host is down",
+    parse: text,
+  }),
   "unload-after": withDefault("1m", {
     placeholder: "DURATION",
     help: "how long a WebAssembly module is idle before its memory is written to disk; or never",
@@ -114,11 +119,18 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       workers: given.workers,
       imageDirectory: images,
       unloadAfterMs: given["unload-after"],
+      stateDirectory: given["state-directory"],
       checkWatch: (account, request) => access.check(account, request),
       onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
       onNote: (subject, note) => say(`${subject}: ${note}`),
     })
-    await using modules = new HostModules({ host, identityOf, clock: systemClock, say })
+    await using modules = new HostModules({
+      host,
+      identityOf,
+      clock: systemClock,
+      stateDirectory: given["state-directory"],
+      say,
+    })
     const conditions = (): ReadonlyArray<Condition> => [
       ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
       {

@@ -59,6 +59,7 @@ export {
   type Watch,
   type Write,
 } from "./controller/define-controller.ts"
+export type { CheckpointLocation } from "./controller/durable-progress.ts"
 export { InvalidControllerError, NotWatchedError, OwnershipError, TerminalError } from "./controller/errors.ts"
 export type { LeaderElectionOptions } from "./controller/leader-election.ts"
 export { setControllerReference, setOwnerReference } from "./controller/objects/owner-references.ts"

@@ -21,6 +21,7 @@ import { KindResolver } from "./access/kind-resolver.ts"
 import { SharedCaches } from "./access/shared-caches.ts"
 import { ControllerRun, type ControllerStatistics } from "./controller-run.ts"
 import type { DefinedController } from "./define-controller.ts"
+import type { CheckpointLocation } from "./durable-progress.ts"
 import { InvalidControllerError } from "./errors.ts"
 import { type ElectionSettings, electionTimes, type LeaderElectionOptions, LeaderElector } from "./leader-election.ts"
 
@@ -35,6 +36,11 @@ export interface RunOptions {
   readonly maximumConcurrent?: number | undefined
   /** Default: none; then only one process may run these controllers. */
   readonly leaderElection?: LeaderElectionOptions | undefined
+  /**
+   * Where controllers with `checkpoint: true` keep what they know; they are refused without it. A process that takes over the lead knows only its own
+   * checkpoint: deletions before that it can miss, unless the directory moves with the lead.
+   */
+  readonly checkpoint?: CheckpointLocation | undefined
   /** ms for current runs to end at {@link RunningControllers.close}, before their signal is aborted. Default 30,000, as controller-runtime. */
   readonly shutdownTimeoutMs?: number | undefined
   /** Closes the controllers when it is aborted. */
@@ -78,6 +84,12 @@ export const runControllers = async (
   const double = names.find((name, index) => names.indexOf(name) !== index)
   if (double !== undefined)
     throw new InvalidControllerError({ controller: double, problem: "another controller has the same name" })
+  const keeping = controllers.find(({ checkpoint }) => checkpoint === true)
+  if (keeping !== undefined && options.checkpoint === undefined)
+    throw new InvalidControllerError({
+      controller: keeping.name,
+      problem: "it keeps a checkpoint, but no directory is given: set checkpoint: { directory } in the options",
+    })
   const problem = options.leaderElection && electionTimes(options.leaderElection).problem
   if (problem !== undefined) throw new InvalidControllerError({ controller: names.join(", "), problem })
   if (options.server !== undefined) return new Host(controllers, options, options.server, "default")
@@ -123,7 +135,11 @@ class Host implements RunningControllers {
     this.#clock = clock
     this.#trouble = trouble
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? 30_000
-    this.#runs = controllers.map((one) => new ControllerRun(one, { access: this.#access, clock, random, trouble }))
+    const { checkpoint: checkpoints } = options
+    const begun = (): void => this.#beginReady()
+    this.#runs = controllers.map(
+      (one) => new ControllerRun(one, { access: this.#access, clock, random, trouble, checkpoints, begun }),
+    )
     this.started = new Promise((resolve) => {
       this.#resolveStarted = resolve
     })

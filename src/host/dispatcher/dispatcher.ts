@@ -34,6 +34,8 @@ export interface ModuleSpec {
   readonly maximumMemoryBytes: number
   /** ms that one call may take. */
   readonly deadlineMs: number
+  /** Where it keeps its checkpoint. Absent: it keeps none. */
+  readonly checkpointDirectory?: string | undefined
 }
 
 export interface DispatcherOptions {
@@ -247,8 +249,8 @@ export class Dispatcher {
     try {
       await place.running()
       if (!isPresent()) return
-      const { name, file, env, maximumMemoryBytes } = spec
-      const assignment = { module: name, incarnation, slot, file, env, maximumMemoryBytes }
+      const { name, file, env, maximumMemoryBytes, checkpointDirectory } = spec
+      const assignment = { module: name, incarnation, slot, file, env, maximumMemoryBytes, checkpointDirectory }
       await ask(place.supervisor.call("load", assignment))
     } catch (cause) {
       if (!isPresent()) return
@@ -323,6 +325,8 @@ export class Dispatcher {
           `${report.rows} changes of a watch were lost on their way, a bug; the watch was ended, so that the module lists again`,
         )
       }
+      case "checkpoint":
+        return this.#options.onNote(report.module, report.detail)
       case "kept":
         return this.#options.onNote(report.module, `it was not unloaded: ${report.reason}`)
     }

@@ -6,6 +6,7 @@
  * answered 503.
  */
 import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { Timer } from "../../clock.ts"
 import { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
@@ -41,12 +42,23 @@ export interface ModuleHostOptions
    * which act as the host.
    */
   readonly checkWatch: (account: ServiceAccountName, request: WatchRequest) => Promise<WatchAnswer>
+  /** Where modules that ask for a checkpoint keep it; they are refused without it. For one host at a time. */
+  readonly stateDirectory?: string | undefined
   /** `kubereel/<version>`. */
   readonly version: string
   readonly start: (role: HostRole) => StartThread
   readonly onLog: DispatcherOptions["onLog"]
   /** Something that an operator should see. `subject`: a module's name, or what of the host it is about. */
   readonly onNote: (subject: string, note: string) => void
+}
+
+/** A module asks for a checkpoint, and the host has no directory for it. */
+export class StateDirectoryMissing extends Schema.TaggedError<StateDirectoryMissing>()("StateDirectoryMissing", {
+  module: Schema.String,
+}) {
+  override get message(): string {
+    return "it asks for a checkpoint, but the host has no directory for it: start reel host with --state-directory DIRECTORY"
+  }
 }
 
 /** A module that runs, or is to. */
@@ -160,9 +172,10 @@ export class ModuleHost implements AsyncDisposable {
   }
 
   async #add(module: HostedModule): Promise<void> {
-    const { identityOf, onNote } = this.#options
+    const { identityOf, onNote, stateDirectory } = this.#options
     const { file, codePath } = module
-    const { name, env, limits } = file
+    const { name, env, limits, checkpoint } = file
+    if (checkpoint === true && stateDirectory === undefined) throw new StateDirectoryMissing({ module: name })
     const credentials: CredentialRefresh = new CredentialRefresh(identityOf(file), {
       had: (endpoint) => this.#moduleHas(name, credentials, endpoint),
       trouble: (reason) => reason !== undefined && onNote(name, reason),
@@ -178,6 +191,7 @@ export class ModuleHost implements AsyncDisposable {
         env,
         maximumMemoryBytes: limits.memoryBytes ?? defaultMemoryBytes,
         deadlineMs: limits.deadlineMs ?? defaultDeadlineMs,
+        checkpointDirectory: checkpoint === true ? stateDirectory : undefined,
       })
     } catch (cause) {
       this.#registered.delete(name)

@@ -93,6 +93,8 @@ export interface OddWatch {
   readonly namespace?: string | undefined
   readonly fieldSelector?: string
   readonly labelSelector?: string
+  /** The version to continue from. Default: the present state. */
+  readonly resourceVersion?: string
   /** Default false. */
   readonly allowBookmarks?: boolean
 }
@@ -104,10 +106,17 @@ export const watchRequest = ({
   namespace,
   fieldSelector,
   labelSelector,
+  resourceVersion = "",
   allowBookmarks = false,
 }: OddWatch): string => {
   const [version = "", group = ""] = apiVersion.split("/").reverse()
-  const watch = new Bincode().text(apiVersion).text(group).text(kind).text(version).optional(namespace).text("")
+  const watch = new Bincode()
+    .text(apiVersion)
+    .text(group)
+    .text(kind)
+    .text(version)
+    .optional(namespace)
+    .text(resourceVersion)
   watch
     .optional(fieldSelector)
     .byte(0)

@@ -26,6 +26,8 @@ const Assignment = Schema.Struct({
   file: Schema.String,
   env: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })),
   maximumMemoryBytes: Schema.Number,
+  /** Where it keeps its checkpoint. Absent: it keeps none. */
+  checkpointDirectory: Schema.optional(Schema.String),
 })
 export type Assignment = typeof Assignment.Type
 
@@ -99,6 +101,8 @@ export type ModuleWorkerReport =
    * So many rows of a subscription have not arrived, which is a bug of the host. The watch was ended, so that the guest lists again.
    */
   | { readonly type: "missed"; readonly module: string; readonly incarnation: number; readonly rows: number }
+  /** Something about the module's checkpoint that an operator should see. */
+  | { readonly type: "checkpoint"; readonly module: string; readonly detail: string }
   /** The module was not unloaded: why. */
   | { readonly type: "kept"; readonly module: string; readonly reason: string }
 

@@ -82,6 +82,7 @@ interface WakeUp {
   readonly id: bigint
   readonly ofWatch: boolean
   readonly value: Uint8Array | undefined
+  readonly taken: (() => void) | undefined
 }
 
 /** Entries of the queue that were taken and are still there: cut off in steps, because each cut moves the rest. */
@@ -129,11 +130,14 @@ export class ModuleRunner {
     return this.#queuedBytes
   }
 
-  /** The next value of a watch; `undefined` ends it. `value` must not change later. */
-  streamed(id: bigint, value: Uint8Array | undefined): void {
+  /**
+   * The next value of a watch; `undefined` ends it. `value` must not change later. `taken` is called once the guest has returned from the call
+   * with the value; never if it ends before.
+   */
+  streamed(id: bigint, value: Uint8Array | undefined, taken?: () => void): void {
     if (this.#open.get(id) !== "watch") return void this.#dropped++
     if (value === undefined) this.#open.delete(id)
-    this.#push({ id, ofWatch: true, value })
+    this.#push({ id, ofWatch: true, value, taken })
   }
 
   /** A request or a delay is done. */
@@ -141,7 +145,7 @@ export class ModuleRunner {
     const operation = this.#open.get(id)
     if (operation === undefined || operation === "watch") return void this.#dropped++
     this.#open.delete(id)
-    this.#push({ id, ofWatch: false, value })
+    this.#push({ id, ofWatch: false, value, taken: undefined })
   }
 
   /**
@@ -234,7 +238,7 @@ export class ModuleRunner {
       this.#enter((guest) => guest.start())
       return
     }
-    const { id, ofWatch, value } = this.#queue[this.#first] as WakeUp
+    const { id, ofWatch, value, taken } = this.#queue[this.#first] as WakeUp
     this.#guest ??= this.#options.make(this.#calls, this.#options.images.read())
     this.#first++
     if (this.#first >= cutAfter || this.#first === this.#queue.length) {
@@ -243,6 +247,7 @@ export class ModuleRunner {
     }
     this.#queuedBytes -= value?.length ?? 0
     this.#enter((guest) => (ofWatch ? guest.wakeStream(id, value) : guest.wakeFuture(id, value)))
+    taken?.()
   }
 
   #enter(call: (guest: Guest) => void): void {

@@ -16,12 +16,15 @@ import { encodeGuestResponse } from "../../guest/abi-values.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
 import type { HubChange } from "../../hub/hub-change.ts"
 import type { Assignment, InstanceStatistics, ModuleWorkerReport } from "./definition.ts"
+import { ModuleProgress } from "./module-progress.ts"
 import { type ImageStore, type MakeGuest, ModuleRunner } from "./module-runner.ts"
 import type { RunnerTable } from "./runner-table.ts"
+import type { WatchProgress } from "./watch-progress.ts"
+import { isFromBeginning } from "./watch-progress.ts"
 import { type GuestWatch, type WatchValue, watchFailure, watchValueOf } from "./watch-value.ts"
 
 export interface ModuleWorkerOptions {
-  readonly clock: Pick<Clock, "monotonicMs">
+  readonly clock: Clock
   readonly table: RunnerTable
   readonly operations: Pick<OperationSender, "request" | "delay" | "end" | "flush">
   readonly report: (report: ModuleWorkerReport) => void
@@ -40,6 +43,8 @@ interface Instance {
   readonly runner: ModuleRunner
   /** The worker's numbers of its subscriptions. */
   readonly subscriptions: Set<number>
+  /** `undefined`: the module keeps no checkpoint. */
+  readonly progress: ModuleProgress | undefined
   isPaused: boolean
 }
 
@@ -49,6 +54,13 @@ interface Watch extends GuestWatch {
   readonly id: bigint
   /** The hub's number of the last row. */
   lastRow: number
+  readonly progress: WatchProgress | undefined
+  /** It begins with the present state. */
+  readonly isFromBeginning: boolean
+  /** The subscription of its census, while that is not complete. */
+  census: number | undefined
+  /** It is the census of this subscription. */
+  readonly censusOf: number | undefined
 }
 
 export class ModuleWorker {
@@ -67,6 +79,8 @@ export class ModuleWorker {
     const { clock, table, operations, report, mark, images } = this.#options
     const { module, incarnation, slot } = assignment
     this.release(module)
+    const progress = this.#progressOf(assignment)
+    if (progress === "unavailable") return
     const key = (id: bigint) => ({ module, incarnation, id })
     const runner = new ModuleRunner({
       make,
@@ -84,7 +98,7 @@ export class ModuleWorker {
       },
       onUnloadFailed: (cause) => report({ type: "kept", module, reason: messageOf(cause) }),
     })
-    const instance: Instance = { assignment, runner, subscriptions: new Set(), isPaused: false }
+    const instance: Instance = { assignment, runner, subscriptions: new Set(), progress, isPaused: false }
     this.#instances.set(module, instance)
     table.add(slot, runner)
   }
@@ -94,7 +108,7 @@ export class ModuleWorker {
     const { table, operations, report } = this.#options
     const instance = this.#instances.get(module)
     if (instance === undefined) return
-    const { assignment, subscriptions } = instance
+    const { assignment, subscriptions, progress } = instance
     if (incarnation !== undefined && assignment.incarnation !== incarnation) return
     this.#instances.delete(module)
     table.remove(assignment.slot)
@@ -103,6 +117,7 @@ export class ModuleWorker {
       this.#watches.delete(subscription)
       report({ type: "unwatched", subscription })
     }
+    progress?.close()
     operations.flush()
   }
 
@@ -118,14 +133,11 @@ export class ModuleWorker {
         continue
       }
       watch.lastRow = number
-      const value = shared.get(change) ?? watchValueOf(watch, change)
-      if (value === undefined) continue
-      // A mark names the kind of its watch.
-      if (change.uid !== "") shared.set(change, value)
-      watch.instance.runner.streamed(watch.id, value.bytes)
-      if (value.isLast) this.#end(subscription, watch)
-      this.#regulate(watch.instance)
+      if (watch.progress === undefined) this.#pass(subscription, watch, change, shared)
+      else this.#enter(subscription, watch, watch.progress, change)
     }
+    // One commit for all rows of the frame.
+    for (const { progress } of this.#instances.values()) progress?.settle()
     this.#options.table.schedule()
   }
 
@@ -141,6 +153,11 @@ export class ModuleWorker {
   endWatch(subscription: number, code: number, reason: string, message: string): void {
     const watch = this.#watches.get(subscription)
     if (watch === undefined) return
+    if (watch.censusOf !== undefined) {
+      // Without it nobody knows what was deleted: the guest lists again, and so gets another one.
+      this.#unwatch(subscription, watch)
+      return this.endWatch(watch.censusOf, code, reason, message)
+    }
     if (code !== 0) watch.instance.runner.streamed(watch.id, watchFailure(code, reason, message))
     this.#end(subscription, watch)
     this.#options.table.schedule()
@@ -160,14 +177,91 @@ export class ModuleWorker {
     }))
   }
 
+  /** `undefined` for a module without a checkpoint. One that cannot be opened ends the instance, so that it is tried again after its back-off. */
+  #progressOf({ module, incarnation, checkpointDirectory }: Assignment): ModuleProgress | "unavailable" | undefined {
+    const { clock, report } = this.#options
+    if (checkpointDirectory === undefined) return undefined
+    try {
+      return new ModuleProgress({
+        directory: checkpointDirectory,
+        module,
+        clock,
+        pass: (subscription, change) => {
+          const watch = this.#watches.get(subscription)
+          if (watch !== undefined) this.#pass(subscription, watch, change)
+        },
+        changed: () => this.#options.table.schedule(),
+        say: (detail) => report({ type: "checkpoint", module, detail }),
+      })
+    } catch (cause) {
+      report({ type: "ended", module, incarnation, reason: messageOf(cause) })
+      return "unavailable"
+    }
+  }
+
   #watch(instance: Instance, id: bigint, request: WatchRequest): void {
+    const progress = instance.progress?.begin(request)
+    const subscription = this.#subscribe(instance, id, request, progress, undefined)
+    const watch = this.#watches.get(subscription)
+    if (progress === undefined || watch === undefined || watch.isFromBeginning) return
+    watch.census = this.#subscribe(instance, id, { ...request, resourceVersion: "" }, progress, subscription)
+  }
+
+  #subscribe(
+    instance: Instance,
+    id: bigint,
+    request: WatchRequest,
+    progress: WatchProgress | undefined,
+    censusOf: number | undefined,
+  ): number {
     const subscription = this.#freeSubscription()
     const { module, incarnation } = instance.assignment
     const { apiVersion, kind, allowBookmarks } = request
-    this.#watches.set(subscription, { instance, id, apiVersion, kind, allowBookmarks, lastRow: 0 })
+    this.#watches.set(subscription, {
+      instance,
+      id,
+      apiVersion,
+      kind,
+      allowBookmarks,
+      lastRow: 0,
+      progress,
+      isFromBeginning: isFromBeginning(request),
+      census: undefined,
+      censusOf,
+    })
     instance.subscriptions.add(subscription)
     this.#options.report({ type: "watch", module, incarnation, subscription, request })
     if (instance.isPaused) this.#tellPaused(instance, subscription)
+    return subscription
+  }
+
+  /** The guest gets what comes of the row once that is durable. */
+  #enter(subscription: number, watch: Watch, progress: WatchProgress, change: HubChange): void {
+    const { instance, censusOf } = watch
+    if (censusOf === undefined) {
+      instance.progress?.hold(subscription, progress.row(change, watch.isFromBeginning))
+      return
+    }
+    // It was too slow for the hub.
+    if (change.type === "expired")
+      return this.endWatch(subscription, 410, "Expired", "the objects have changed too fast")
+    instance.progress?.hold(censusOf, progress.ofCensus(change))
+    if (change.type === "synced") this.#unwatch(subscription, watch)
+  }
+
+  /** `shared`: values that other watches of the same frame have got. */
+  #pass(subscription: number, watch: Watch, change: HubChange, shared?: Map<HubChange, WatchValue>): void {
+    const value = shared?.get(change) ?? watchValueOf(watch, change)
+    if (value === undefined) return
+    // A mark names the kind of its watch.
+    if (change.uid !== "") shared?.set(change, value)
+    const { runner, progress } = watch.instance
+    const { known } = watch.progress ?? {}
+    if (known !== undefined && change.type === "deleted")
+      runner.streamed(watch.id, value.bytes, () => progress?.returned(known, change.uid))
+    else runner.streamed(watch.id, value.bytes)
+    if (value.isLast) this.#end(subscription, watch)
+    this.#regulate(watch.instance)
   }
 
   /** The hub has 32 bits for it. */
@@ -183,12 +277,18 @@ export class ModuleWorker {
     // A row that comes again has not been lost, but what follows it is as doubtful.
     const rows = Math.max(number - watch.lastRow - 1, 1)
     this.#options.report({ type: "missed", module, incarnation, rows })
-    watch.instance.runner.streamed(watch.id, watchFailure(410, "Expired", `${rows} changes were lost on their way`))
-    this.#end(subscription, watch)
+    this.endWatch(subscription, 410, "Expired", `${rows} changes were lost on their way`)
   }
 
   #end(subscription: number, watch: Watch): void {
     watch.instance.runner.streamed(watch.id, undefined)
+    const census = watch.census === undefined ? undefined : this.#watches.get(watch.census)
+    if (watch.census !== undefined && census !== undefined) this.#unwatch(watch.census, census)
+    if (watch.progress !== undefined) watch.instance.progress?.end(watch.progress)
+    this.#unwatch(subscription, watch)
+  }
+
+  #unwatch(subscription: number, watch: Watch): void {
     watch.instance.subscriptions.delete(subscription)
     this.#watches.delete(subscription)
     this.#options.report({ type: "unwatched", subscription })
@@ -197,7 +297,8 @@ export class ModuleWorker {
   /** Between a quarter and the whole nothing changes, so that a module at its limit is not paused with each frame. */
   #regulate(instance: Instance): void {
     const { queuedBytes } = instance.runner
-    const isPaused = queuedBytes > pauseAboveBytes || (instance.isPaused && queuedBytes > pauseAboveBytes / 4)
+    const isMuch = queuedBytes > pauseAboveBytes || (instance.isPaused && queuedBytes > pauseAboveBytes / 4)
+    const isPaused = isMuch || instance.progress?.isWaiting === true
     if (isPaused === instance.isPaused) return
     instance.isPaused = isPaused
     for (const subscription of instance.subscriptions) this.#tellPaused(instance, subscription)
