@@ -16,11 +16,13 @@ import type { Supervisor } from "../../runtime/supervisor.ts"
 import type { StartThread } from "../../runtime/thread/thread.ts"
 import type { ExecutorConfig, ExecutorControl, ExecutorReport } from "../executor/actor/definition.ts"
 import type { WatchRequest } from "../guest/abi-values.ts"
+import type { CompiledGuest } from "../guest/compiled-guest.ts"
 import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
+import { ModuleRefused } from "./module-compiler.ts"
 import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "./module-lifecycle.ts"
 import { type WatchAnswer, type WatchRefusal, WatchRegistry } from "./watch-registry.ts"
-import { type InstanceStatistics, ModuleRefused, type ModuleWorkerReport } from "./worker/definition.ts"
+import type { InstanceStatistics, ModuleWorkerReport } from "./worker/definition.ts"
 import { WorkerPlace } from "./worker-place.ts"
 
 /** A module to run; it is registered with the executor already. */
@@ -43,6 +45,8 @@ export interface DispatcherOptions {
   /** Shared workers; modules that overran their deadline have one each beside them. */
   readonly workers: number
   readonly startWorker: StartThread
+  /** Compiles the file of a module: {@link ModuleCompiler.compile}. */
+  readonly compile: (file: string, module: string) => Promise<CompiledGuest>
   readonly clock: Clock
   /** Returns a number in [0, 1). */
   readonly random: () => number
@@ -245,10 +249,10 @@ export class Dispatcher {
     const { spec, slot, lifecycle } = module
     const isPresent = (): boolean => lifecycle.phase === "running" && lifecycle.incarnation === incarnation
     try {
-      await place.running()
-      if (!isPresent()) return
       const { name, file, env, maximumMemoryBytes } = spec
-      const assignment = { module: name, incarnation, slot, file, env, maximumMemoryBytes }
+      const [compiled] = await Promise.all([this.#options.compile(file, name), place.running()])
+      if (!isPresent()) return
+      const assignment = { module: name, incarnation, slot, compiled, env, maximumMemoryBytes }
       await ask(place.supervisor.call("load", assignment))
     } catch (cause) {
       if (!isPresent()) return

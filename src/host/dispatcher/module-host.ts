@@ -25,9 +25,10 @@ import { type HubConfig, type HubControl, type HubReport, hubDefinition } from "
 import type { HubStatistics } from "../hub/hub-statistics.ts"
 import type { ServiceAccountName } from "../identity/service-account.ts"
 import type { ModuleFile } from "../modules/module-file.ts"
-import type { HostRole } from "../worker-entries.ts"
+import { type HostRole, hostWorkerEntry } from "../worker-entries.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
 import { Dispatcher, type DispatcherOptions, type ModuleStatus } from "./dispatcher.ts"
+import { ModuleCompiler } from "./module-compiler.ts"
 import type { WatchAnswer } from "./watch-registry.ts"
 
 export interface ModuleHostOptions
@@ -59,6 +60,9 @@ export const defaultMemoryBytes = 256 * 1024 * 1024
 /** Found after at most an eighth of a second more, so that a module that holds up others does so for less than a second in all. */
 export const defaultDeadlineMs = 500
 
+/** ms. A Go module of 20 MB takes half a second; only other modules that are to start wait meanwhile. */
+const compileDeadlineMs = 30_000
+
 /** ms between two looks for credentials that have changed. */
 const renewEveryMs = 60_000
 
@@ -86,6 +90,7 @@ export class ModuleHost implements AsyncDisposable {
   readonly #system: ActorSystem
   readonly #hub: Supervisor<HubConfig, HubControl, HubReport>
   readonly #executor: Supervisor<ExecutorConfig, ExecutorControl, ExecutorReport>
+  readonly #compiler: ModuleCompiler
   readonly #dispatcher: Dispatcher
   readonly #credentials: CredentialRefresh
   readonly #registered = new Map<string, Registered>()
@@ -140,8 +145,14 @@ export class ModuleHost implements AsyncDisposable {
         if (state === "gave-up") onNote("executor", `it cannot be started: ${reason}`)
       },
     })
+    this.#compiler = new ModuleCompiler({
+      entry: hostWorkerEntry("module-compiler"),
+      deadlineMs: compileDeadlineMs,
+      clock,
+    })
     this.#dispatcher = new Dispatcher({
       ...options,
+      compile: (file, module) => this.#compiler.compile(file, module),
       checkWatch: (module, request) => this.#checkWatch(module, request),
       system: this.#system,
       hub: this.#hub,
@@ -221,7 +232,7 @@ export class ModuleHost implements AsyncDisposable {
     this.#renewal?.cancel()
     this.#nextCheck?.cancel()
     this.#dispatcher.close()
-    await this.#system.stop()
+    await Promise.all([this.#compiler.close(), this.#system.stop()])
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,24 +1,16 @@
 /** The body of a module worker: its mailboxes, and how a file becomes a guest. */
 import { randomFillSync } from "node:crypto"
-import { readFileSync } from "node:fs"
 import * as Effect from "effect/Effect"
-import { messageOf } from "../../../message-of.ts"
 import type { ActorBody } from "../../../runtime/actor.ts"
 import { completionsMailbox, operationsMailbox } from "../../executor/actor/definition.ts"
 import { OperationSender } from "../../executor/actor/operation-sender.ts"
-import { type CompiledGuest, compileGuest } from "../../guest/compiled-guest.ts"
+import type { CompiledGuest } from "../../guest/compiled-guest.ts"
 import { decodeGuestImage, encodeGuestImage } from "../../guest/guest-image.ts"
 import { GuestInstance } from "../../guest/guest-instance.ts"
 import { deliveriesMailbox } from "../../hub/definition.ts"
 import { readDeliveries } from "../../hub/deliveries.ts"
 import { EntryMark } from "../entry-mark.ts"
-import {
-  type Assignment,
-  ModuleRefused,
-  type ModuleWorkerConfig,
-  type ModuleWorkerControl,
-  type ModuleWorkerReport,
-} from "./definition.ts"
+import type { Assignment, ModuleWorkerConfig, ModuleWorkerControl, ModuleWorkerReport } from "./definition.ts"
 import { imageFile } from "./image-files.ts"
 import type { MakeGuest } from "./module-runner.ts"
 import { ModuleWorker } from "./module-worker.ts"
@@ -64,11 +56,7 @@ export const moduleWorkerBody: ActorBody<ModuleWorkerConfig, ModuleWorkerControl
     })
     yield* Effect.addFinalizer(() => Effect.sync(() => table.close()))
     return {
-      load: (assignment) =>
-        Effect.try({
-          try: () => worker.load(assignment, makerOf(assignment, context.report, clock)),
-          catch: (cause) => new ModuleRefused({ module: assignment.module, reason: messageOf(cause) }),
-        }),
+      load: (assignment) => Effect.sync(() => worker.load(assignment, makerOf(assignment, context.report, clock))),
       release: ({ module, incarnation }) => Effect.sync(() => worker.release(module, incarnation)),
       endWatch: ({ subscription, code, reason, message }) =>
         Effect.sync(() => worker.endWatch(subscription, code, reason, message)),
@@ -76,15 +64,15 @@ export const moduleWorkerBody: ActorBody<ModuleWorkerConfig, ModuleWorkerControl
     }
   })
 
-/** Reads and compiles the module; throws why it cannot be one. */
+/** Makes instances of the module. */
 const makerOf = (
-  { module, file, env, maximumMemoryBytes }: Assignment,
+  { module, compiled, env, maximumMemoryBytes }: Assignment,
   report: (report: ModuleWorkerReport) => void,
   clock: ConstructorParameters<typeof GuestInstance>[1]["clock"],
 ): MakeGuest => {
-  const compiled: CompiledGuest = compileGuest(readFileSync(file), module)
+  const code = compiled as CompiledGuest
   return (calls, image) => {
-    const guest = new GuestInstance(compiled, {
+    const guest = new GuestInstance(code, {
       host: { ...calls, log: (stream, line) => report({ type: "log", module, stream, line }) },
       env,
       clock,

@@ -22,22 +22,12 @@ const Assignment = Schema.Struct({
   incarnation: Schema.Number,
   /** For the entry mark: unique among the host's modules. */
   slot: Schema.Number,
-  /** Path of the WebAssembly file. */
-  file: Schema.String,
+  /** The module's code: a {@link CompiledGuest}. */
+  compiled: Schema.Unknown,
   env: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })),
   maximumMemoryBytes: Schema.Number,
 })
 export type Assignment = typeof Assignment.Type
-
-/** The module cannot be loaded, and a later attempt with the same file would fail the same way. */
-export class ModuleRefused extends Schema.TaggedError<ModuleRefused>()("ModuleRefused", {
-  module: Schema.String,
-  reason: Schema.String,
-}) {
-  override get message(): string {
-    return this.reason
-  }
-}
 
 /** Counters since the instance began, and gauges. Times in ms. */
 export const InstanceStatistics = Schema.Struct({
@@ -60,7 +50,7 @@ export type InstanceStatistics = typeof InstanceStatistics.Type
 
 const moduleWorkerControl = {
   /** Completes before the module has run; its first call follows soon. */
-  load: { payload: Assignment, success: Schema.Void, error: ModuleRefused },
+  load: { payload: Assignment, success: Schema.Void, error: Schema.Never },
   /** Ends an instance; without effect if it is not there. */
   release: { payload: Instance, success: Schema.Void, error: Schema.Never },
   /** A watch cannot begin or go on: the guest gets an ERROR event unless `code` is 0, then the end. */

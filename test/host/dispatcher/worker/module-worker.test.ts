@@ -28,7 +28,7 @@ const start = (lastSubscription?: number): void => {
     images: () => ({ write: () => undefined, read: () => new Uint8Array(), remove: () => undefined }),
     ...(lastSubscription !== undefined && { lastSubscription }),
   })
-  const assignment = { module: "m", incarnation: 7, slot: 1, file: "m.wasm", env: [], maximumMemoryBytes: 65_536 }
+  const assignment = { module: "m", incarnation: 7, slot: 1, compiled: undefined, env: [], maximumMemoryBytes: 65_536 }
   worker.load(assignment, (calls: GuestCalls) => ({
     start: () => calls.watch(0n, { apiVersion: "v1", kind: "ConfigMap", allowBookmarks: false } as never),
     wakeFuture: () => undefined,
