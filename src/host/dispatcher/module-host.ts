@@ -10,7 +10,7 @@ import type { Timer } from "../../clock.ts"
 import { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
 import { ActorSystem } from "../../runtime/actor-system.ts"
-import type { RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
+import type { Supervisor } from "../../runtime/supervisor.ts"
 import type { StartThread } from "../../runtime/thread/thread.ts"
 import {
   type ExecutorConfig,
@@ -27,7 +27,8 @@ import type { ServiceAccountName } from "../identity/service-account.ts"
 import type { ModuleFile } from "../modules/module-file.ts"
 import { type HostRole, hostWorkerEntry } from "../worker-entries.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
-import { Dispatcher, type DispatcherOptions, type ModuleStatus } from "./dispatcher.ts"
+import { Dispatcher, type DispatcherOptions, type ModuleStatus, type WorkerStatus } from "./dispatcher.ts"
+import { defaultHostPolicy, type HostPolicy } from "./host-policy.ts"
 import { ModuleCompiler } from "./module-compiler.ts"
 import type { WatchAnswer } from "./watch-registry.ts"
 
@@ -42,6 +43,8 @@ export interface ModuleHostOptions
    * which act as the host.
    */
   readonly checkWatch: (account: ServiceAccountName, request: WatchRequest) => Promise<WatchAnswer>
+  /** Absent members have the defaults of {@link defaultHostPolicy}. */
+  readonly policy?: Partial<HostPolicy>
   /** `kubereel/<version>`. */
   readonly version: string
   readonly start: (role: HostRole) => StartThread
@@ -60,24 +63,6 @@ export const defaultMemoryBytes = 256 * 1024 * 1024
 /** Found after at most an eighth of a second more, so that a module that holds up others does so for less than a second in all. */
 export const defaultDeadlineMs = 500
 
-/** ms. A Go module of 20 MB takes half a second; only other modules that are to start wait meanwhile. */
-const compileDeadlineMs = 30_000
-
-/** ms between two looks for credentials that have changed. */
-const renewEveryMs = 60_000
-
-/**
- * ms between two checks of all open watches. How often the API server is asked is the reviewer's matter: a right that is taken away lasts for
- * its cached minute and this time. A watch whose kind did not exist begins after this time, like the hub's own.
- */
-const recheckEveryMs = 10_000
-
-const restart: RestartPolicy = {
-  backOff: { initialMs: 100, maximumMs: 30_000, factor: 2, jitter: 1, resetAfterMs: 60_000 },
-  maximumCrashes: Number.POSITIVE_INFINITY,
-  windowMs: 600_000,
-}
-
 interface Registered {
   readonly module: HostedModule
   readonly credentials: CredentialRefresh
@@ -87,6 +72,7 @@ interface Registered {
 
 export class ModuleHost implements AsyncDisposable {
   readonly #options: ModuleHostOptions
+  readonly #policy: HostPolicy
   readonly #system: ActorSystem
   readonly #hub: Supervisor<HubConfig, HubControl, HubReport>
   readonly #executor: Supervisor<ExecutorConfig, ExecutorControl, ExecutorReport>
@@ -105,6 +91,8 @@ export class ModuleHost implements AsyncDisposable {
   constructor(options: ModuleHostOptions) {
     const { clock, random, endpoints, version, start, onNote } = options
     this.#options = options
+    this.#policy = { ...defaultHostPolicy, ...options.policy }
+    const { actorRestart: restart, compileMs: deadlineMs } = this.#policy
     this.#system = new ActorSystem({ clock, random })
     this.#credentials = new CredentialRefresh(endpoints, {
       had: (endpoint) => this.#hubHas(endpoint),
@@ -147,11 +135,12 @@ export class ModuleHost implements AsyncDisposable {
     })
     this.#compiler = new ModuleCompiler({
       entry: hostWorkerEntry("module-compiler"),
-      deadlineMs: compileDeadlineMs,
+      deadlineMs,
       clock,
     })
     this.#dispatcher = new Dispatcher({
       ...options,
+      policy: this.#policy,
       compile: (file, module) => this.#compiler.compile(file, module),
       checkWatch: (module, request) => this.#checkWatch(module, request),
       system: this.#system,
@@ -209,6 +198,11 @@ export class ModuleHost implements AsyncDisposable {
 
   statistics(): Promise<ReadonlyArray<ModuleStatus>> {
     return this.#dispatcher.statistics()
+  }
+
+  /** Of the threads of modules. */
+  workers(): ReadonlyArray<WorkerStatus> {
+    return this.#dispatcher.workers()
   }
 
   /** Of the executor: requests and delays per module. Empty while it does not respond. */
@@ -294,7 +288,7 @@ export class ModuleHost implements AsyncDisposable {
   }
 
   #scheduleRenewal(): void {
-    this.#renewal = this.#options.clock.after(renewEveryMs, () => void this.#renew())
+    this.#renewal = this.#options.clock.after(this.#policy.renewEveryMs, () => void this.#renew())
   }
 
   async #renew(): Promise<void> {
@@ -304,7 +298,7 @@ export class ModuleHost implements AsyncDisposable {
   }
 
   #scheduleCheck(): void {
-    this.#nextCheck = this.#options.clock.after(recheckEveryMs, () => void this.#check())
+    this.#nextCheck = this.#options.clock.after(this.#policy.recheckEveryMs, () => void this.#check())
   }
 
   async #check(): Promise<void> {

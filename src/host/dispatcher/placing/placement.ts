@@ -92,7 +92,7 @@ export class MovePlanner {
     // The busiest first; one that is full of a single module leaves the next its turn.
     for (const from of busy.toSorted((one, other) => (sums.get(other) ?? 0) - (sums.get(one) ?? 0))) {
       const module = this.#moduleToMove(loads, from, sums.get(from) ?? 0, sums.get(to) ?? 0)
-      if (module === undefined) continue
+      if (module === undefined || from === to) continue
       this.#lastMoveAt = nowMs
       this.#movedAt.set(module, nowMs)
       // Both have to last anew.

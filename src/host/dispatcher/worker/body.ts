@@ -1,6 +1,7 @@
 /** The body of a module worker: its mailboxes, and how a file becomes a guest. */
 import { randomFillSync } from "node:crypto"
 import * as Effect from "effect/Effect"
+import { messageOf } from "../../../message-of.ts"
 import type { ActorBody } from "../../../runtime/actor.ts"
 import { completionsMailbox, operationsMailbox } from "../../executor/actor/definition.ts"
 import { OperationSender } from "../../executor/actor/operation-sender.ts"
@@ -10,11 +11,18 @@ import { GuestInstance } from "../../guest/guest-instance.ts"
 import { deliveriesMailbox } from "../../hub/definition.ts"
 import { readDeliveries } from "../../hub/deliveries.ts"
 import { EntryMark } from "../entry-mark.ts"
-import type { Assignment, ModuleWorkerConfig, ModuleWorkerControl, ModuleWorkerReport } from "./definition.ts"
+import {
+  type Assignment,
+  ModuleStays,
+  type ModuleWorkerConfig,
+  type ModuleWorkerControl,
+  type ModuleWorkerReport,
+} from "./definition.ts"
 import { imageFile } from "./image-files.ts"
 import type { MakeGuest } from "./module-runner.ts"
 import { ModuleWorker } from "./module-worker.ts"
 import { RunnerTable } from "./runner-table.ts"
+import { subscriptionNumbers } from "./subscription-numbers.ts"
 
 export const moduleWorkerBody: ActorBody<ModuleWorkerConfig, ModuleWorkerControl, ModuleWorkerReport> = (context) =>
   Effect.gen(function* () {
@@ -34,7 +42,7 @@ export const moduleWorkerBody: ActorBody<ModuleWorkerConfig, ModuleWorkerControl
       operations,
       report: context.report,
       mark: new EntryMark(config.entryMark),
-      lastSubscription: config.lastSubscription,
+      nextSubscription: subscriptionNumbers(config.subscriptions),
       images: ({ slot, incarnation }) => imageFile(config.imageDirectory, `${slot}-${incarnation}`),
     })
     const deliveries = context.inbox(deliveriesMailbox(name), {
@@ -60,9 +68,15 @@ export const moduleWorkerBody: ActorBody<ModuleWorkerConfig, ModuleWorkerControl
       release: ({ module, incarnation }) => Effect.sync(() => worker.release(module, incarnation)),
       endWatch: ({ subscription, code, reason, message }) =>
         Effect.sync(() => worker.endWatch(subscription, code, reason, message)),
+      hold: ({ module, incarnation }) => moving(() => worker.hold(module, incarnation)),
+      depart: ({ module, incarnation, rows }) => moving(() => worker.depart(module, incarnation, rows)),
+      resume: ({ module, incarnation }) => Effect.sync(() => worker.resume(module, incarnation)),
       statistics: () => Effect.sync(() => worker.statistics()),
     }
   })
+
+const moving = <Value>(step: () => Promise<Value>): Effect.Effect<Value, ModuleStays> =>
+  Effect.tryPromise({ try: step, catch: (cause) => new ModuleStays({ reason: messageOf(cause) }) })
 
 /** Makes instances of the module. */
 const makerOf = (
