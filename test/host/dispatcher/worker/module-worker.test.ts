@@ -94,6 +94,15 @@ test("a hole is told with the number of rows, and the watch ends with 410, so th
   expect(woken).toEqual([added(1), expect.stringMatching(/"ERROR".*"reason":"Expired","code":410/), "0 end"])
 })
 
+test("an expired row ends the watch, and the report says why, so that its module can be slowed", () => {
+  start()
+  const { change } = row(1)
+  worker.deliver([{ ...row(1), change: { ...change, type: "expired", bytes: Buffer.from('{"code":410}') } }])
+  run()
+  expect(reports.at(-1)).toEqual({ type: "unwatched", subscription: 1, isExpired: true })
+  expect(woken).toEqual(['0 {"type":"ERROR","object":{"code":410}}', "0 end"])
+})
+
 test("a lost first row is noticed as well, and a row that comes twice", () => {
   start()
   worker.deliver([row(2)])
