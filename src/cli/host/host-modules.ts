@@ -3,8 +3,8 @@
  * never there twice.
  */
 import type { RunningControllers } from "../../host/controller/run-controllers.ts"
-import type { ModuleStatus } from "../../host/dispatcher/dispatcher.ts"
 import type { ModuleHost } from "../../host/dispatcher/module-host.ts"
+import type { ModuleStatus } from "../../host/dispatcher/module-status.ts"
 import type { ModuleChanges } from "../../host/modules/module-directory.ts"
 import type { ModuleFile } from "../../host/modules/module-file.ts"
 import type { ModuleSource } from "../../host/modules/module-listing.ts"

@@ -23,7 +23,8 @@ import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
 import { ExpiryPace } from "./expiry-pace.ts"
 import type { HostPolicy } from "./host-policy.ts"
 import { ModuleRefused } from "./module-compiler.ts"
-import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "./module-lifecycle.ts"
+import { type LifecycleInput, ModuleLifecycle } from "./module-lifecycle.ts"
+import type { ModuleStatus, WorkerStatus } from "./module-status.ts"
 import { type BalancedModule, Balancer } from "./placing/balancer.ts"
 import { BusyWindow, busyMemory } from "./placing/busy-time.ts"
 import { moveModule } from "./placing/module-move.ts"
@@ -69,33 +70,6 @@ export interface DispatcherOptions {
   readonly onLog: (module: string, stream: "stdout" | "stderr", line: string) => void
   /** A module has changed its state, or something else happened that an operator should see. */
   readonly onNote: (module: string, note: string) => void
-}
-
-export interface ModuleStatus {
-  readonly name: string
-  /** `refused`: its file is no module that can run. */
-  readonly phase: ModulePhase | "refused"
-  /** Why the last instance ended, or why the module is refused. */
-  readonly reason: string
-  readonly restarts: number
-  readonly isAlone: boolean
-  readonly worker: string | undefined
-  /** Rows of its watches that have not arrived, in all its instances: 0, or there is a bug. Each time its watch was ended, so it lists again. */
-  readonly missed: number
-  /** How often it has been moved to another worker. */
-  readonly moves: number
-  /** Absent while it is not running, or its worker does not answer. */
-  readonly instance?: InstanceStatistics
-}
-
-/** A thread of modules. */
-export interface WorkerStatus {
-  readonly name: string
-  /** False for the worker of a module that held up others. */
-  readonly isShared: boolean
-  readonly modules: number
-  /** Share of its time that passed within modules, over the last seconds; from 0 to 1. */
-  readonly busy: number
 }
 
 interface Module {

@@ -27,9 +27,10 @@ import type { ServiceAccountName } from "../identity/service-account.ts"
 import type { ModuleFile } from "../modules/module-file.ts"
 import { type HostRole, hostWorkerEntry } from "../worker-entries.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
-import { Dispatcher, type DispatcherOptions, type ModuleStatus, type WorkerStatus } from "./dispatcher.ts"
+import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts"
 import { defaultHostPolicy, type HostPolicy } from "./host-policy.ts"
 import { ModuleCompiler } from "./module-compiler.ts"
+import type { ModuleStatus, WorkerStatus } from "./module-status.ts"
 import type { WatchAnswer } from "./watch-registry.ts"
 
 export interface ModuleHostOptions
