@@ -156,8 +156,11 @@ test("a module that wants more memory than it may have or writes outside of it e
   put("a")
   await hasLogged("good", "ADDED a 1")
   expect(logs.get("good")?.filter((line) => line === "run")).toHaveLength(1)
-  const sent = (await host.requestStatistics()).find(({ module }) => module === "bad")
-  expect(sent).toMatchObject({ requests: 5000 })
+  // An executor on a busy machine may not respond within the second that its statistics have.
+  await eventually(async () => {
+    const sent = (await host.requestStatistics()).find(({ module }) => module === "bad")
+    expect(sent).toMatchObject({ requests: 5000 })
+  })
   expect(sandbox.requests.count({ verb: "get" })).toBeLessThan(500)
 })
 
