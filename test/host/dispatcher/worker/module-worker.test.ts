@@ -11,11 +11,35 @@ import { ManualClock } from "../../../runtime/manual-clock.ts"
 
 let reports: ModuleWorkerReport[]
 let woken: string[]
+let values: Array<Uint8Array | undefined>
 let rounds: Array<() => void>
 let worker: ModuleWorker
 
 const run = (): void => {
   for (let round = rounds.shift(); round !== undefined; round = rounds.shift()) round()
+}
+
+const load = (module: string, slot: number, kind = "ConfigMap", allowBookmarks = false): void => {
+  const assignment = {
+    module,
+    incarnation: 7,
+    slot,
+    compiled: undefined,
+    env: [],
+    maximumMemoryBytes: 65_536,
+    busy: busyMemory(),
+  }
+  worker.load(assignment, (calls: GuestCalls) => ({
+    start: () => calls.watch(0n, { apiVersion: "v1", kind, allowBookmarks } as never),
+    wakeFuture: () => undefined,
+    wakeStream: (id, value) => {
+      values.push(value)
+      woken.push(`${id} ${value === undefined ? "end" : Buffer.from(value).toString()}`)
+    },
+    memoryBytes: 65_536,
+    image: () => new Uint8Array(),
+  }))
+  run()
 }
 
 const start = (subscriptions: SharedArrayBuffer = subscriptionMemory()): void => {
@@ -37,28 +61,13 @@ const start = (subscriptions: SharedArrayBuffer = subscriptionMemory()): void =>
     images: () => ({ write: () => undefined, read: () => new Uint8Array(), remove: () => undefined }),
     nextSubscription: subscriptionNumbers(subscriptions),
   })
-  const assignment = {
-    module: "m",
-    incarnation: 7,
-    slot: 1,
-    compiled: undefined,
-    env: [],
-    maximumMemoryBytes: 65_536,
-    busy: busyMemory(),
-  }
-  worker.load(assignment, (calls: GuestCalls) => ({
-    start: () => calls.watch(0n, { apiVersion: "v1", kind: "ConfigMap", allowBookmarks: false } as never),
-    wakeFuture: () => undefined,
-    wakeStream: (id, value) => woken.push(`${id} ${value === undefined ? "end" : Buffer.from(value).toString()}`),
-    memoryBytes: 65_536,
-    image: () => new Uint8Array(),
-  }))
-  run()
+  load("m", 1)
 }
 
 beforeEach(() => {
   reports = []
   woken = []
+  values = []
   rounds = []
 })
 
@@ -124,4 +133,36 @@ test("a subscription has a number that no other has had, whose rows are dropped;
   expect(woken).toEqual([added(1)])
   new Int32Array(memory).fill(-1)
   expect([numbers(), numbers()]).toEqual([0, 1])
+})
+
+test("modules that get the same change get the same copy of it, and each its own bookmark", () => {
+  start()
+  load("n", 2)
+  const { change } = row(1)
+  worker.deliver([
+    { subscription: 1, number: 1, change },
+    { subscription: 2, number: 1, change },
+    { subscription: 1, number: 2, change: { ...change, type: "modified" } },
+  ])
+  run()
+  expect(woken.map((text) => text.slice(2, 18)).sort()).toEqual([
+    '{"type":"ADDED",',
+    '{"type":"ADDED",',
+    '{"type":"MODIFIE',
+  ])
+  const [first, ...others] = values.filter((value) => Buffer.from(value ?? []).includes("ADDED"))
+  expect(others).toHaveLength(1)
+  expect(others[0]).toBe(first)
+
+  load("pods", 3, "Pod", true)
+  load("secrets", 4, "Secret", true)
+  woken = []
+  const mark = { type: "synced", key: "", uid: "", version: "7", bytes: Buffer.alloc(0) } as const
+  const synced = { ...mark, isFinalStateUnknown: false }
+  worker.deliver([
+    { subscription: 3, number: 1, change: synced },
+    { subscription: 4, number: 1, change: synced },
+  ])
+  run()
+  expect(woken).toEqual([expect.stringContaining('"kind":"Pod"'), expect.stringContaining('"kind":"Secret"')])
 })
