@@ -146,7 +146,14 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
         modules.scriptStatistics(),
         host.hubStatistics(),
       ])
-      return hostMetrics({ modules: statuses, requests, scripts, hub, refused: modules.refusals.length })
+      return hostMetrics({
+        modules: statuses,
+        workers: host.workers(),
+        requests,
+        scripts,
+        hub,
+        refused: modules.refusals.length,
+      })
     }
     await using server = await serveHost(given.listen, { conditions, metrics })
     say(`modules of ${directory}; metrics: ${server.url}/metrics`)

@@ -6,8 +6,8 @@
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { RunningControllers } from "../../host/controller/run-controllers.ts"
-import type { ModuleStatus } from "../../host/dispatcher/dispatcher.ts"
 import type { ModuleHost } from "../../host/dispatcher/module-host.ts"
+import type { ModuleStatus } from "../../host/dispatcher/module-status.ts"
 import { TokenRefused } from "../../host/identity/token-request.ts"
 import type { ModuleChanges } from "../../host/modules/module-directory.ts"
 import type { ModuleFile } from "../../host/modules/module-file.ts"

@@ -47,6 +47,7 @@ export function wakeup_stream(id: u64, pointer: usize, length: u32): void {
   const name = event.substring(at, event.indexOf('"', at))
   seen++
   if (name == "trap" && type == "ADDED") unreachable()
+  if (name == "outside" && type == "ADDED") store<u64>(0xfffffff0, 1)
   if (name == "loop" && type == "ADDED") { log("loops"); while (true) seen++ }
   if (name == "eat" && type == "ADDED") while (true) if (memory.grow(16) < 0) unreachable()
   if (name == "flood" && type == "ADDED") for (let i = 0; i < 5000; i++) request(changetype<usize>(httpRequest), httpRequest.length)

@@ -293,7 +293,7 @@ test("options of the recorder are not those of a host", async () => {
 })
 
 test("alerts are about metrics that a host has", () => {
-  const metrics = hostMetrics({ modules: [], requests: [], scripts: [], hub: undefined, refused: 0 })
+  const metrics = hostMetrics({ modules: [], workers: [], requests: [], scripts: [], hub: undefined, refused: 0 })
   const names = new Set(metrics.map(({ name }) => name))
   for (const { expression } of hostAlerts) {
     const [used = ""] = /kubereel_[a-z_]+/.exec(expression) ?? []

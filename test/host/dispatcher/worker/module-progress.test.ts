@@ -3,6 +3,7 @@ import { copyFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { beforeEach, expect, onTestFinished, test } from "vitest"
 import { Checkpoint } from "../../../../src/host/checkpoint/checkpoint.ts"
+import { busyMemory } from "../../../../src/host/dispatcher/placing/busy-time.ts"
 import type { ModuleWorkerReport } from "../../../../src/host/dispatcher/worker/definition.ts"
 import { ModuleProgress, removeAfterMs } from "../../../../src/host/dispatcher/worker/module-progress.ts"
 import type { GuestCalls } from "../../../../src/host/dispatcher/worker/module-runner.ts"
@@ -80,6 +81,7 @@ const start = (options: { request?: WatchRequest; entered?: (text: string) => vo
   const { request = requestOf(), entered = () => undefined } = options
   const reports: ModuleWorkerReport[] = []
   const told: string[] = []
+  let subscriptions = 0
   const due: Array<() => void> = []
   const table = new RunnerTable({
     clock,
@@ -90,7 +92,15 @@ const start = (options: { request?: WatchRequest; entered?: (text: string) => vo
   const worker: ModuleWorker = new ModuleWorker({
     clock,
     table,
-    operations: { request: () => undefined, delay: () => undefined, end: () => undefined, flush: () => undefined },
+    operations: {
+      request: () => undefined,
+      delay: () => undefined,
+      end: () => undefined,
+      flush: () => undefined,
+      release: () => [],
+      adopt: () => undefined,
+    },
+    nextSubscription: () => ++subscriptions,
     report: (report) => reports.push(report),
     mark: { begin: () => undefined, end: () => undefined },
     images: () => ({ write: () => undefined, read: () => new Uint8Array(), remove: () => undefined }),
@@ -99,7 +109,15 @@ const start = (options: { request?: WatchRequest; entered?: (text: string) => vo
     for (let action = due.shift(); action !== undefined; action = due.shift()) action()
   }
   let nextId = 0n
-  const assignment = { module: "m", incarnation: 1, slot: 1, file: "m.wasm", env: [], maximumMemoryBytes: 65_536 }
+  const assignment = {
+    module: "m",
+    incarnation: 1,
+    slot: 1,
+    compiled: undefined,
+    env: [],
+    maximumMemoryBytes: 65_536,
+    busy: busyMemory(),
+  }
   worker.load({ ...assignment, checkpointDirectory: directory }, (calls: GuestCalls) => ({
     start: () => calls.watch(nextId++, request),
     wakeFuture: () => undefined,
