@@ -82,7 +82,7 @@ class Evaluation {
   #read(at: Expression, bindings: Bindings, isCharged: boolean): Value {
     if (at.op === "identifier") {
       if (isCharged) this.#meter.spend(1)
-      return bindings.get(at.name) ?? fail(`no such attribute(s): ${at.name}`)
+      return present(bindings.get(at.name), () => `no such attribute(s): ${at.name}`)
     }
     if (at.op !== "select" && at.op !== "index") {
       const base = this.value(at, bindings)
@@ -243,10 +243,14 @@ class Evaluation {
 const isReading = (at: Expression): boolean =>
   at.op === "identifier" || ((at.op === "select" || at.op === "index") && isReading(at.operand))
 
+/** Null is a value. */
+const present = (value: Value | undefined, problem: () => string): Value =>
+  value === undefined ? fail(problem()) : value
+
 const member = (holder: Value, key: Value): Value => {
-  if (holder instanceof Mapping) return holder.get(key) ?? fail(`no such key: ${String(key)}`)
+  if (holder instanceof Mapping) return present(holder.get(key), () => `no such key: ${String(key)}`)
   if (!(holder instanceof List)) return fail("no such overload")
-  return itemAt(holder, key) ?? fail(`index out of bounds: ${String(key)}`)
+  return present(itemAt(holder, key), () => `index out of bounds: ${String(key)}`)
 }
 
 /** None for what is missing, and for every member of none. */

@@ -84,6 +84,11 @@ describe("an expression", () => {
     expect(problemOf("[1, 0].all(x, 1 / x == 1)")).toBe("evaluate: division by zero")
   })
 
+  test("reads null as a value, of a variable, a field and an item", () => {
+    expect(evaluated("n == null", { n: null })).toBe(true)
+    expect(evaluated("{'a': null}.a == null && [null][0] == null && has({'a': null}.a)")).toBe(true)
+  })
+
   test("may use a variable of a macro that has the name of a function's prefix", () => {
     expect(evaluated("['a'].all(ip, ip.contains('a'))")).toBe(true)
   })
