@@ -196,7 +196,7 @@ test("a guest that lists by a request is told by a census, of which it gets noth
   first.deliver(1, change("deleted", "c"))
   // The census was read before.
   first.deliver(2, change("modified", "c"), change("synced", ""))
-  expect(first.reports.at(-1)).toEqual({ type: "unwatched", subscription: 2 })
+  expect(first.reports.at(-1)).toEqual({ type: "unwatched", subscription: 2, isExpired: false })
   expect(first.told).toEqual(["DELETED c"])
   clock.advance(removeAfterMs)
   first.run()
