@@ -23,12 +23,12 @@ export class ScriptRefused extends Schema.TaggedError<ScriptRefused>()("ScriptRe
   }
 }
 
-/** Starts its controllers. Rejects with {@link ScriptRefused}. */
-export const startScript = async (
-  { file, codePath, codeHash }: ModuleSource,
-  server: EndpointSource,
-  onTrouble: (detail: string) => void,
-): Promise<RunningControllers> => {
+/** The controllers of a script. Rejects with {@link ScriptRefused}. */
+export const loadScript = async ({
+  file,
+  codePath,
+  codeHash,
+}: ModuleSource): Promise<ReadonlyArray<DefinedController>> => {
   const refuse = (problem: string): ScriptRefused => new ScriptRefused({ path: codePath, problem })
   let exported: unknown
   try {
@@ -42,10 +42,20 @@ export const startScript = async (
   const controllers = Array.isArray(exported) ? exported : [exported]
   if (controllers.length === 0 || !controllers.every(isController))
     throw refuse("does not export by default what defineController of kubereel/host returns, nor a list of it")
+  return controllers
+}
+
+/** Starts its controllers. Rejects with {@link ScriptRefused}. */
+export const startScript = async (
+  module: ModuleSource,
+  server: EndpointSource,
+  onTrouble: (detail: string) => void,
+): Promise<RunningControllers> => {
+  const controllers = await loadScript(module)
   try {
     return await runControllers(controllers, { server, onTrouble })
   } catch (cause) {
-    throw refuse(`cannot be run: ${messageOf(cause)}`)
+    throw new ScriptRefused({ path: module.codePath, problem: `cannot be run: ${messageOf(cause)}` })
   }
 }
 

@@ -43,11 +43,26 @@ export interface ControllerStatistics extends QueueStatistics {
   readonly timeouts: number
 }
 
+/** A run that has ended. `conflict`: it is repeated without a report; `given-up`: a TerminalError, or the namespace is being deleted. */
+export interface ReconciledRun {
+  readonly controller: string
+  readonly key: string
+  readonly outcome: "succeeded" | "failed" | "conflict" | "given-up"
+  /** ms of the clock at its start. */
+  readonly startedMs: number
+  readonly durationMs: number
+  /** What it threw; absent for one that succeeded. */
+  readonly error?: unknown
+  /** ms until the run that it asked for. */
+  readonly requeueAfterMs?: number
+}
+
 interface ControllerRunOptions {
   readonly access: SharedAccess
   readonly clock: Clock
   readonly random: () => number
   readonly trouble: (detail: string) => void
+  readonly onReconciled?: ((run: ReconciledRun) => void) | undefined
 }
 
 interface Term {
@@ -175,6 +190,11 @@ export class ControllerRun {
 
   async #process(key: string, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     const { controller } = this
+    const startedMs = this.#options.clock.monotonicMs()
+    const ended = (outcome: ReconciledRun["outcome"], facts: { error?: unknown; requeueAfterMs?: number }): void => {
+      const durationMs = this.#options.clock.monotonicMs() - startedMs
+      this.#options.onReconciled?.({ controller: controller.name, key, outcome, startedMs, durationMs, ...facts })
+    }
     this.#running.add(key)
     try {
       const againMs = await reconcileOnce({
@@ -189,10 +209,13 @@ export class ControllerRun {
           this.#failed(key, new Error(`it has run for more than ${controller.reconcileTimeoutMs} ms`))
         },
       })
+      ended("succeeded", againMs === undefined ? {} : { requeueAfterMs: againMs })
       if (againMs === undefined) return
       this.#counters.requeues++
       queue.addAfter(key, againMs)
     } catch (error) {
+      const isGivenUp = error instanceof TerminalError || isTerminatingNamespace(error)
+      ended(isGivenUp ? "given-up" : error instanceof ConflictError ? "conflict" : "failed", { error })
       if (error instanceof TerminalError) {
         this.#counters.terminalFailures++
         this.#failed(key, error)
