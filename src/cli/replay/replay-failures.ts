@@ -10,6 +10,7 @@ import { isCredentialsError } from "../../kube/credentials/errors.ts"
 import { messageOf } from "../../message-of.ts"
 import { TokenFileError } from "../../recorder/access/token-file.ts"
 import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
+import { KindNotInTrace, RehearsalStalled } from "../../rehearsal/errors.ts"
 import {
   OutsideTrace,
   RecordedCluster,
@@ -47,6 +48,8 @@ const known = [
   TargetLacks,
   TargetUnusable,
   OutsideTrace,
+  KindNotInTrace,
+  RehearsalStalled,
   RemovalIncomplete,
 ]
 

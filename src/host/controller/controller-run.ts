@@ -21,7 +21,7 @@ import { ControllerCluster, type SharedAccess } from "./access/controller-cluste
 import { frozen } from "./access/frozen.ts"
 import type { Acquired } from "./access/shared-caches.ts"
 import { type DefinedController, type Index, type Selection, selectionsOf } from "./define-controller.ts"
-import { NotWatchedError, TerminalError } from "./errors.ts"
+import { NotWatchedError, type TerminalError } from "./errors.ts"
 import { asGvk } from "./kind-name.ts"
 import { reconcileOnce } from "./reconciler.ts"
 import { deliver, type Source, sourcesOf } from "./sources.ts"
@@ -214,9 +214,9 @@ export class ControllerRun {
       this.#counters.requeues++
       queue.addAfter(key, againMs)
     } catch (error) {
-      const isGivenUp = error instanceof TerminalError || isTerminatingNamespace(error)
+      const isGivenUp = isTerminal(error) || isTerminatingNamespace(error)
       ended(isGivenUp ? "given-up" : error instanceof ConflictError ? "conflict" : "failed", { error })
-      if (error instanceof TerminalError) {
+      if (isTerminal(error)) {
         this.#counters.terminalFailures++
         this.#failed(key, error)
       } else if (!isTerminatingNamespace(error)) throw error
@@ -278,6 +278,10 @@ export class ControllerRun {
     this.#options.trouble(`${name} ${key}: ${what}`)
   }
 }
+
+/** A script may bring a copy of the library with it, so the class says nothing. */
+const isTerminal = (error: unknown): error is TerminalError =>
+  error instanceof Error && "_tag" in error && error._tag === ("TerminalError" satisfies TerminalError["_tag"])
 
 const stopping = (): Error => new Error("the controller has to stop")
 
