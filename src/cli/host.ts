@@ -97,7 +97,7 @@ const options = {
   makes: list({
     placeholder: "OWNER=KIND",
     split: false,
-    help: "with --replay: WebAssembly modules make objects of KIND for those of OWNER, so what is recorded of them is not fed. May be repeated; scripts say it themselves",
+    help: "with --replay: WebAssembly modules make objects of KIND for those of OWNER, so what is recorded of them is not fed; scripts say it themselves",
     parse: madeKind,
   }),
   journal: optional({

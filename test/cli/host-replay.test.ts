@@ -54,10 +54,10 @@ describe("reel host --replay", () => {
       write("labels.js", labels)
       write("labels.yaml", "name: labels\n")
       // The guest knows its pods by a label.
-    const labelled = join(modules, "labelled.ndjson")
-    const label = '"labels":{"app.kubernetes.io/managed-by":"simplepods.slinky.dev"},"ownerReferences":['
-    writeFileSync(labelled, readFileSync(outage, "utf8").replaceAll('"ownerReferences":[', label))
-    const journals: string[] = []
+      const labelled = join(modules, "labelled.ndjson")
+      const label = '"labels":{"app.kubernetes.io/managed-by":"simplepods.slinky.dev"},"ownerReferences":['
+      writeFileSync(labelled, readFileSync(outage, "utf8").replaceAll('"ownerReferences":[', label))
+      const journals: string[] = []
       for (const name of ["first", "second"]) {
         const journal = join(modules, `${name}.ndjson`)
         const { code, output, error } = await run(
@@ -126,7 +126,10 @@ describe("reel host --replay", () => {
         window: { start: 1_767_225_600_000_000, end: 1_767_225_600_000_009 },
       }
       const header = JSON.stringify({ ...head, cut: 1, kinds: ["v1.ConfigMap"], incomplete: [] })
-      writeFileSync(trap, `${[header, event(1, "calm"), event(2, "trap"), event(3, "after"), JSON.stringify({ end: { snapshot: 0, events: 3, gaps: 0 } })].join("\n")}\n`)
+      writeFileSync(
+        trap,
+        `${[header, event(1, "calm"), event(2, "trap"), event(3, "after"), JSON.stringify({ end: { snapshot: 0, events: 3, gaps: 0 } })].join("\n")}\n`,
+      )
       const { code, output, error } = await run("--replay", trap)
       expect(output).toContain("odd: ADDED calm 1\n")
       expect(output).not.toContain("after")

@@ -27,6 +27,7 @@ export interface RecordedDirectory {
   readonly close: () => void
 }
 
+/** Reads nothing yet. `signal` ends reading; reading takes a few ms at a time, between turns of the event loop. */
 export const recordedDirectory = (
   directory: string,
   window: RecordedWindow,
