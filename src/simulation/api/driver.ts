@@ -42,7 +42,7 @@ export const SimulationDriver = Schema.Struct({
   virtualNsPrefix: additional(
     text(
       longestPrefix,
-      "What the names of the replay's namespaces begin with, before a hyphen and their name in the trace.",
+      "What the names of the replay's namespaces begin with, before a hyphen and their name in the trace. Default: virtual.",
     ).annotate({
       ...rules(prefixRule),
       default: defaultNamespacePrefix,
@@ -51,7 +51,7 @@ export const SimulationDriver = Schema.Struct({
   certManagerIssuer: additional(
     text(
       253,
-      "Who signs the certificate of the driver's webhook: selfsigned, then the controller makes it, or the name of a ClusterIssuer of cert-manager.",
+      "Who signs the certificate of the driver's webhook: selfsigned, then the controller makes it, or the name of a ClusterIssuer of cert-manager. Default: selfsigned.",
     ).annotate({ default: defaultIssuer }),
   ),
 }).annotate({ description: "The Job that replays the trace." })

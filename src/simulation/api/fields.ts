@@ -79,6 +79,23 @@ export const time = (description: string) =>
 export const list = <S extends Schema.Constraint>(item: S, most: number, description: string) =>
   Schema.Array(item).check(Schema.isMaxLength(most)).annotate({ description })
 
+/** A list whose items are known by a field of theirs, so that several writers may each own some. Two items with the same value are refused. */
+export const keyedList = <Item, Key extends string & keyof Item>(
+  item: Schema.Codec<Item>,
+  key: Key,
+  most: number,
+  description: string,
+) =>
+  list(item, most, description)
+    .check(
+      Schema.makeFilter((items) => new Set(items.map((each) => each[key])).size === items.length, {
+        expected: `items with different values of ${key}`,
+        // The server learns it from the annotations below.
+        toJsonSchema: () => ({}),
+      }),
+    )
+    .annotate({ description, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] })
+
 /** An object of another project's API, which passes through as it is. */
 export const open = (description: string) =>
   Schema.Record(Schema.String, Schema.Unknown).annotate({ description, "x-kubernetes-preserve-unknown-fields": true })

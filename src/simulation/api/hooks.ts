@@ -19,7 +19,7 @@ const Hook = Schema.Struct({
     flag("Whether the simulation continues if the program fails, cannot be started or takes too long. Default: false."),
   ),
   timeout: additional(
-    text(32, "How long the program may take, then it is killed and has failed.").annotate({
+    text(32, "How long the program may take, then it is killed and has failed. Default: 5m.").annotate({
       ...rules(timeoutRule),
       default: defaultHookTimeout,
     }),

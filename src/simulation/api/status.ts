@@ -8,6 +8,7 @@ import {
   additional,
   int32,
   int64,
+  keyedList,
   largestInt32,
   largestUint32,
   list,
@@ -111,19 +112,10 @@ export const SimulationStatus = Schema.Struct({
   startTime: optional(time("When the driver started.")),
   endTime: optional(time("When the driver ended.")),
   completedRuns: optional(int64(0, "Repetitions that are complete.", largestUint32)),
-  conditions: additional(
-    Schema.Array(Condition).annotate({
-      description: "Ready, Progressing and Degraded.",
-      "x-kubernetes-list-type": "map",
-      "x-kubernetes-list-map-keys": ["type"],
-    }),
-  ),
+  conditions: additional(keyedList(Condition, "type", 16, "Ready, Progressing and Degraded.")),
   hooks: additional(list(HookRun, longestHistory, "The latest runs of hooks, in order.")),
   reports: additional(
-    list(Report, longestHistory, "Key figures of the latest repetitions, in order.").annotate({
-      "x-kubernetes-list-type": "map",
-      "x-kubernetes-list-map-keys": ["repetition"],
-    }),
+    keyedList(Report, "repetition", longestHistory, "Key figures of the latest repetitions, in order."),
   ),
   progress: additional(Progress),
   driverPod: additional(text(253, "The pod of the present repetition, or of the last one.")),
