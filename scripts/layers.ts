@@ -47,7 +47,11 @@ export const layers: ReadonlyArray<Layer> = [
     imports: ["simulation", "sandbox", "host", "archive", "trace", "kube"],
     reason: "Controllers meet recorded history; whoever runs them in production needs none of it.",
   },
-  { folder: "k8s", imports: ["recorder", "kube"], reason: "Manifests are computed from what is recorded." },
+  {
+    folder: "k8s",
+    imports: ["recorder", "host", "kube"],
+    reason: "Manifests are computed from what is recorded, and from what controllers need.",
+  },
   {
     folder: "cli",
     imports: [

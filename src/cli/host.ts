@@ -36,8 +36,10 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
-import type { MadeKind } from "./host/host-replay.ts"
-import { serveHost } from "./host/host-server.ts"
+
+import { type Condition, serveHost } from "./host/host-server.ts"
+import type { MadeKind } from "./host-replay.ts"
+
 import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
 import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
 import type { Terminal } from "./terminal/terminal.ts"
@@ -113,7 +115,7 @@ const options = {
   context: optional({ placeholder: "NAME", help: "context of the kubeconfig", parse: text }),
   listen: withDefault("127.0.0.1:7790", {
     placeholder: "ADDRESS:PORT",
-    help: "where /healthz and /metrics are served",
+    help: "where /healthz, /readyz and /metrics are served",
     parse: parseListenAddress,
   }),
   workers: withDefault("2", {
@@ -144,7 +146,10 @@ const syntax: CommandSyntax<typeof options> = {
   ],
 }
 
-export const hostCommand = (): Command =>
+/** `loadReplay`: what `--replay` needs, which is loaded for it only: a host in production needs no sandbox (26 MB). */
+export const hostCommand = (
+  loadReplay: () => Promise<Pick<typeof import("./host-replay.ts"), "replayHost">>,
+): Command =>
   command(syntax, async (given, terminal, [directory = ""]) => {
     const problem = wrongCombination(given)
     if (problem !== undefined) {
@@ -153,8 +158,7 @@ export const hostCommand = (): Command =>
     }
     const { replay: trace, from, to, speed, latency: latencyMs, settle: settleMs, makes, journal } = given
     if (trace === undefined) return run(given, terminal, directory)
-    // Loaded for this only: a host in production needs no sandbox.
-    const { replayHost } = await import("./host/host-replay.ts")
+    const { replayHost } = await loadReplay()
     const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
     return replayHost({ directory, trace, from, to, speed, latencyMs, settleMs, makes, journal }, terminal, say)
   })
@@ -206,8 +210,16 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
       onNote: (subject, note) => say(`${subject}: ${note}`),
     })
-    await using modules = new HostModules({ host, identityOf, say })
-    await using server = await serveHost(given.listen, async () => {
+    await using modules = new HostModules({ host, identityOf, clock: systemClock, say })
+    const conditions = (): ReadonlyArray<Condition> => [
+      ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
+      {
+        name: "modules",
+        isMet: modules.isLoaded,
+        detail: modules.isLoaded ? `started, ${modules.refusals.length} refused` : "not started yet",
+      },
+    ]
+    const metrics = async () => {
       const [statuses, requests, scripts, hub] = await Promise.all([
         host.statistics(),
         host.requestStatistics(),
@@ -215,7 +227,8 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
         host.hubStatistics(),
       ])
       return hostMetrics({ modules: statuses, requests, scripts, hub, refused: modules.refusals.length })
-    })
+    }
+    await using server = await serveHost(given.listen, { conditions, metrics })
     say(`modules of ${directory}; metrics: ${server.url}/metrics`)
     using followed = new ModuleDirectory({
       directory,

@@ -77,5 +77,6 @@ export {
   labelsChanged,
   type Predicate,
 } from "./controller/predicates.ts"
-export { type PolicyRule, type RulesOptions, rulesOf, type ScopedRules } from "./controller/rbac-rules.ts"
+export { type RulesOptions, rulesOf } from "./controller/rbac-rules.ts"
+export type { PolicyRule, ScopedRules } from "./controller/rule-set.ts"
 export { type RunningControllers, type RunOptions, runControllers } from "./controller/run-controllers.ts"

@@ -28,7 +28,7 @@ const write = (name: string, text: string): void => writeFileSync(join(modules, 
 
 const run = async (...more: ReadonlyArray<string>) => {
   const terminal = capturedTerminal()
-  const code = await hostCommand().run([modules, ...more], terminal)
+  const code = await hostCommand(() => import("../../src/cli/host-replay.ts")).run([modules, ...more], terminal)
   expect(terminal.listeners()).toBe(0)
   return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
 }

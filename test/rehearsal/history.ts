@@ -57,7 +57,7 @@ export const traceOf = (changes: ReadonlyArray<Recorded>, end = (changes.at(-1)?
 
 /** The definition of SimplePod. */
 export const simplePodDefinition: Body = parse(
-  readFileSync(fileURLToPath(new URL("../../examples/host/typescript/simplepod.yaml", import.meta.url)), "utf8"),
+  readFileSync(fileURLToPath(new URL("../../examples/host/simplepod-crd.yaml", import.meta.url)), "utf8"),
 )
 
 export const simplePod = (name: string, image: string, metadata: object = {}, status?: object): Body => ({

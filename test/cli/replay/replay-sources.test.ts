@@ -151,7 +151,10 @@ test("the data directory of a running recorder is history for the controllers of
   const terminal = capturedTerminal()
   const journal = join(modules, "journal.ndjson")
   const words = [modules, "--replay", place.path("data"), "--from", between, "--to", after, "--journal", journal]
-  expect([await hostCommand().run(words, terminal), terminal.standardError.text()]).toEqual([exitCodes.ok, ""])
+  expect([
+    await hostCommand(() => import("../../../src/cli/host-replay.ts")).run(words, terminal),
+    terminal.standardError.text(),
+  ]).toEqual([exitCodes.ok, ""])
   expect(terminal.standardOutput.text()).toMatch(/: 3 changes fed, 0 left out$/m)
   const seen = [
     ...readFileSync(journal, "utf8").matchAll(/"name":"(\w)"},"eventType":"Normal","reason":"Seen","message":"(\d)"/g),

@@ -2,26 +2,27 @@
 import { closeSync, openSync, writeSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import * as Result from "effect/Result"
-import { systemClock } from "../../clock.ts"
-import { defaultMemoryBytes } from "../../host/dispatcher/module-host.ts"
-import { compileGuest } from "../../host/guest/compiled-guest.ts"
-import { fileSystem } from "../../host/modules/directory-io.ts"
-import { listModules, type ModuleSource } from "../../host/modules/module-listing.ts"
-import { describeRefusal } from "../../host/modules/module-problem.ts"
-import { messageOf } from "../../message-of.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
-import { HostedController } from "../../rehearsal/cast/hosted-controller.ts"
-import { HostedModule } from "../../rehearsal/cast/hosted-module.ts"
-import type { Participant } from "../../rehearsal/cast/participant.ts"
-import { type JournalStep, journalText } from "../../rehearsal/journal/journal.ts"
-import { openTrace } from "../../rehearsal/open-trace.ts"
-import { rehearse } from "../../rehearsal/rehearsal.ts"
-import type { Speed } from "../../simulation/replay/replay-clock.ts"
-import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { reported } from "../replay/replay-failures.ts"
-import type { Terminal } from "../terminal/terminal.ts"
-import { ReplaySummary } from "./replay-summary.ts"
-import { loadScript } from "./script-modules.ts"
+import { systemClock } from "../clock.ts"
+import { defaultMemoryBytes } from "../host/modules/module-file.ts"
+import { compileGuest } from "../host/guest/compiled-guest.ts"
+import { fileSystem } from "../host/modules/directory-io.ts"
+import { listModules, type ModuleSource } from "../host/modules/module-listing.ts"
+import { describeRefusal } from "../host/modules/module-problem.ts"
+import { provideScriptLibrary } from "../host/scripts/script-library.ts"
+import { loadScript } from "../host/scripts/thread/load-script.ts"
+import { messageOf } from "../message-of.ts"
+import { visible } from "../recorder/configuration/quoted.ts"
+import { HostedController } from "../rehearsal/cast/hosted-controller.ts"
+import { HostedModule } from "../rehearsal/cast/hosted-module.ts"
+import type { Participant } from "../rehearsal/cast/participant.ts"
+import { type JournalStep, journalText } from "../rehearsal/journal/journal.ts"
+import { openTrace } from "../rehearsal/open-trace.ts"
+import { rehearse } from "../rehearsal/rehearsal.ts"
+import type { Speed } from "../simulation/replay/replay-clock.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { ReplaySummary } from "./host/replay-summary.ts"
+import { reported } from "./replay/replay-failures.ts"
+import type { Terminal } from "./terminal/terminal.ts"
 
 /** Objects of `kind` that belong to an object of `owner` are made by the WebAssembly modules. */
 export interface MadeKind {
@@ -110,17 +111,20 @@ const participantsOf = async (
   makes: ReadonlyArray<MadeKind>,
   say: (line: string) => void,
 ) => {
+  provideScriptLibrary()
   const participants: Participant[] = []
   let refused = 0
   const names = new Set<string>()
   for (const module of modules) {
-    const { file, codePath, form } = module
+    const { file, codePath, codeHash, form } = module
     try {
       if (names.has(file.name)) throw new Error("another module has the same name")
       const made =
         form === "wasm"
           ? [await wasmModule(module, makes)]
-          : (await loadScript(module)).map((controller) => new HostedController(controller))
+          : (await loadScript({ codePath, codeHash, env: file.env })).map(
+              (controller) => new HostedController(controller),
+            )
       for (const { name } of made) if (names.has(name)) throw new Error(`another controller is called ${name}`)
       for (const { name } of made) names.add(name)
       names.add(file.name)
