@@ -28,7 +28,10 @@ let ended: Promise<number>
 const start = async (): Promise<void> => {
   const kubeconfig = join(temporaryDirectory(), "kubeconfig")
   await writeKubeconfig(kubeconfig, sandbox.url)
-  ended = hostCommand().run([modules, "--kubeconfig", kubeconfig, "--listen", "0", "--workers", "1"], terminal)
+  ended = hostCommand(() => import("../../src/cli/host-replay.ts")).run(
+    [modules, "--kubeconfig", kubeconfig, "--listen", "0", "--workers", "1"],
+    terminal,
+  )
 }
 const says = (pattern: RegExp): Promise<RegExpMatchArray> =>
   eventually(() => {
@@ -186,7 +189,7 @@ test("refuses modules and scripts that ask for a checkpoint if there is no direc
 })
 
 test("without a cluster, with a wrong port or idle time, says what to do", async () => {
-  const run = (...words: string[]) => hostCommand().run(words, terminal)
+  const run = (...words: string[]) => hostCommand(() => import("../../src/cli/host-replay.ts")).run(words, terminal)
   expect(await run(modules, "--kubeconfig", join(modules, "none"))).toBe(exitCodes.failed)
   expect(terminal.standardError.text()).toMatch(/none/)
   expect(await run(modules, "--listen", "far away")).toBe(exitCodes.usage)

@@ -23,7 +23,7 @@ import { frozen } from "./access/frozen.ts"
 import type { Acquired } from "./access/shared-caches.ts"
 import { type DefinedController, type Index, type Selection, selectionsOf } from "./define-controller.ts"
 import { type CheckpointLocation, DurableProgress } from "./durable-progress.ts"
-import { NotWatchedError, TerminalError } from "./errors.ts"
+import { NotWatchedError, type TerminalError } from "./errors.ts"
 import { asGvk } from "./kind-name.ts"
 import { reconcileOnce } from "./reconciler.ts"
 import { deliver, type Source, sourcesOf } from "./sources.ts"
@@ -46,6 +46,20 @@ export interface ControllerStatistics extends QueueStatistics {
   readonly timeouts: number
 }
 
+/** A run that has ended. `conflict`: it is repeated without a report; `given-up`: a TerminalError, or the namespace is being deleted. */
+export interface ReconciledRun {
+  readonly controller: string
+  readonly key: string
+  readonly outcome: "succeeded" | "failed" | "conflict" | "given-up"
+  /** ms of the clock at its start. */
+  readonly startedMs: number
+  readonly durationMs: number
+  /** What it threw; absent for one that succeeded. */
+  readonly error?: unknown
+  /** ms until the run that it asked for. */
+  readonly requeueAfterMs?: number
+}
+
 interface ControllerRunOptions {
   readonly access: SharedAccess
   readonly clock: Clock
@@ -55,6 +69,7 @@ interface ControllerRunOptions {
   readonly checkpoints: CheckpointLocation | undefined
   /** It reconciles, after it had to wait for its checkpoint. */
   readonly begun: () => void
+  readonly onReconciled?: ((run: ReconciledRun) => void) | undefined
 }
 
 /** ms between two attempts to open a checkpoint that another process has, or that has no space. */
@@ -263,6 +278,11 @@ export class ControllerRun {
   /** Rejects if the key has to be run again. */
   async #reconcile(key: string, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     const { controller } = this
+    const startedMs = this.#options.clock.monotonicMs()
+    const ended = (outcome: ReconciledRun["outcome"], facts: { error?: unknown; requeueAfterMs?: number }): void => {
+      const durationMs = this.#options.clock.monotonicMs() - startedMs
+      this.#options.onReconciled?.({ controller: controller.name, key, outcome, startedMs, durationMs, ...facts })
+    }
     try {
       const againMs = await reconcileOnce({
         controller,
@@ -276,11 +296,14 @@ export class ControllerRun {
           this.#failed(key, new Error(`it has run for more than ${controller.reconcileTimeoutMs} ms`))
         },
       })
+      ended("succeeded", againMs === undefined ? {} : { requeueAfterMs: againMs })
       if (againMs === undefined) return
       this.#counters.requeues++
       queue.addAfter(key, againMs)
     } catch (error) {
-      if (error instanceof TerminalError) {
+      const isGivenUp = isTerminal(error) || isTerminatingNamespace(error)
+      ended(isGivenUp ? "given-up" : error instanceof ConflictError ? "conflict" : "failed", { error })
+      if (isTerminal(error)) {
         this.#counters.terminalFailures++
         this.#failed(key, error)
       } else if (!isTerminatingNamespace(error)) throw error
@@ -340,6 +363,10 @@ export class ControllerRun {
     this.#options.trouble(`${name} ${key}: ${what}`)
   }
 }
+
+/** A script may bring a copy of the library with it, so the class says nothing. */
+const isTerminal = (error: unknown): error is TerminalError =>
+  error instanceof Error && "_tag" in error && error._tag === ("TerminalError" satisfies TerminalError["_tag"])
 
 const stopping = (): Error => new Error("the controller has to stop")
 

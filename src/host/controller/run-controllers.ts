@@ -15,11 +15,12 @@ import { type Clock, systemClock } from "../../clock.ts"
 import { ApiClient } from "../../kube/client/api-client.ts"
 import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
 import { type Credentials, loadCredentials } from "../../kube/credentials/credentials.ts"
+import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import { EventRecorder } from "../event-recorder.ts"
 import type { SharedAccess } from "./access/controller-cluster.ts"
 import { KindResolver } from "./access/kind-resolver.ts"
 import { SharedCaches } from "./access/shared-caches.ts"
-import { ControllerRun, type ControllerStatistics } from "./controller-run.ts"
+import { ControllerRun, type ControllerStatistics, type ReconciledRun } from "./controller-run.ts"
 import type { DefinedController } from "./define-controller.ts"
 import type { CheckpointLocation } from "./durable-progress.ts"
 import { InvalidControllerError } from "./errors.ts"
@@ -47,6 +48,10 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** Gets what an operator should see: failed runs, refused watches, kinds that are missing, leadership lost. Default: a line on standard error. */
   readonly onTrouble?: ((detail: string) => void) | undefined
+  /** The numbers of the watch protocol that are not the default ones. */
+  readonly watchPolicy?: Partial<WatchPolicy> | undefined
+  /** Called after each run that has ended, before its retry; must not throw. Default: none. */
+  readonly onReconciled?: ((run: ReconciledRun) => void) | undefined
   /** Default: the machine's. */
   readonly clock?: Clock | undefined
   /** In [0, 1). Default `Math.random`. */
@@ -129,17 +134,16 @@ class Host implements RunningControllers {
     const { connection } = api
     const now = (): string => `${new Date(Math.floor(clock.wallMicros() / 1000)).toISOString().slice(0, 19)}Z`
     const kinds = new KindResolver(connection, clock, trouble)
-    const caches = new SharedCaches({ connection, clock, random, trouble })
+    const caches = new SharedCaches({ connection, clock, random, trouble, policy: options.watchPolicy })
     const events = new EventRecorder({ api, clock, now, trouble })
     this.#access = { api, kinds, caches, events, now }
     this.#clock = clock
     this.#trouble = trouble
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? 30_000
-    const { checkpoint: checkpoints } = options
+    const { checkpoint: checkpoints, onReconciled } = options
     const begun = (): void => this.#beginReady()
-    this.#runs = controllers.map(
-      (one) => new ControllerRun(one, { access: this.#access, clock, random, trouble, checkpoints, begun }),
-    )
+    const parts = { access: this.#access, clock, random, trouble, checkpoints, begun, onReconciled }
+    this.#runs = controllers.map((one) => new ControllerRun(one, parts))
     this.started = new Promise((resolve) => {
       this.#resolveStarted = resolve
     })

@@ -161,7 +161,12 @@ describe("the pod", () => {
       expect(name).toBe("host")
       const terminal = capturedTerminal()
       // Mistakes in the arguments would be found before the missing kubeconfig, and end with 2.
-      expect(await hostCommand().run([...rest, "--kubeconfig", "/nowhere"], terminal)).toBe(1)
+      expect(
+        await hostCommand(() => import("../../../src/cli/host-replay.ts")).run(
+          [...rest, "--kubeconfig", "/nowhere"],
+          terminal,
+        ),
+      ).toBe(1)
       expect(terminal.standardError.text()).toContain("/nowhere")
     }
   })
