@@ -8,7 +8,7 @@
 export { defaultConfiguration } from "./default-configuration.ts"
 export { hostManifestsFor } from "./host/host-manifests.ts"
 export { hostAlerts } from "./host/host-monitoring.ts"
-export type { HostSettings, ModuleConfigMap, ModuleNeeds, ModulePlace } from "./host/host-settings.ts"
+export type { HostSettings, ModuleConfigMap, ModuleNeeds, ModulePlace, StatePlace } from "./host/host-settings.ts"
 export type { Manifest } from "./manifest.ts"
 export { manifestsFor } from "./manifests.ts"
 export { alerts } from "./monitoring/alerts.ts"

@@ -28,7 +28,7 @@ const parseGvkOption = (given: string): Reading<GroupVersionKind> => {
 }
 
 /** A Kubernetes quantity of bytes, in the forms that people write. */
-const parseSize = (given: string): Reading<string> =>
+export const parseSize = (given: string): Reading<string> =>
   /^[1-9]\d{0,5}(?:[KMGTPE]i?)$/.test(given) ? value(given) : refused("must be a size such as 10Gi or 500Mi")
 
 const parseBlock = (given: string): Reading<string> => {

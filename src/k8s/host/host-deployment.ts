@@ -3,6 +3,7 @@ import { type Manifest, manifest } from "../manifest.ts"
 import { containerSecurity, podSecurity, probe } from "../pod-security.ts"
 import { selectorOf } from "../settings.ts"
 import { type HostSettings, hostLabels, hostPort, type ModuleNeeds } from "./host-settings.ts"
+import { keepsState, stateDirectory, stateVolume } from "./host-state.ts"
 
 /** Mount paths in the container. */
 const moduleDirectory = "/etc/kubereel/modules"
@@ -69,12 +70,14 @@ export const hostDeployment = (settings: HostSettings): Manifest => {
                     ? []
                     : [{ name: "modules", mountPath: moduleDirectory, readOnly: true }]),
                   { name: "work", mountPath: workDirectory },
+                  ...(keepsState(settings) ? [{ name: "state", mountPath: stateDirectory }] : []),
                 ],
               },
             ],
             volumes: [
               ...moduleVolumes(settings),
               { name: "work", emptyDir: { sizeLimit: mebibytes(imageBytes + 64 * 2 ** 20) } },
+              ...(keepsState(settings) ? [stateVolume(settings)] : []),
             ],
           },
         },
@@ -93,17 +96,26 @@ export const hostDeployment = (settings: HostSettings): Manifest => {
       path: [...container, "readinessProbe"],
       text: "Succeeds once the threads run and every module was started or refused. ?verbose shows which of it.",
     },
-    { path: [...pod, "volumes"], text: "work: memory of modules that are idle." },
+    { path: [...pod, "volumes"], text: volumesText(settings) },
   )
 }
 
 /** The command line of the container, after the image's entry point `reel`. */
-const containerArguments = ({ place, bind, workers }: HostSettings): ReadonlyArray<string> => [
-  "host",
-  place.tag === "image" ? imageDirectory : moduleDirectory,
-  `--listen=${bind.includes(":") ? `[${bind}]` : bind}:${hostPort}`,
-  `--workers=${workers}`,
-]
+const containerArguments = (settings: HostSettings): ReadonlyArray<string> => {
+  const { place, bind, workers } = settings
+  return [
+    "host",
+    place.tag === "image" ? imageDirectory : moduleDirectory,
+    `--listen=${bind.includes(":") ? `[${bind}]` : bind}:${hostPort}`,
+    `--workers=${workers}`,
+    ...(keepsState(settings) ? [`--state-directory=${stateDirectory}`] : []),
+  ]
+}
+
+const volumesText = (settings: HostSettings): string => {
+  const work = "work: memory of modules that are idle."
+  return keepsState(settings) ? `${work} state: checkpoints of modules.` : work
+}
 
 /** One directory out of all ConfigMaps. Changed files arrive within a minute or two and take effect without a restart. */
 const moduleVolumes = ({ place }: HostSettings) => {

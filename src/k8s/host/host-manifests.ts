@@ -6,12 +6,14 @@ import { hostMonitoring } from "./host-monitoring.ts"
 import { hostNetworkPolicy } from "./host-network.ts"
 import { rightsManifests } from "./host-rights.ts"
 import { type HostSettings, hostLabels } from "./host-settings.ts"
+import { stateClaim } from "./host-state.ts"
 
 /** Pure. Namespaces of modules' ServiceAccounts are not among them: they are there for other reasons. */
 export const hostManifestsFor = (settings: HostSettings): ReadonlyArray<Manifest> => [
   namespaceManifest(settings.namespace, hostLabels(settings)),
   ...rightsManifests(settings),
   ...moduleConfigMaps(settings),
+  ...stateClaim(settings),
   hostDeployment(settings),
   hostNetworkPolicy(settings),
   ...(settings.monitoring ? hostMonitoring(settings) : []),

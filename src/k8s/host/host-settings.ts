@@ -11,6 +11,8 @@ export interface ModuleNeeds {
   readonly rights: ReadonlyArray<ScopedRules>
   /** Largest linear memory in bytes; `undefined` for a script. */
   readonly memoryBytes: number | undefined
+  /** Whether it keeps a checkpoint, or one of its controllers does. */
+  readonly hasCheckpoint: boolean
 }
 
 /** A ConfigMap with files of the modules' directory. */
@@ -30,6 +32,13 @@ export type ModulePlace =
   /** On a PersistentVolumeClaim of the host's namespace, at its root. */
   | { readonly tag: "claim"; readonly name: string }
 
+/** Where checkpoints are. `size`: a Kubernetes quantity such as `1Gi`. */
+export type StatePlace =
+  /** On a PersistentVolumeClaim of the host's own. `storageClass` `undefined`: the cluster's default. */
+  | { readonly tag: "claim"; readonly size: string; readonly storageClass: string | undefined }
+  /** On an emptyDir: they outlive the container, but not the pod. */
+  | { readonly tag: "empty-dir"; readonly size: string }
+
 export interface HostSettings {
   /** Name of the Deployment and, unless stated otherwise, of all other objects. */
   readonly name: string
@@ -40,6 +49,8 @@ export interface HostSettings {
   readonly version: string
   readonly modules: ReadonlyArray<ModuleNeeds>
   readonly place: ModulePlace
+  /** Counts only if a module keeps a checkpoint. */
+  readonly state: StatePlace
   /** Threads that WebAssembly modules share. */
   readonly workers: number
   /** Address to listen on within the pod: `0.0.0.0`, or `::` where pods have no IPv4 address. */

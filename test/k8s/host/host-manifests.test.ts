@@ -156,6 +156,7 @@ describe("the pod", () => {
   })
 
   test("is started with arguments that reel host accepts", async () => {
+    write("pods.js", script("checkpoint: true"))
     for (const words of [[], ["--bind", "::", "--workers", "4"], ["--modules", "image"], ["--modules", "claim/code"]]) {
       const [name, ...rest] = (await pod(...words)).containers[0].args
       expect(name).toBe("host")
@@ -225,6 +226,38 @@ describe("the pod", () => {
       name: "modules",
       persistentVolumeClaim: { claimName: "code", readOnly: true },
     })
+  })
+
+  test("keeps checkpoints on a claim, so that they outlive it; without a module that has one there is none", async () => {
+    expect((await print()).objects.map(({ kind }) => kind)).not.toContain("PersistentVolumeClaim")
+    write("pods.js", script("checkpoint: true"))
+    guest("keys", "permissions: []", "checkpoint: true")
+    const output = await print("--size", "2Gi", "--storage-class", "fast")
+    expect({ code: output.code, error: output.error }).toEqual({ code: 0, error: "" })
+    expect(output.one("PersistentVolumeClaim")).toMatchObject({
+      metadata: { name: "kubereel-host-state", namespace: "kubereel-host" },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "fast",
+        resources: { requests: { storage: "2Gi" } },
+      },
+    })
+    const { containers, volumes } = output.one("Deployment").spec.template.spec
+    expect(volumes.at(-1)).toEqual({ name: "state", persistentVolumeClaim: { claimName: "kubereel-host-state" } })
+    const [, mountPath] = /^--state-directory=(.+)$/.exec(containers[0].args.at(-1)) ?? []
+    expect(containers[0].volumeMounts.at(-1)).toEqual({ name: "state", mountPath })
+  })
+
+  test("may keep checkpoints on an emptyDir, and it is said what that loses", async () => {
+    write("pods.yaml", "name: pods\ncheckpoint: true\n")
+    const output = await print("--state", "empty-dir")
+    expect(output.error).toContain("checkpoints of pods are lost with each pod")
+    expect(output.objects.map(({ kind }) => kind)).not.toContain("PersistentVolumeClaim")
+    expect(output.one("Deployment").spec.template.spec.volumes.at(-1)).toEqual({
+      name: "state",
+      emptyDir: { sizeLimit: "1Gi" },
+    })
+    expect((await print("--state", "nowhere")).error).toContain("must be claim or empty-dir")
   })
 
   test("can be reached by Prometheus only, and reaches the API server, unless scripts need more", async () => {

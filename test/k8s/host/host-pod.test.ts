@@ -1,5 +1,5 @@
 /** The pod of a controller host as the manifests describe it, run from the image's files with modules of a ConfigMap. */
-import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, onTestFinished, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -35,7 +35,7 @@ test("it runs the modules, becomes ready, and ends in order", { timeout: patient
   const files = {
     "labels.ts": script,
     "label.ts": `export const label: string = "yes"\n`,
-    "labels.yaml": "name: labels\n",
+    "labels.yaml": "name: labels\ncheckpoint: true\n",
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(modules, name), text)
   const { objects, one } = await printed("--host", modules, "--offline")
@@ -55,7 +55,9 @@ test("it runs the modules, becomes ready, and ends in order", { timeout: patient
     },
     files: Object.fromEntries(mounted.map(([name, text]) => [`${container.args[1]}/${name}`, text])),
     serviceAccount: { token: "of-the-account", authority: certificates.authority, namespace: "kubereel-host" },
-    volumes: ["/var/lib/kubereel"],
+    volumes: container.volumeMounts.flatMap(({ readOnly, mountPath }: { readOnly?: boolean; mountPath: string }) =>
+      readOnly === true ? [] : [mountPath],
+    ),
   })
   const [, address] = await running.until(async () => /metrics: (http\S+)\/metrics/.exec(running.log) ?? undefined)
   await running.until(async () => ((await fetch(`${address}/readyz`)).ok ? true : undefined))
@@ -67,4 +69,5 @@ test("it runs the modules, becomes ready, and ends in order", { timeout: patient
     }),
   )
   expect((await running.terminate()).code, running.log).toBe(0)
+  expect(readdirSync(join(image.directory, "/var/lib/kubereel-state"))).toContain("controller-labels.checkpoint")
 })

@@ -3,6 +3,7 @@ import {
   flag,
   integerBetween,
   list,
+  oneOf,
   optional,
   type Reading,
   refused,
@@ -11,7 +12,7 @@ import {
   value,
   withDefault,
 } from "../../command-line/arguments.ts"
-import { k8sOptions, parseName, parsePort } from "../k8s-options.ts"
+import { k8sOptions, parseName, parsePort, parseSize } from "../k8s-options.ts"
 
 /** Where the pod has the modules from. */
 export type PlaceOption =
@@ -27,7 +28,7 @@ const parsePlace = (given: string): Reading<PlaceOption> => {
     : refused("must be config-maps, image or claim/NAME, with the name of a PersistentVolumeClaim")
 }
 
-const { bind, apiServerPort, monitoringNamespace, kubeconfig, context, offline } = k8sOptions
+const { storageClass, bind, apiServerPort, monitoringNamespace, kubeconfig, context, offline } = k8sOptions
 
 /** The options of `reel k8s --host`. */
 export const hostOptions = {
@@ -37,6 +38,17 @@ export const hostOptions = {
     help: "where the pod has the modules from: config-maps, image (in its directory /modules) or claim/NAME",
     parse: parsePlace,
   }),
+  state: withDefault("claim", {
+    placeholder: "PLACE",
+    help: "where modules with a checkpoint keep it: claim (a PersistentVolumeClaim) or empty-dir, which is lost with the pod; no effect without such a module",
+    parse: oneOf("claim", "empty-dir"),
+  }),
+  size: withDefault("1Gi", {
+    placeholder: "SIZE",
+    help: "size of the checkpoints' volume; a known object takes about 400 bytes",
+    parse: parseSize,
+  }),
+  storageClass,
   crd: list({
     placeholder: "FILE",
     help: "CustomResourceDefinitions of kinds that the cluster does not have yet, or with --offline",

@@ -82,6 +82,11 @@ const print = async (
   for (const { name, ...content } of place.tag === "config-maps" ? place.configMaps : [])
     if (JSON.stringify(content).length > largestApplied)
       say(`the ConfigMap ${name} is larger than 256 KiB: apply it with kubectl apply --server-side`)
+  const keeping = modules.filter(({ hasCheckpoint }) => hasCheckpoint).map((each) => each.name)
+  if (given.state === "empty-dir" && keeping.length > 0)
+    say(
+      `checkpoints of ${keeping.join(", ")} are lost with each pod: deletions from its end to the start of the next are then missed; --state claim keeps them`,
+    )
   const manifests = hostManifestsFor({
     name: given.name,
     namespace: given.namespace,
@@ -89,6 +94,10 @@ const print = async (
     version,
     modules,
     place,
+    state:
+      given.state === "claim"
+        ? { tag: "claim", size: given.size, storageClass: given.storageClass }
+        : { tag: given.state, size: given.size },
     workers: given.workers,
     bind: given.bind,
     apiServerPorts: given.apiServerPort.length === 0 ? defaultApiServerPorts : given.apiServerPort,

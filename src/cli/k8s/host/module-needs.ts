@@ -1,6 +1,7 @@
 /** What the modules of a directory need, from their files and from the definitions of their controllers. */
 import { basename } from "node:path"
 import * as Result from "effect/Result"
+import type { DefinedController } from "../../../host/controller/define-controller.ts"
 import { rulesOf } from "../../../host/controller/rbac-rules.ts"
 import { RuleSet, type ScopedRules } from "../../../host/controller/rule-set.ts"
 import { fileSystem } from "../../../host/modules/directory-io.ts"
@@ -41,13 +42,15 @@ export const readModuleNeeds = async (directory: string, resolve: Resolve): Prom
   }
   const modules: ModuleNeeds[] = []
   for (const source of sources) {
-    const { name, serviceAccount, limits } = source.file
+    const { name, serviceAccount, limits, checkpoint } = source.file
     try {
+      const controllers = source.form === "wasm" ? [] : await controllersOf(source)
       modules.push({
         name,
         account: serviceAccount,
-        rights: await rightsOf(source, resolve, (problem) => problems.push(problem)),
+        rights: await rightsOf(source, controllers, resolve, (problem) => problems.push(problem)),
         memoryBytes: source.form === "wasm" ? (limits.memoryBytes ?? defaultMemoryBytes) : undefined,
+        hasCheckpoint: checkpoint === true || controllers.some((controller) => controller.checkpoint === true),
       })
     } catch (cause) {
       problems.push(cause instanceof ScriptRefused ? cause.message : `${source.path}: ${messageOf(cause)}`)
@@ -66,18 +69,22 @@ const nothing = (problem: string): DirectoryNeeds => ({
   withoutPermissions: [],
 })
 
-/** Those of its file, and for a script those of its controllers. Rejects with ScriptRefused. */
+/** Those of a script. Rejects with ScriptRefused. */
+const controllersOf = ({ codePath, codeHash, file }: ModuleSource): Promise<ReadonlyArray<DefinedController>> => {
+  provideScriptLibrary()
+  return loadScript({ codePath, codeHash, env: file.env })
+}
+
+/** Those of its file, and for a script those of its controllers. */
 const rightsOf = async (
   source: ModuleSource,
+  controllers: ReadonlyArray<DefinedController>,
   resolve: Resolve,
   problem: (text: string) => void,
 ): Promise<ReadonlyArray<ScopedRules>> => {
   const rights = new RuleSet()
   for (const { namespace, ...rule } of source.file.permissions ?? []) rights.allow(namespace, rule)
   if (source.form !== "wasm") {
-    provideScriptLibrary()
-    const { codePath, codeHash, file } = source
-    const controllers = await loadScript({ codePath, codeHash, env: file.env })
     const missing = new Set<string>()
     const kindOf = async (name: string): Promise<Kind> => {
       const gvk = parseGvk(name)

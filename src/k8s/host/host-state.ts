@@ -1,0 +1,42 @@
+/** Where a host in a cluster keeps the checkpoints of its modules: a volume that its pods share one after the other, if any module has a checkpoint. */
+import { type Manifest, manifest } from "../manifest.ts"
+import { type HostSettings, hostLabels } from "./host-settings.ts"
+
+/** In the container; the argument of `--state-directory`. */
+export const stateDirectory = "/var/lib/kubereel-state"
+
+/** Whether any module keeps a checkpoint. Without one there is neither volume nor argument. */
+export const keepsState = ({ modules }: Pick<HostSettings, "modules">): boolean =>
+  modules.some(({ hasCheckpoint }) => hasCheckpoint)
+
+const claimName = ({ name }: HostSettings): string => `${name}-state`
+
+/** The claim, unless the state is on an emptyDir. */
+export const stateClaim = (settings: HostSettings): ReadonlyArray<Manifest> => {
+  const { namespace, state } = settings
+  if (!keepsState(settings) || state.tag !== "claim") return []
+  return [
+    manifest(
+      {
+        apiVersion: "v1",
+        kind: "PersistentVolumeClaim",
+        metadata: { name: claimName(settings), namespace, labels: hostLabels(settings) },
+        spec: {
+          accessModes: ["ReadWriteOnce"],
+          ...(state.storageClass !== undefined && { storageClassName: state.storageClass }),
+          resources: { requests: { storage: state.size } },
+        },
+      },
+      { path: ["spec"], text: "Checkpoints of modules. Without them, deletions while no host runs would be missed." },
+    ),
+  ]
+}
+
+export const stateVolume = (settings: HostSettings) => {
+  const { state } = settings
+  const source =
+    state.tag === "claim"
+      ? { persistentVolumeClaim: { claimName: claimName(settings) } }
+      : { emptyDir: { sizeLimit: state.size } }
+  return { name: "state", ...source }
+}
