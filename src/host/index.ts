@@ -78,4 +78,5 @@ export {
   type Predicate,
 } from "./controller/predicates.ts"
 export { type PolicyRule, type RulesOptions, rulesOf, type ScopedRules } from "./controller/rbac-rules.ts"
-export { type RunningControllers, type RunOptions, runControllers } from "./controller/run-controllers.ts"
+export { runControllers } from "./controller/run-controllers.ts"
+export type { RunningControllers, RunOptions } from "./controller/running-controllers.ts"

@@ -33,9 +33,12 @@ const throwUncaught = (error: unknown): void =>
     throw error
   })
 
+/** Names an index: a symbol where several users of a cache might choose the same text. */
+export type IndexName = string | symbol
+
 export class ObjectCache<T extends ApiObject> {
   readonly #objects = new Map<string, T>()
-  readonly #indexes = new Map<string, ObjectIndex<T>>()
+  readonly #indexes = new Map<IndexName, ObjectIndex<T>>()
   readonly #feed: ChangeFeed<T>
   /** UIDs of objects that own writes removed, until the watch reports their deletion too. */
   readonly #gone = new Set<string>()
@@ -79,18 +82,23 @@ export class ObjectCache<T extends ApiObject> {
   }
 
   /** Indexes objects by the values that `valuesOf` returns. An index of the same name is replaced. */
-  addIndex(name: string, valuesOf: (object: T) => Iterable<string>): void {
+  addIndex(name: IndexName, valuesOf: (object: T) => Iterable<string>): void {
     const index = new ObjectIndex(valuesOf)
     for (const [key, object] of this.#objects) index.enter(key, object)
     this.#indexes.set(name, index)
   }
 
-  hasIndex(name: string): boolean {
+  /** Without effect for an index that does not exist. */
+  removeIndex(name: IndexName): void {
+    this.#indexes.delete(name)
+  }
+
+  hasIndex(name: IndexName): boolean {
     return this.#indexes.has(name)
   }
 
   /** Also empty for an index that does not exist. */
-  byIndex(name: string, value: string): ReadonlyArray<T> {
+  byIndex(name: IndexName, value: string): ReadonlyArray<T> {
     const found: T[] = []
     for (const key of this.#indexes.get(name)?.keysOf(value) ?? []) {
       const object = this.#objects.get(key)
@@ -131,14 +139,14 @@ export class ObjectCache<T extends ApiObject> {
     this.flush()
   }
 
-  /** Passed to the handlers with the next {@link flush}. */
-  watched(object: T, isDeleted: boolean): void {
+  /** Passed to the handlers with the next {@link flush}. `isFinalStateUnknown`: of a deletion that only a list has shown. */
+  watched(object: T, isDeleted: boolean, isFinalStateUnknown = false): void {
     const { uid = "" } = object.metadata
     this.#noteVersion(versionOf(object))
     if (isDeleted) {
       this.#gone.delete(uid)
       const known = this.#objects.get(keyOf(object))
-      if (known?.metadata.uid === uid) this.#drop(known, object)
+      if (known?.metadata.uid === uid) this.#drop(known, object, isFinalStateUnknown)
     } else if (!this.#gone.has(uid)) this.#put(object)
   }
 

@@ -2,7 +2,7 @@
  * The modules of a directory, brought to what the directory says: one change after the other, so that a module that is replaced twice is
  * never there twice.
  */
-import type { RunningControllers } from "../../host/controller/run-controllers.ts"
+import type { RunningControllers } from "../../host/controller/running-controllers.ts"
 import type { ModuleStatus } from "../../host/dispatcher/dispatcher.ts"
 import type { ModuleHost } from "../../host/dispatcher/module-host.ts"
 import type { ModuleChanges } from "../../host/modules/module-directory.ts"

@@ -30,6 +30,12 @@ export type WatchAnswer = WatchRefusal | "not-yet" | undefined
 /** What the hub watches for the request, and so what has to be checked: `apps/v1.Deployment`. */
 export const gvkOf = ({ apiVersion, kind }: WatchRequest): string => `${apiVersion}.${kind}`
 
+/** What is asked of the hub: a guest's request, or that of a cache. */
+export interface HubWatchRequest extends WatchRequest {
+  /** Default false. */
+  readonly managedFields?: boolean
+}
+
 export interface WatchRegistryOptions {
   readonly clock: Pick<Clock, "after">
   readonly hub: Pick<Supervisor<HubConfig, HubControl, HubReport>, "call" | "running">
@@ -44,7 +50,7 @@ export const refusalDelayMs = 1000
 
 interface Watch {
   readonly module: string
-  readonly request: WatchRequest
+  readonly request: HubWatchRequest
   /** A check of its permission is under way. */
   isBeingChecked: boolean
   isAllowed: boolean
@@ -74,7 +80,7 @@ export class WatchRegistry {
     return size
   }
 
-  begin(worker: string, module: string, subscription: number, request: WatchRequest): void {
+  begin(worker: string, module: string, subscription: number, request: HubWatchRequest): void {
     const watches = this.#workers.get(worker) ?? new Map<number, Watch>()
     this.#workers.set(worker, watches)
     const watch: Watch = {
@@ -180,7 +186,7 @@ export class WatchRegistry {
 
   async #askHub(worker: string, subscription: number, watch: Watch): Promise<void> {
     const { hub } = this.#options
-    const { namespace, labelSelector, fieldSelector, resourceVersion } = watch.request
+    const { namespace, labelSelector, fieldSelector, managedFields, resourceVersion } = watch.request
     try {
       await ask(hub.running())
     } catch {
@@ -197,6 +203,7 @@ export class WatchRegistry {
         namespace,
         labelSelector,
         fieldSelector,
+        managedFields,
         view: "full",
         after: resourceVersion,
       }),

@@ -7,6 +7,8 @@
  * - For each object, its changes in their order, its last state, and its deletion. States in between are left out while the consumer is
  *   slow; `folded` counts them. A deletion and a later creation under the same name are always two changes.
  * - Whoever resumes after the last version taken, or after that of a `bookmark`, misses nothing.
+ * - `history`, when the server has another history (it was restored): the versions after the mark cannot be compared with those before. The differences
+ *   follow as changes.
  * - After `expired` nothing comes: subscribe again, without `after`, and compare.
  */
 
@@ -19,7 +21,7 @@ import type { ObjectState } from "./state/object-state.ts"
 import { foldEvents, isAbove, type ObjectEvent, type StateChange } from "./state/state-change.ts"
 
 interface Mark {
-  readonly type: "synced" | "bookmark" | "expired"
+  readonly type: "synced" | "bookmark" | "expired" | "history"
   readonly version: ResourceVersion | string
   readonly bytes: Buffer
 }
@@ -29,6 +31,7 @@ type Waiting = ObjectEvent | Mark
 /** Keys of marks. UIDs are never that short. */
 const syncedKey = "synced"
 const bookmarkKey = "bookmark"
+const historyKey = "history"
 
 const frameBytes = 256 * 1024
 const noBytes = Buffer.alloc(0)
@@ -151,6 +154,12 @@ export class HubSubscription implements HubSubscriptionHandle {
       this.#floor = undefined
       this.#synchronised(version)
     } else if (isMarked) this.#mark(bookmarkKey, { type: "bookmark", version, bytes: noBytes })
+  }
+
+  /** The upstream's versions begin anew. */
+  historyStarted(): void {
+    if (this.#isOver || !this.hasBegun) return
+    this.#mark(historyKey, { type: "history", version: "", bytes: noBytes })
   }
 
   /** The changes that it needs are not known any more. `problem`, for people: why. */
