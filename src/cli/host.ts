@@ -118,12 +118,12 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
       onNote: (subject, note) => say(`${subject}: ${note}`),
     })
-    await using modules = new HostModules({ host, identityOf, say })
+    await using modules = new HostModules({ host, say })
     await using server = await serveHost(given.listen, async () => {
       const [statuses, requests, scripts, hub] = await Promise.all([
         host.statistics(),
         host.requestStatistics(),
-        modules.scriptStatistics(),
+        host.scripts.statistics(),
         host.hubStatistics(),
       ])
       return hostMetrics({ modules: statuses, requests, scripts, hub, refused: modules.refusals.length })

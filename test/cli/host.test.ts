@@ -95,7 +95,7 @@ test("runs the modules of a directory, and follows it: added, replaced, invalid,
   expect(text).toContain('kubereel_host_module_running{module="odd"} 1\n')
   expect(text).toContain('kubereel_host_module_missed_total{module="odd"} 0\n')
   expect(text).toContain('kubereel_host_module_running{module="text"} 0\n')
-  expect(text).toMatch(/kubereel_host_controller_reconciles_total\{controller="labels"\} [1-9]/)
+  expect(text).toMatch(/kubereel_host_controller_reconciles_total\{module="labels",controller="labels"\} [1-9]/)
   expect(text).toContain("kubereel_host_refused 1\n")
 
   rmSync(join(modules, "odd.yaml"))

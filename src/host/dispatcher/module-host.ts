@@ -1,5 +1,6 @@
 /**
- * WebAssembly modules on one cluster: the hub, the executor and the dispatcher with its workers, put together and supervised.
+ * Modules on one cluster: the hub, the executor, the dispatcher with its workers for WebAssembly, and the scripts with their threads, put together
+ * and supervised.
  *
  * Each module's requests are sent with its own credentials, and its watches are checked for its own rights, again and again while they
  * are open; the hub watches with the rights of the host. A hub or an executor that crashes is started again: then watches end, so that the guests list, and requests under way are
@@ -25,6 +26,7 @@ import { type HubConfig, type HubControl, type HubReport, hubDefinition } from "
 import type { HubStatistics } from "../hub/hub-statistics.ts"
 import type { ServiceAccountName } from "../identity/service-account.ts"
 import type { ModuleFile } from "../modules/module-file.ts"
+import { ScriptHost } from "../scripts/script-host.ts"
 import type { HostRole } from "../worker-entries.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
 import { Dispatcher, type DispatcherOptions, type ModuleStatus } from "./dispatcher.ts"
@@ -49,7 +51,7 @@ export interface ModuleHostOptions
   readonly onNote: (subject: string, note: string) => void
 }
 
-/** A module that runs, or is to. */
+/** A WebAssembly module that runs, or is to. */
 export interface HostedModule {
   readonly file: ModuleFile
   readonly codePath: string
@@ -82,6 +84,8 @@ interface Registered {
 }
 
 export class ModuleHost implements AsyncDisposable {
+  /** The modules that are scripts. */
+  readonly scripts: ScriptHost
   readonly #options: ModuleHostOptions
   readonly #system: ActorSystem
   readonly #hub: Supervisor<HubConfig, HubControl, HubReport>
@@ -120,7 +124,9 @@ export class ModuleHost implements AsyncDisposable {
       onStateChange: (state, reason) => {
         if (state === "backing-off") onNote("hub", `it has ended and is started again: ${reason}`)
         if (state === "gave-up") onNote("hub", `it cannot be started: ${reason}`)
-        if (state === "running" && hubLife > 1) this.#dispatcher.hubRestarted()
+        if (state !== "running" || hubLife === 1) return
+        this.#dispatcher.hubRestarted()
+        this.scripts.hubRestarted()
       },
     })
     let executorLife = 0
@@ -148,12 +154,19 @@ export class ModuleHost implements AsyncDisposable {
       executor: this.#executor,
       startWorker: start("module-worker"),
     })
+    this.scripts = new ScriptHost({
+      ...options,
+      checkWatch: (file, request) => this.#mayWatch(file, request),
+      system: this.#system,
+      hub: this.#hub,
+      startThread: start("script-thread"),
+    })
     this.#scheduleRenewal()
     this.#scheduleCheck()
   }
 
   /**
-   * Starts a module. Rejects if it has no credentials, and if there is one of its name. Additions and removals of one name take effect in
+   * Starts a WebAssembly module. Rejects if it has no credentials, and if there is one of its name. Additions and removals of one name take effect in
    * their order, whatever they wait for.
    */
   add(module: HostedModule): Promise<void> {
@@ -210,9 +223,10 @@ export class ModuleHost implements AsyncDisposable {
     return askOr<HubStatistics | undefined>(this.#hub.call("statistics", undefined, 1000), undefined)
   }
 
-  /** Ends the thread of the hub or of the executor, or those of all modules, as a crash would. For tests. */
-  async kill(role: "hub" | "executor" | "workers"): Promise<void> {
-    if (role === "workers") await this.#dispatcher.killWorkers()
+  /** Ends the thread of the hub or of the executor, or those of all modules or of all scripts, as a crash would. For tests. */
+  async kill(role: "hub" | "executor" | "workers" | "scripts"): Promise<void> {
+    if (role === "scripts") await this.scripts.kill()
+    else if (role === "workers") await this.#dispatcher.killWorkers()
     else await (role === "hub" ? this.#hub : this.#executor).kill()
   }
 
@@ -220,6 +234,7 @@ export class ModuleHost implements AsyncDisposable {
     this.#isClosed = true
     this.#renewal?.cancel()
     this.#nextCheck?.cancel()
+    await this.scripts.close()
     this.#dispatcher.close()
     await this.#system.stop()
   }
@@ -254,7 +269,10 @@ export class ModuleHost implements AsyncDisposable {
   async #checkWatch(name: string, request: WatchRequest): Promise<WatchAnswer> {
     const registered = this.#registered.get(name)
     if (registered === undefined) return { code: 403, reason: "Forbidden", message: `module ${name} has been removed` }
-    const { serviceAccount } = registered.module.file
+    return this.#mayWatch(registered.module.file, request)
+  }
+
+  async #mayWatch({ serviceAccount }: ModuleFile, request: WatchRequest): Promise<WatchAnswer> {
     return serviceAccount === undefined ? undefined : this.#options.checkWatch(serviceAccount, request)
   }
 
@@ -289,6 +307,7 @@ export class ModuleHost implements AsyncDisposable {
   async #renew(): Promise<void> {
     await this.#credentials.renew()
     for (const { credentials } of [...this.#registered.values()]) await credentials.renew()
+    await this.scripts.renew()
     if (!this.#isClosed) this.#scheduleRenewal()
   }
 
@@ -297,7 +316,7 @@ export class ModuleHost implements AsyncDisposable {
   }
 
   async #check(): Promise<void> {
-    await this.#dispatcher.recheckWatches()
+    await Promise.all([this.#dispatcher.recheckWatches(), this.scripts.recheck()])
     if (!this.#isClosed) this.#scheduleCheck()
   }
 }

@@ -1,0 +1,32 @@
+/** A file becomes controllers: its default export is what `defineController` of `kubereel/host` returns, several of them, or a function that returns them. */
+import { pathToFileURL } from "node:url"
+import { isRecord } from "../../../is-record.ts"
+import { messageOf } from "../../../message-of.ts"
+import type { DefinedController } from "../../controller/define-controller.ts"
+import { type ScriptAssignment, ScriptRefused } from "./definition.ts"
+
+/** Rejects with {@link ScriptRefused}. */
+export const loadScript = async ({
+  codePath,
+  codeHash,
+  env,
+}: Pick<ScriptAssignment, "codePath" | "codeHash" | "env">): Promise<ReadonlyArray<DefinedController>> => {
+  const refuse = (problem: string): ScriptRefused => new ScriptRefused({ path: codePath, problem })
+  let exported: unknown
+  try {
+    // The hash makes Node load a replaced file anew; what the file itself imports is loaded once.
+    const loaded: { readonly default?: unknown } = await import(`${pathToFileURL(codePath)}?${codeHash}`)
+    const environment = Object.fromEntries(env.map(({ name, value }) => [name, value]))
+    exported = typeof loaded.default === "function" ? await loaded.default(environment) : loaded.default
+  } catch (cause) {
+    throw refuse(`cannot be loaded: ${messageOf(cause)}`)
+  }
+  const controllers = Array.isArray(exported) ? exported : [exported]
+  if (controllers.length === 0 || !controllers.every(isController))
+    throw refuse("does not export by default what defineController of kubereel/host returns, nor a list of it")
+  return controllers
+}
+
+/** A copy of the library beside the script may have made it, so its class says nothing. */
+const isController = (value: unknown): value is DefinedController =>
+  isRecord(value) && typeof value.name === "string" && typeof value.reconcile === "function" && isRecord(value.for)
