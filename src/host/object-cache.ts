@@ -42,6 +42,8 @@ export class ObjectCache<T extends ApiObject> {
   readonly #feed: ChangeFeed<T>
   /** UIDs of objects that own writes removed, until the watch reports their deletion too. */
   readonly #gone = new Set<string>()
+  /** UIDs of objects that only own writes have shown, with the version of the first. */
+  readonly #unseen = new Map<string, ResourceVersion>()
   /** Highest version that the watch has reported: an absent object below it is gone, not new. */
   #reportedVersion: ResourceVersion | undefined
   #listed: Map<string, T> | undefined
@@ -125,7 +127,11 @@ export class ObjectCache<T extends ApiObject> {
     if (uid !== undefined && this.#gone.has(uid)) return
     const version = versionOf(object)
     const isPast = version !== undefined && this.#reportedVersion !== undefined && version <= this.#reportedVersion
-    if (this.#objects.has(keyOf(object)) || !isPast) this.#put(object)
+    const known = this.#objects.get(keyOf(object))
+    if (known !== undefined || !isPast) {
+      this.#put(object)
+      if (uid !== undefined && version !== undefined && known?.metadata.uid !== uid) this.#unseen.set(uid, version)
+    }
     this.flush()
   }
 
@@ -143,6 +149,7 @@ export class ObjectCache<T extends ApiObject> {
   watched(object: T, isDeleted: boolean, isFinalStateUnknown = false): void {
     const { uid = "" } = object.metadata
     this.#noteVersion(versionOf(object))
+    this.#unseen.delete(uid)
     if (isDeleted) {
       this.#gone.delete(uid)
       const known = this.#objects.get(keyOf(object))
@@ -169,6 +176,7 @@ export class ObjectCache<T extends ApiObject> {
     }
     const uids = new Set([...listed.values()].map(({ metadata }) => metadata.uid))
     for (const uid of this.#gone) if (!uids.has(uid)) this.#gone.delete(uid)
+    for (const uid of uids) this.#unseen.delete(uid ?? "")
     for (const object of listed.values()) if (!this.#gone.has(object.metadata.uid ?? "")) this.#put(object)
     this.#isNewHistory = false
     this.#listed = undefined
@@ -185,6 +193,17 @@ export class ObjectCache<T extends ApiObject> {
 
   progressed(versionText: string): void {
     this.#noteVersion(parseResourceVersion(versionText))
+  }
+
+  /**
+   * Whether there is an object that only own writes have shown, although everything up to `versionText` has been reported: it may be gone. Not asked for
+   * caches that are fed with every list.
+   */
+  hasUnseen(versionText: string): boolean {
+    const reported = parseResourceVersion(versionText)
+    if (reported === undefined) return false
+    for (const version of this.#unseen.values()) if (compareResourceVersions(version, reported) <= 0) return true
+    return false
   }
 
   /** Passes what has changed to the handlers. */
@@ -224,6 +243,7 @@ export class ObjectCache<T extends ApiObject> {
     const key = keyOf(known)
     for (const index of this.#indexes.values()) index.leave(key, known)
     this.#objects.delete(key)
+    this.#unseen.delete(known.metadata.uid ?? "")
     this.#feed.push({ previous: last, current: undefined, ...(isFinalStateUnknown && { isFinalStateUnknown }) })
   }
 }

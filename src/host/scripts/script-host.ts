@@ -78,7 +78,11 @@ export class ScriptHost {
   readonly #watches: WatchRegistry
   readonly #grants: WatchGrants
   #shared: ScriptPlace | undefined
-  #lastPlace = 0
+  /**
+   * Names of threads, with the last number of a subscription that the hub can have heard of. A name is used again, because the hub keeps what a receiver
+   * has not taken; so its next thread may get that, and uses other numbers.
+   */
+  readonly #names = new Map<string, { isFree: boolean; lastSubscription: number }>()
   #lastIncarnation = 0
   #isClosed = false
 
@@ -234,9 +238,11 @@ export class ScriptHost {
 
   #spawn(): ScriptPlace {
     const { system, hub, startThread, clock } = this.#options
-    const name = `scripts ${++this.#lastPlace}`
+    const [name, use] = this.#freeName()
+    use.isFree = false
     const place: ScriptPlace = new ScriptPlace({
       name,
+      lastSubscription: use.lastSubscription,
       system,
       hub,
       start: startThread,
@@ -246,6 +252,14 @@ export class ScriptHost {
     })
     this.#places.add(place)
     return place
+  }
+
+  #freeName() {
+    for (const [name, use] of this.#names) if (use.isFree) return [name, use] as const
+    const name = `scripts ${this.#names.size + 1}`
+    const use = { isFree: true, lastSubscription: 0 }
+    this.#names.set(name, use)
+    return [name, use] as const
   }
 
   async #load(script: Script, place: ScriptPlace, incarnation: number): Promise<void> {
@@ -288,16 +302,14 @@ export class ScriptHost {
     for (const script of this.#scripts.values()) if (script.place === place) return
     if (!this.#places.delete(place)) return
     if (this.#shared === place) this.#shared = undefined
-    this.#forget(place)
-    await place.remove()
+    await this.#forget(place)
   }
 
   #gone(place: ScriptPlace, reason: string): void {
     if (!this.#places.delete(place)) return
     if (this.#shared === place) this.#shared = undefined
-    this.#forget(place)
     // Not from within the supervisor's own change of state.
-    setImmediate(() => void place.remove())
+    setImmediate(() => void this.#forget(place))
     const lost = [...this.#scripts.values()].filter((script) => script.place === place)
     for (const script of lost) {
       script.place = undefined
@@ -306,9 +318,12 @@ export class ScriptHost {
     }
   }
 
-  #forget(place: ScriptPlace): void {
+  async #forget(place: ScriptPlace): Promise<void> {
     this.#watches.workerGone(place.name)
     this.#grants.threadGone(place.name)
+    await place.remove()
+    const use = this.#names.get(place.name)
+    if (use !== undefined) use.isFree = true
   }
 
   #report(place: ScriptPlace, report: ScriptThreadReport): void {
@@ -318,8 +333,11 @@ export class ScriptHost {
         return this.#grants.ask(place.name, report.question, report.module, report.request)
       case "withdrawn":
         return this.#grants.withdraw(place.name, report.question)
-      case "watch":
+      case "watch": {
+        const use = this.#names.get(place.name)
+        if (use !== undefined) use.lastSubscription = report.subscription
         return this.#watches.begin(place.name, place.name, report.subscription, report.request)
+      }
       case "unwatched":
         return this.#watches.unwatch(place.name, report.subscription)
       case "unauthorized": {

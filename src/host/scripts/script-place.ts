@@ -20,6 +20,8 @@ export interface ScriptPlaceOptions {
   readonly hub: { readonly name: string }
   readonly start: StartThread
   readonly clock: Clock
+  /** Of former threads of the name. */
+  readonly lastSubscription: number
   readonly onReport: (report: ScriptThreadReport) => void
   /** The thread has ended, and not because it was asked to. Called once. */
   readonly onGone: (reason: string) => void
@@ -43,7 +45,7 @@ export class ScriptPlace {
   #isProbing = false
   #isOver = false
 
-  constructor({ name, system, hub, start, clock, onReport, onGone }: ScriptPlaceOptions) {
+  constructor({ name, system, hub, start, clock, lastSubscription, onReport, onGone }: ScriptPlaceOptions) {
     this.name = name
     this.#system = system
     const entryMark = new SharedArrayBuffer(entryMarkBytes)
@@ -51,7 +53,7 @@ export class ScriptPlace {
       definition: scriptThreadDefinition,
       name,
       start,
-      config: () => ({ entryMark }),
+      config: () => ({ entryMark, lastSubscription }),
       incarnation: () => 1,
       restart: never,
       onReport,

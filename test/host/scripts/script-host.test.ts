@@ -156,6 +156,20 @@ describe("A script that never returns", { timeout: patient(60_000) }, () => {
     expect(await statusOf("good")).toMatchObject({ isAlone: false, restarts: 0 })
   })
 
+  test("leaves what the hub has sent it to a thread that does not take it for its own", async () => {
+    const { host, add, has, put, sandbox, statusOf } = await start(hasty)
+    await add("script")
+    put("endless", "loop")
+    await has("script", /^loops$/m)
+    for (let index = 0; index < 20; index++) put(`p${index}`)
+    sandbox.delete("v1.ConfigMap", "shop", "endless")
+    await has("script", /^is p19$/m)
+    expect(await statusOf("script")).toMatchObject({ restarts: 1, isAlone: true, missed: 0 })
+    // Otherwise the hub would keep something for each thread that there ever was.
+    const { subscriptions = [] } = (await host.hubStatistics()) ?? {}
+    expect(subscriptions.map(({ id }) => id)).toEqual(["scripts 1 2"])
+  })
+
   test("is found in a timer of its own too, with the next look at it", async () => {
     const { host, add, has, put, notes } = await start(hasty)
     await add("script")

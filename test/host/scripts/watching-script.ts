@@ -20,7 +20,10 @@ export default ({ LOG, NAME, KIND, NAMESPACE, MANAGED }: Readonly<Record<string,
     reconcile: async ({ object, name, cluster }) => {
       if (object === undefined) return write("gone " + name)
       const { does } = object.data ?? {}
-      if (does === "loop") for (;;);
+      if (does === "loop") {
+        write("loops")
+        for (;;);
+      }
       if (does === "loop later") setTimeout(() => { for (;;); })
       if (does === "throw later") setTimeout(() => { throw new Error("thrown later") })
       if (does === "give up") throw new TerminalError({ detail: "never" })

@@ -18,7 +18,13 @@ export const scriptThreadBody: ActorBody<ScriptThreadConfig, ScriptThreadControl
   Effect.gen(function* () {
     const { config, clock, name, report } = context
     const pulse = new Pulse(new EntryMark(config.entryMark), clock)
-    const scripts = new ScriptThread({ clock, random: Math.random, report, pulse })
+    const scripts = new ScriptThread({
+      clock,
+      random: Math.random,
+      report,
+      pulse,
+      lastSubscription: config.lastSubscription,
+    })
     const deliveries = context.inbox(deliveriesMailbox(name), {
       attached: () => undefined,
       frame: (sender, { incarnation, number, payload }) => {

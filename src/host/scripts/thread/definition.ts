@@ -6,6 +6,8 @@ import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"
 export interface ScriptThreadConfig {
   /** Of `entryMarkBytes`: shows the main thread that this one is busy, and still alive. */
   readonly entryMark: SharedArrayBuffer
+  /** Of former threads of the name: this one's subscriptions have other numbers. */
+  readonly lastSubscription: number
 }
 
 /** A script to run. */

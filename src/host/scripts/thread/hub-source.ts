@@ -12,6 +12,8 @@ import type { Delivery } from "../../hub/deliveries.ts"
 import { HubCache } from "./hub-cache.ts"
 
 interface HubSourceOptions {
+  /** The number before that of the first subscription. Default 0. */
+  readonly lastSubscription?: number
   /** Begins a subscription of that number at the hub. */
   readonly subscribe: (subscription: number, request: HubWatchRequest) => void
   readonly unsubscribe: (subscription: number) => void
@@ -34,10 +36,11 @@ export class HubSource implements CacheSource {
   readonly hasManagedFields = false
   readonly #options: HubSourceOptions
   readonly #fed = new Map<number, Fed>()
-  #lastSubscription = 0
+  #lastSubscription: number
 
   constructor(options: HubSourceOptions) {
     this.#options = options
+    this.#lastSubscription = options.lastSubscription ?? 0
   }
 
   open(selection: KindSelection): OpenCache {
@@ -92,10 +95,17 @@ export class HubSource implements CacheSource {
   }
 
   #subscribe(fed: Fed): void {
-    fed.subscription = ++this.#lastSubscription
+    fed.subscription = this.#freeSubscription()
     fed.lastRow = 0
     this.#fed.set(fed.subscription, fed)
     this.#options.subscribe(fed.subscription, watchRequestOf(fed.selection))
+  }
+
+  /** The hub has 32 bits for it. */
+  #freeSubscription(): number {
+    do this.#lastSubscription = (this.#lastSubscription + 1) >>> 0
+    while (this.#fed.has(this.#lastSubscription))
+    return this.#lastSubscription
   }
 
   #unsubscribe(fed: Fed): void {

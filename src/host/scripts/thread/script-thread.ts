@@ -24,6 +24,8 @@ interface ScriptThreadOptions {
   readonly random: () => number
   readonly report: (report: ScriptThreadReport) => void
   readonly pulse: Pick<Pulse, "begin">
+  /** The number before that of the first subscription. */
+  readonly lastSubscription: number
 }
 
 interface Script {
@@ -40,9 +42,10 @@ export class ScriptThread {
   #lastQuestion = 0
 
   constructor(options: ScriptThreadOptions) {
-    const { report } = options
+    const { report, lastSubscription } = options
     this.#options = options
     this.#source = new HubSource({
+      lastSubscription,
       subscribe: (subscription, request) => report({ type: "watch", subscription, request }),
       unsubscribe: (subscription) => report({ type: "unwatched", subscription }),
       missed: (rows) => report({ type: "missed", rows }),

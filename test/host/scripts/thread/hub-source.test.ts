@@ -1,4 +1,6 @@
 /** Caches of a script thread over a real hub on a sandbox: what an informer guarantees, over the ends of subscriptions, of hubs and of histories. */
+import { isDeepStrictEqual } from "node:util"
+import fc from "fast-check"
 import { describe, expect, onTestFinished, test } from "vitest"
 import type { OpenCache } from "../../../../src/host/controller/access/cache-source.ts"
 import type { Delivery } from "../../../../src/host/hub/deliveries.ts"
@@ -6,6 +8,7 @@ import type { HubSubscriptionHandle } from "../../../../src/host/hub/hub-change.
 import { HubSource } from "../../../../src/host/scripts/thread/hub-source.ts"
 import { kinds } from "../../../../src/kube/client/kinds.ts"
 import type { ApiObject } from "../../../../src/kube/client/objects.ts"
+import { turn } from "../../../runtime/until.ts"
 import { configMap, startHub } from "../../hub/hub-on-sandbox.ts"
 
 type ConfigMap = ApiObject & { readonly data?: Readonly<Record<string, string>> }
@@ -113,6 +116,10 @@ const start = async (options: Parameters<typeof startHub>[0] = {}) => {
     endHub,
     handles,
     missed: () => missed,
+    close: async () => {
+      hub.stop()
+      await sandbox.close()
+    },
     subscriptions: () => subscriptions,
   }
 }
@@ -269,6 +276,74 @@ describe("A cache over the hub", () => {
     put("b", "1")
     await sees(() => stateOf(opened).a === "1" && stateOf(opened).b === "1")
     expect([missed(), subscriptions()]).toEqual([1, 2])
+  })
+
+  test("misses no last state and no deletion, whatever happens between it and the server", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.nat(9), fc.nat(5)), { minLength: 20, maxLength: 120 }), async (steps) => {
+        const { open, isSynced, cacheOf, put, remove, get, sees, sandbox, stateOf, endHub, wire, clock, close, hub } =
+          await start({
+            graceMs: 3,
+          })
+        try {
+          const opened = open()
+          await isSynced(opened)
+          const cache = cacheOf(opened)
+          const known = new Map<string, ConfigMap>()
+          const wrong: string[] = []
+          cache.onChange((changes) => {
+            for (const { previous, current } of changes) {
+              const { uid = "", name } = (current ?? previous)?.metadata ?? { name: "" }
+              if (current === undefined && !known.delete(uid)) wrong.push(`${name} is gone and was not known`)
+              if (current !== undefined) known.set(uid, current as ConfigMap)
+            }
+          })
+          let drop = 0
+          wire.through = (row) => (drop > 0 && drop-- > 0 ? undefined : row)
+          for (const [index, [what, which]] of steps.entries()) {
+            const name = `o${which}`
+            const isThere = sandbox.get(configMap, "default", name) !== undefined
+            if (what <= 2) put(name, String(index))
+            else if (what === 3 && isThere) remove(name)
+            else if (what === 4) {
+              put(name, String(index))
+              cache.wrote(get(name))
+            } else if (what === 5 && isThere) {
+              const object = get(name)
+              remove(name)
+              cache.removed(object)
+            } else if (what === 6) endHub()
+            else if (what === 7) sandbox.faults.hangUp("configmaps")
+            else if (what === 8) sandbox.faults.forceExpired("configmaps", 1)
+            else if (what === 9) drop = 1
+            if (which % 2 === 0) {
+              clock.advance(1)
+              await turn()
+            }
+          }
+          drop = 0
+          put("end", "end")
+          const expected = Object.fromEntries(
+            ["end", ...Array.from({ length: 6 }, (_, which) => `o${which}`)].flatMap((name) => {
+              const object = sandbox.get(configMap, "default", name) as unknown as ConfigMap | undefined
+              return object === undefined ? [] : [[name, object.data?.value]]
+            }),
+          )
+          let turns = 0
+          await sees(() => {
+            // Within the property: what is found is made smaller, which a time limit would not let happen.
+            if (turns++ > 3000)
+              throw new Error(`it stays at ${JSON.stringify(stateOf(opened))}: ${JSON.stringify(hub.statistics())}`)
+            return isDeepStrictEqual(stateOf(opened), expected)
+          }, 5)
+          const told = [...known.values()].map(({ metadata, data }) => [metadata.name, data?.value])
+          expect([Object.fromEntries(told), told.length, wrong]).toEqual([expected, Object.keys(expected).length, []])
+        } finally {
+          await close()
+        }
+      }),
+      { numRuns: 30 },
+    )
   })
 
   test("says once why it cannot be watched, and is watched again when the refusal is over", async () => {
