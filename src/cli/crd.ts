@@ -1,8 +1,10 @@
-/** `reel crd types`: reading, writing and printing. The types are made in crd/. */
+/** `reel crd`: reading, writing and printing. The definitions are made in src/simulation/api, types in crd/. */
 import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { text as textOf } from "node:stream/consumers"
+import { renderManifests } from "../k8s/index.ts"
 import { quoted, visible } from "../recorder/configuration/quoted.ts"
+import { simulationDefinitions } from "../simulation/api/definitions.ts"
 import { codeOf, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
 import { openOutputFile } from "../trace/files/output-file.ts"
 import { type CommandSyntax, flag, type OptionValues, optional, text } from "./command-line/arguments.ts"
@@ -24,53 +26,73 @@ const options = {
 
 const syntax: CommandSyntax<typeof options> = {
   name: "reel crd",
-  summary: "Prints TypeScript types of custom resources, for controllers.",
+  summary: "Prints the CustomResourceDefinitions of Simulations, or TypeScript types of other ones.",
   description: [
-    "One interface for each served version of each CustomResourceDefinition in FILE, which may be YAML or JSON and hold several. " +
+    "Without arguments: the definitions of Simulation and SimulationRoot, for kubectl apply. SimKube's manifests and tools work with them; " +
+      "docs/reference/simulation-api.md describes the fields.",
+    "types FILE: an interface for each served version of each CustomResourceDefinition in FILE, which may be YAML or JSON and hold several. " +
       "docs/guides/controllers.md shows a controller that uses them.",
   ],
   options,
   operand: {
     placeholder: "types FILE",
-    help: "types: what to print; FILE: the definitions, or - for standard input",
-    count: 2,
+    help: "types: print types; FILE: of these definitions, or - for standard input",
+    isRepeated: true,
   },
   examples: [
+    "reel crd | kubectl apply --server-side -f -",
     "reel crd types simplepod.yaml -o simplepod-types.ts",
     "kubectl get crd simplepods.slinky.dev -o yaml | reel crd types -",
   ],
 }
 
 export const crdCommand = (): Command =>
-  command(syntax, async (given, terminal, [what = "", file = ""]) => {
-    if (what === "types" && file !== "") return printTypes(given, file, terminal)
-    const problem = file === "" ? "FILE is empty" : `${quoted(what)}: only types can be printed`
+  command(syntax, async (given, terminal, [what, file = "", unexpected]) => {
+    if (what === undefined) return print(given, terminal, "", async () => renderManifests(simulations(), header))
+    if (what === "types" && file !== "" && unexpected === undefined)
+      return print(given, terminal, file === "-" ? "standard input " : `${file} `, async () =>
+        definitionTypes(await read(file)),
+      )
+    const problem = problemOf(what, file, unexpected)
     terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
     return exitCodes.usage
   })
 
-const printTypes = async (
+const header = "Simulations for kubereel and SimKube: docs/reference/simulation-api.md"
+
+const simulations = () => simulationDefinitions().map((object) => ({ object, comments: [] }))
+
+const problemOf = (what: string, file: string, unexpected: string | undefined): string => {
+  if (what !== "types")
+    return `${quoted(what)}: only types can be printed; the definitions are printed without arguments`
+  if (file === "") return "types needs the FILE with the definitions"
+  return `unexpected argument ${quoted(unexpected ?? "")}`
+}
+
+/** Writes a text to where the options say. `source`: what a message about the input begins with. */
+const print = async (
   { output, force }: OptionValues<typeof options>,
-  file: string,
   { standardOutput, standardError }: Terminal,
+  source: string,
+  make: () => Promise<string>,
 ): Promise<ExitCode> => {
   const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
   try {
-    const types = definitionTypes(await read(file))
+    const text = await make()
     if (output === undefined || output === "-") {
-      standardOutput.write(types)
+      standardOutput.write(text)
       return exitCodes.ok
     }
     const sink = await openOutputFile(output, { force, token: randomBytes(8).toString("hex") })
     try {
-      await sink.write(Buffer.from(types))
+      await sink.write(Buffer.from(text))
       await sink.commit()
     } finally {
       await sink.discard()
     }
     return exitCodes.ok
   } catch (error) {
-    if (error instanceof UnusableDefinition) say(`${file === "-" ? "standard input" : file} ${error.problem}`)
+    if (error instanceof UnusableDefinition) say(`${source}${error.problem}`)
     else if (error instanceof OutputExists || error instanceof OutputFailed) say(error.message)
     else throw error
     return error instanceof OutputExists ? exitCodes.usage : exitCodes.failed

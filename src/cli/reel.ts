@@ -64,7 +64,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "crd",
-    summary: "Prints TypeScript types of custom resources, for controllers.",
+    summary: "Prints the CustomResourceDefinitions of Simulations, or TypeScript types of other ones.",
     load: async () => (await import("./crd.ts")).crdCommand(),
   },
   { name: "version", summary: "Prints the version.", load: async () => versionCommand },

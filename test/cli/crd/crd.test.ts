@@ -1,4 +1,4 @@
-/** `reel crd types`: the types that it makes are checked by the compiler. */
+/** `reel crd`: what it prints about Simulations is checked against k8s/, the types that it makes by the compiler. */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
 import { definitionTypes } from "../../../src/cli/crd/definition-types.ts"
 import { crdCommand } from "../../../src/cli/crd.ts"
+import { objectsOf } from "../../k8s/printed.ts"
 import { capturedTerminal } from "../captured-terminal.ts"
 
 const root = fileURLToPath(new URL("../../..", import.meta.url))
@@ -58,6 +59,33 @@ const every = {
     items: { type: "array", items: { type: "object", required: ["a"], properties: { a: { type: "number" } } } },
   },
 }
+
+describe("reel crd", () => {
+  test("prints the definitions that k8s/crds has", async () => {
+    const { code, output, error } = await run()
+    expect({ code, error }).toEqual({ code: exitCodes.ok, error: "" })
+    // After an intended change, the option -u writes the file.
+    await expect(output).toMatchFileSnapshot(join(root, "k8s/crds/simulations.yaml"))
+    const names = objectsOf(output).map(({ kind, metadata }) => `${kind}/${metadata.name}`)
+    expect(names).toEqual([
+      "CustomResourceDefinition/simulations.simkube.io",
+      "CustomResourceDefinition/simulationroots.simkube.io",
+    ])
+    const file = join(folder, "crds.yaml")
+    expect(await run("-o", file)).toEqual({ code: exitCodes.ok, output: "", error: "" })
+    expect(readFileSync(file, "utf8")).toBe(output)
+  })
+
+  test.each([
+    [["print"], "only types can be printed"],
+    [["types"], "needs the FILE"],
+    [["types", "a", "b"], 'unexpected argument "b"'],
+  ])("refuses the arguments %j", async (argv, problem) => {
+    const { code, output, error } = await run(...argv)
+    expect({ code, output }).toEqual({ code: exitCodes.usage, output: "" })
+    expect(error).toContain(problem)
+  })
+})
 
 describe("reel crd types", () => {
   test("prints what the example has, or writes it to a file that it does not overwrite unasked", async () => {
