@@ -342,7 +342,7 @@ describe("A cache over the hub", () => {
           await close()
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 20 },
     )
   })
 
