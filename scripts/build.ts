@@ -8,6 +8,7 @@
  *   src/host/entries/NAME.ts    dist/workers/NAME.js          likewise
  *   test/FOLDER/workers/NAME.ts  dist/test-workers/NAME.js   actors and processes that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports
+ *   src/host/index.ts           dist/script-library/host.js   the same without dependencies, for scripts of a host
  *   src/apiserver/openapi/data/  dist/openapi/                 copied as they are
  *   src/sandbox/protobuf/data/  dist/protobuf/                likewise
  *
@@ -34,6 +35,9 @@ const external: readonly string[] = ["piscina"]
 
 /** The folders of workers' entry points. Their names must be unique. */
 const workerFolders: readonly string[] = ["src/actors/entries", "src/host/entries"]
+
+/** What scripts of a controller host import. Neither the image nor the place of a script has packages, so it is a bundle without imports. */
+const scriptLibrary = "./host"
 
 /** The folders of programs that only tests start. Their names must be unique. */
 const testFolders: readonly string[] = ["test/runtime/workers", "test/recorder/workers", "test/archive/workers"]
@@ -174,6 +178,8 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
         entry: join(folder, "index.ts"),
         external: Object.keys(manifest.dependencies ?? {}),
       })
+    if (path === scriptLibrary && !absent.includes(path))
+      targets.push({ name: `script-library/${name}`, entry: join(folder, "index.ts"), external: optional })
   }
   return { targets, absent }
 }
@@ -288,7 +294,7 @@ const copyData = async (root: string, folder: string, target: string): Promise<v
 /** Removes workers and commands whose source is gone, so that they are no longer found. */
 const removeStrangers = async (dist: string, targets: readonly Target[]): Promise<void> => {
   const known = new Set(targets.map(({ name }) => join(dist, `${name}.js`)))
-  for (const folder of [".", "workers", "test-workers", "lib"]) {
+  for (const folder of [".", "workers", "test-workers", "lib", "script-library"]) {
     const entries = await readdir(join(dist, folder)).catch(absentAs<string[]>([]))
     const outputs = entries.filter((name) => name.endsWith(".js")).map((name) => join(dist, folder, name))
     for (const output of outputs.filter((name) => !known.has(name))) {

@@ -33,7 +33,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
-import { serveHost } from "./host/host-server.ts"
+import { type Condition, serveHost } from "./host/host-server.ts"
 import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
@@ -54,7 +54,7 @@ const options = {
   context: optional({ placeholder: "NAME", help: "context of the kubeconfig", parse: text }),
   listen: withDefault("127.0.0.1:7790", {
     placeholder: "ADDRESS:PORT",
-    help: "where /healthz and /metrics are served",
+    help: "where /healthz, /readyz and /metrics are served",
     parse: parseListenAddress,
   }),
   workers: withDefault("2", {
@@ -118,8 +118,16 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
       onNote: (subject, note) => say(`${subject}: ${note}`),
     })
-    await using modules = new HostModules({ host, say })
-    await using server = await serveHost(given.listen, async () => {
+    await using modules = new HostModules({ host, clock: systemClock, say })
+    const conditions = (): ReadonlyArray<Condition> => [
+      ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
+      {
+        name: "modules",
+        isMet: modules.isLoaded,
+        detail: modules.isLoaded ? `started, ${modules.refusals.length} refused` : "not started yet",
+      },
+    ]
+    const metrics = async () => {
       const [statuses, requests, scripts, hub] = await Promise.all([
         host.statistics(),
         host.requestStatistics(),
@@ -127,7 +135,8 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
         host.hubStatistics(),
       ])
       return hostMetrics({ modules: statuses, requests, scripts, hub, refused: modules.refusals.length })
-    })
+    }
+    await using server = await serveHost(given.listen, { conditions, metrics })
     say(`modules of ${directory}; metrics: ${server.url}/metrics`)
     using followed = new ModuleDirectory({
       directory,

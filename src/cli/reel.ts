@@ -59,7 +59,8 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "k8s",
-    summary: "Prints manifests that run a recorder in a cluster with the minimum permissions its configuration needs.",
+    summary:
+      "Prints manifests that run a recorder, or controllers, in a cluster with the minimum permissions they need.",
     load: async () => (await import("./k8s.ts")).k8sCommand(),
   },
   {

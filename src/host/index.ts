@@ -77,6 +77,7 @@ export {
   labelsChanged,
   type Predicate,
 } from "./controller/predicates.ts"
-export { type PolicyRule, type RulesOptions, rulesOf, type ScopedRules } from "./controller/rbac-rules.ts"
+export { type RulesOptions, rulesOf } from "./controller/rbac-rules.ts"
+export type { PolicyRule, ScopedRules } from "./controller/rule-set.ts"
 export { runControllers } from "./controller/run-controllers.ts"
 export type { RunningControllers, RunOptions } from "./controller/running-controllers.ts"

@@ -1,8 +1,9 @@
 /**
  * Keeps one pod for each SimplePod: creates it, replaces it when the image or the arguments change, and reports in the status whether it is ready.
  *
- *   kubectl apply -f examples/host/typescript/simplepod.yaml
- *   node examples/host/typescript/simplepod.ts        # the cluster of KUBECONFIG or ~/.kube/config
+ *   kubectl apply -f examples/host/simplepod-crd.yaml
+ *   reel host examples/host/typescript                # beside other controllers: simplepod.yaml makes it a module
+ *   node examples/host/typescript/simplepod.ts        # alone; the cluster of KUBECONFIG or ~/.kube/config
  *   kubectl apply -f - <<< '{apiVersion: slinky.dev/v1, kind: SimplePod, metadata: {name: web}, spec: {image: nginx}}'
  *
  * The pod goes with its SimplePod: the garbage collector deletes what an owner leaves behind.
@@ -57,6 +58,10 @@ const simplePods = defineController<SimplePod>({
   },
 })
 
-const running = await runControllers([simplePods])
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void running.close())
-await running.closed
+export default simplePods
+
+if (import.meta.main) {
+  const running = await runControllers([simplePods])
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void running.close())
+  await running.closed
+}

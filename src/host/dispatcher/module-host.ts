@@ -11,7 +11,7 @@ import type { Timer } from "../../clock.ts"
 import { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
 import { ActorSystem } from "../../runtime/actor-system.ts"
-import type { RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
+import type { ActorState, RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
 import type { StartThread } from "../../runtime/thread/thread.ts"
 import {
   type ExecutorConfig,
@@ -25,7 +25,7 @@ import type { WatchRequest } from "../guest/abi-values.ts"
 import { type HubConfig, type HubControl, type HubReport, hubDefinition } from "../hub/definition.ts"
 import type { HubStatistics } from "../hub/hub-statistics.ts"
 import type { ServiceAccountName } from "../identity/service-account.ts"
-import type { ModuleFile } from "../modules/module-file.ts"
+import { defaultMemoryBytes, type ModuleFile } from "../modules/module-file.ts"
 import { ScriptHost } from "../scripts/script-host.ts"
 import type { HostRole } from "../worker-entries.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
@@ -57,7 +57,6 @@ export interface HostedModule {
   readonly codePath: string
 }
 
-export const defaultMemoryBytes = 256 * 1024 * 1024
 /** Found after at most an eighth of a second more, so that a module that holds up others does so for less than a second in all. */
 export const defaultDeadlineMs = 500
 
@@ -207,6 +206,11 @@ export class ModuleHost implements AsyncDisposable {
       // An executor that is gone has forgotten it.
       await failureOf(this.#executor.call("remove", name))
     })
+  }
+
+  /** What becomes of the threads that all modules depend on. */
+  get states(): Readonly<Record<"hub" | "executor", ActorState>> {
+    return { hub: this.#hub.state, executor: this.#executor.state }
   }
 
   statistics(): Promise<ReadonlyArray<ModuleStatus>> {

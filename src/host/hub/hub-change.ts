@@ -54,7 +54,10 @@ export interface HubConsumer {
 }
 
 export interface HubSubscriptionHandle {
-  /** Changes and marks that wait. */
+  /**
+   * Changes and marks that wait. While the present state is being taken, all objects of the watch that are still to be looked at count, selected
+   * or not.
+   */
   readonly pending: number
   /**
    * Removes and returns what has waited longest: about that many bytes of objects, at least one change if any waits. Default 256 KiB, a

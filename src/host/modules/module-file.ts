@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import type { Node } from "yaml"
 import { parseDuration } from "../../kube/duration.ts"
 import { quantityOf } from "../../kube/quantity.ts"
+import { type ModulePermission, readPermissions } from "./module-permissions.ts"
 import type { ModuleFileProblem } from "./module-problem.ts"
 import { type Entry, ModuleYaml } from "./module-yaml.ts"
 
@@ -24,6 +25,8 @@ export interface ModuleFile {
   readonly env: ReadonlyArray<{ readonly name: string; readonly value: string }>
   /** Default: the identity of the host. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string }
+  /** What its account may, for `reel k8s --host`; absent: nothing is known. For a script, in addition to what its controllers declare. */
+  readonly permissions?: ReadonlyArray<ModulePermission>
   /** What is absent has the host's defaults. */
   readonly limits: ModuleFileLimits
 }
@@ -40,7 +43,10 @@ export interface ModuleFileLimits {
   readonly timeoutMs?: number
 }
 
-const rootKeys = ["name", "abi", "env", "serviceAccount", "limits"] as const
+/** Bytes of linear memory that a module may have if its file says nothing else. */
+export const defaultMemoryBytes = 256 * 1024 * 1024
+
+const rootKeys = ["name", "abi", "env", "serviceAccount", "permissions", "limits"] as const
 const limitKeys = ["memory", "deadline", "requestsPerSecond", "burst", "concurrentRequests", "requestTimeout"] as const
 
 /** The module's file, or everything that is wrong with it, in the order of the file. */
@@ -62,9 +68,10 @@ const readFile = (yaml: ModuleYaml): ModuleFile | undefined => {
   )
   const env = present(root, "env", (node) => readEnvironment(yaml, node)) ?? []
   const serviceAccount = present(root, "serviceAccount", (node) => readServiceAccount(yaml, node))
+  const permissions = present(root, "permissions", (node) => readPermissions(yaml, node))
   const limits = present(root, "limits", (node) => readLimits(yaml, node)) ?? {}
   if (name === undefined) return undefined
-  return { name, ...defined({ abi, serviceAccount }), env, limits }
+  return { name, ...defined({ abi, serviceAccount, permissions }), env, limits }
 }
 
 const readEnvironment = (yaml: ModuleYaml, node: Node | undefined): ModuleFile["env"] | undefined => {

@@ -48,6 +48,16 @@ describe("Frames of deliveries", () => {
     )
   })
 
+  test("have one change for all rows that say the same", () => {
+    const object = { key: "n/a", uid: "u", version: "7", bytes: Buffer.from('{"a":1}'), isFinalStateUnknown: false }
+    const rows = (["added", "added", "modified"] as const).map(
+      (type, index): Delivery => ({ subscription: index, number: 1, change: { ...object, type } }),
+    )
+    const [first, second, third] = readDeliveries(frameOf(rows))
+    expect(second?.change).toBe(first?.change)
+    expect(third?.change).toEqual(rows[2]?.change)
+  })
+
   test("have the fields of proto/host.proto, and each object once", async () => {
     const file = fileURLToPath(new URL("../../../proto/host.proto", import.meta.url))
     const message = (await new protobuf.Root().load(file, { keepCase: true })).lookupType("kubereel.Deliveries")

@@ -14,10 +14,11 @@ import type { Completion } from "../../executor/operation-frames.ts"
 import type { GuestRequest, WatchRequest } from "../../guest/abi-values.ts"
 import { encodeGuestResponse } from "../../guest/abi-values.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
+import type { HubChange } from "../../hub/hub-change.ts"
 import type { Assignment, InstanceStatistics, ModuleWorkerReport } from "./definition.ts"
 import { type ImageStore, type MakeGuest, ModuleRunner } from "./module-runner.ts"
 import type { RunnerTable } from "./runner-table.ts"
-import { type GuestWatch, watchFailure, watchValueOf } from "./watch-value.ts"
+import { type GuestWatch, type WatchValue, watchFailure, watchValueOf } from "./watch-value.ts"
 
 export interface ModuleWorkerOptions {
   readonly clock: Pick<Clock, "monotonicMs">
@@ -105,8 +106,9 @@ export class ModuleWorker {
     operations.flush()
   }
 
-  /** Rows of a frame. Their bytes are copied. */
+  /** Rows of a frame. Their bytes are copied, once for all modules that get the same change. */
   deliver(rows: ReadonlyArray<Delivery>): void {
+    const shared = new Map<HubChange, WatchValue>()
     for (const { subscription, number, change } of rows) {
       const watch = this.#watches.get(subscription)
       // Rows of a watch that has ended meanwhile may still be under way.
@@ -116,8 +118,10 @@ export class ModuleWorker {
         continue
       }
       watch.lastRow = number
-      const value = watchValueOf(watch, change)
+      const value = shared.get(change) ?? watchValueOf(watch, change)
       if (value === undefined) continue
+      // A mark names the kind of its watch.
+      if (change.uid !== "") shared.set(change, value)
       watch.instance.runner.streamed(watch.id, value.bytes)
       if (value.isLast) this.#end(subscription, watch)
       this.#regulate(watch.instance)

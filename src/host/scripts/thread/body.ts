@@ -5,12 +5,8 @@ import type { ActorBody } from "../../../runtime/actor.ts"
 import { EntryMark } from "../../dispatcher/entry-mark.ts"
 import { deliveriesMailbox } from "../../hub/definition.ts"
 import { readDeliveries } from "../../hub/deliveries.ts"
-import {
-  ScriptRefused,
-  type ScriptThreadConfig,
-  type ScriptThreadControl,
-  type ScriptThreadReport,
-} from "./definition.ts"
+import type { ScriptThreadConfig, ScriptThreadControl, ScriptThreadReport } from "./definition.ts"
+import { ScriptRefused } from "./load-script.ts"
 import { Pulse } from "./pulse.ts"
 import { ScriptThread } from "./script-thread.ts"
 

@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import type { ActorDefinition } from "../../../runtime/actor.ts"
 import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"
+import { ScriptRefused } from "./load-script.ts"
 
 export interface ScriptThreadConfig {
   /** Of `entryMarkBytes`: shows the main thread that this one is busy, and still alive. */
@@ -21,16 +22,6 @@ const Assignment = Schema.Struct({
   endpoint: Schema.Unknown,
 })
 export type ScriptAssignment = typeof Assignment.Type
-
-/** The script cannot be run, and a later attempt with the same file would fail the same way. */
-export class ScriptRefused extends Schema.TaggedError<ScriptRefused>()("ScriptRefused", {
-  path: Schema.String,
-  problem: Schema.String,
-}) {
-  override get message(): string {
-    return `${this.path} ${this.problem}`
-  }
-}
 
 /** `ControllerStatistics`. */
 const ControllerFigures = Schema.Struct({

@@ -12,10 +12,10 @@ import { SharedCaches } from "../../controller/access/shared-caches.ts"
 import { checkTogether, type RunningControllers, startControllers } from "../../controller/running-controllers.ts"
 import { GivenCredentials } from "../../executor/actor/given-credentials.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
-import { type ScriptAssignment, ScriptRefused, type ScriptThreadReport } from "./definition.ts"
+import type { ScriptAssignment, ScriptThreadReport } from "./definition.ts"
 import { type Applicant, grantedSource } from "./granted-source.ts"
 import { HubSource, watchRequestOf } from "./hub-source.ts"
-import { loadScript } from "./load-script.ts"
+import { loadScript, ScriptRefused } from "./load-script.ts"
 import type { Pulse } from "./pulse.ts"
 
 interface ScriptThreadOptions {

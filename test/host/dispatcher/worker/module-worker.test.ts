@@ -9,11 +9,27 @@ import { ManualClock } from "../../../runtime/manual-clock.ts"
 
 let reports: ModuleWorkerReport[]
 let woken: string[]
+let values: Array<Uint8Array | undefined>
 let rounds: Array<() => void>
 let worker: ModuleWorker
 
 const run = (): void => {
   for (let round = rounds.shift(); round !== undefined; round = rounds.shift()) round()
+}
+
+const load = (module: string, slot: number, kind = "ConfigMap", allowBookmarks = false): void => {
+  const assignment = { module, incarnation: 7, slot, file: "m.wasm", env: [], maximumMemoryBytes: 65_536 }
+  worker.load(assignment, (calls: GuestCalls) => ({
+    start: () => calls.watch(0n, { apiVersion: "v1", kind, allowBookmarks } as never),
+    wakeFuture: () => undefined,
+    wakeStream: (id, value) => {
+      values.push(value)
+      woken.push(`${id} ${value === undefined ? "end" : Buffer.from(value).toString()}`)
+    },
+    memoryBytes: 65_536,
+    image: () => new Uint8Array(),
+  }))
+  run()
 }
 
 const start = (lastSubscription?: number): void => {
@@ -28,20 +44,13 @@ const start = (lastSubscription?: number): void => {
     images: () => ({ write: () => undefined, read: () => new Uint8Array(), remove: () => undefined }),
     ...(lastSubscription !== undefined && { lastSubscription }),
   })
-  const assignment = { module: "m", incarnation: 7, slot: 1, file: "m.wasm", env: [], maximumMemoryBytes: 65_536 }
-  worker.load(assignment, (calls: GuestCalls) => ({
-    start: () => calls.watch(0n, { apiVersion: "v1", kind: "ConfigMap", allowBookmarks: false } as never),
-    wakeFuture: () => undefined,
-    wakeStream: (id, value) => woken.push(`${id} ${value === undefined ? "end" : Buffer.from(value).toString()}`),
-    memoryBytes: 65_536,
-    image: () => new Uint8Array(),
-  }))
-  run()
+  load("m", 1)
 }
 
 beforeEach(() => {
   reports = []
   woken = []
+  values = []
   rounds = []
 })
 
@@ -96,4 +105,36 @@ test("subscriptions are numbered after those of the former lives, whose rows are
   reports = []
   start(0xffff_ffff)
   expect(reports).toMatchObject([{ type: "watch", subscription: 0 }])
+})
+
+test("modules that get the same change get the same copy of it, and each its own bookmark", () => {
+  start()
+  load("n", 2)
+  const { change } = row(1)
+  worker.deliver([
+    { subscription: 1, number: 1, change },
+    { subscription: 2, number: 1, change },
+    { subscription: 1, number: 2, change: { ...change, type: "modified" } },
+  ])
+  run()
+  expect(woken.map((text) => text.slice(2, 18)).sort()).toEqual([
+    '{"type":"ADDED",',
+    '{"type":"ADDED",',
+    '{"type":"MODIFIE',
+  ])
+  const [first, ...others] = values.filter((value) => Buffer.from(value ?? []).includes("ADDED"))
+  expect(others).toHaveLength(1)
+  expect(others[0]).toBe(first)
+
+  load("pods", 3, "Pod", true)
+  load("secrets", 4, "Secret", true)
+  woken = []
+  const mark = { type: "synced", key: "", uid: "", version: "7", bytes: Buffer.alloc(0) } as const
+  const synced = { ...mark, isFinalStateUnknown: false }
+  worker.deliver([
+    { subscription: 3, number: 1, change: synced },
+    { subscription: 4, number: 1, change: synced },
+  ])
+  run()
+  expect(woken).toEqual([expect.stringContaining('"kind":"Pod"'), expect.stringContaining('"kind":"Secret"')])
 })
