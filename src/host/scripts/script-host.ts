@@ -33,6 +33,8 @@ export interface ScriptHostOptions {
   readonly clock: Clock
   /** Returns a number in [0, 1). */
   readonly random: () => number
+  /** Where scripts that ask for a checkpoint keep it; they are refused without it. */
+  readonly stateDirectory?: string | undefined
   readonly identityOf: (file: ModuleFile) => EndpointSource
   /** Whether a script may have a watch. */
   readonly checkWatch: (file: ModuleFile, request: HubWatchRequest) => Promise<WatchAnswer>
@@ -92,6 +94,8 @@ export class ScriptHost {
     this.#watches = new WatchRegistry({
       clock,
       hub,
+      // Caches begin with the present state, which cannot expire.
+      pace: { delayMs: () => 0, expired: () => undefined },
       // Threads subscribe only for scripts that may have it.
       check: async () => undefined,
       end: (thread, subscription, refusal) =>
@@ -270,7 +274,9 @@ export class ScriptHost {
       await ask(place.supervisor.running())
       if (!isPresent()) return settled.resolve()
       const { endpoint } = script
-      const assignment = { module: file.name, codePath, codeHash, env: file.env, endpoint }
+      const { name: module, env, checkpoint: hasCheckpoint = false } = file
+      const { stateDirectory } = this.#options
+      const assignment = { module, codePath, codeHash, env, hasCheckpoint, stateDirectory, endpoint }
       await ask(place.supervisor.call("start", assignment, loadMs))
       // They may have changed while it was loaded.
       if (script.endpoint !== endpoint)

@@ -7,6 +7,7 @@ import type { Clock } from "../../../clock.ts"
 import type { ApiConnection } from "../../../kube/client/api-connection.ts"
 import type { ApiObject } from "../../../kube/client/objects.ts"
 import type { Kind } from "../../../kube/kind.ts"
+import type { WatchPolicy } from "../../../kube/watch/protocol/policy.ts"
 import type { ObjectCache } from "../../object-cache.ts"
 import { SharedInformer } from "../../shared-informer.ts"
 
@@ -44,13 +45,21 @@ interface InformerSourceOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly trouble: (detail: string) => void
+  readonly policy?: Partial<WatchPolicy> | undefined
 }
 
 /** A watch of its own for each cache, with the connection's credentials. */
-export const informerSource = ({ connection, clock, random, trouble }: InformerSourceOptions): CacheSource => ({
+export const informerSource = ({ connection, clock, random, trouble, policy }: InformerSourceOptions): CacheSource => ({
   hasManagedFields: true,
   open: ({ managedFields: _, ...selection }) => {
-    const informer = new SharedInformer<ApiObject>({ ...selection, connection, clock, random, onTrouble: trouble })
+    const informer = new SharedInformer<ApiObject>({
+      ...selection,
+      connection,
+      clock,
+      random,
+      policy,
+      onTrouble: trouble,
+    })
     informer.start()
     return {
       cache: informer.cache,

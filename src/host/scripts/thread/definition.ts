@@ -18,6 +18,10 @@ const Assignment = Schema.Struct({
   /** Of the code: a replaced file is loaded anew. */
   codeHash: Schema.String,
   env: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })),
+  /** All its controllers keep a checkpoint. */
+  hasCheckpoint: Schema.Boolean,
+  /** For checkpoints; without it, controllers that keep one are refused. */
+  stateDirectory: Schema.optional(Schema.String),
   /** An `ApiEndpoint` with the module's own credentials. */
   endpoint: Schema.Unknown,
 })

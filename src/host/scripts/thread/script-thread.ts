@@ -7,6 +7,7 @@
 import type { Clock } from "../../../clock.ts"
 import type { ApiEndpoint } from "../../../kube/endpoint.ts"
 import { messageOf } from "../../../message-of.ts"
+import { StateDirectoryMissing } from "../../checkpoint/state-directory-missing.ts"
 import type { KindSelection } from "../../controller/access/cache-source.ts"
 import { SharedCaches } from "../../controller/access/shared-caches.ts"
 import { checkTogether, type RunningControllers, startControllers } from "../../controller/running-controllers.ts"
@@ -57,19 +58,23 @@ export class ScriptThread {
   /** Rejects with {@link ScriptRefused}. Nothing is started once the signal is aborted. */
   async start(assignment: ScriptAssignment, signal: AbortSignal): Promise<void> {
     const { clock, random, report, pulse } = this.#options
-    const { module, codePath, endpoint } = assignment
+    const { module, codePath, hasCheckpoint, stateDirectory, endpoint } = assignment
     const trouble = (detail: string): void => report({ type: "trouble", module, detail })
     const ended = pulse.begin()
     try {
-      const controllers = await loadScript(assignment)
+      const loaded = await loadScript(assignment)
       if (signal.aborted) return
+      const controllers = hasCheckpoint ? loaded.map((one) => ({ ...one, checkpoint: true })) : loaded
+      const checkpoint = stateDirectory === undefined ? undefined : { directory: stateDirectory }
       const credentials = new GivenCredentials(endpoint as ApiEndpoint, () => report({ type: "unauthorized", module }))
       try {
-        checkTogether(controllers, {})
+        if (checkpoint === undefined && controllers.some((one) => one.checkpoint === true))
+          throw new StateDirectoryMissing({ module })
+        checkTogether(controllers, { checkpoint })
       } catch (cause) {
         throw new ScriptRefused({ path: codePath, problem: `cannot be run: ${messageOf(cause)}` })
       }
-      const running = startControllers(controllers, { clock, random, onTrouble: trouble }, credentials, {
+      const running = startControllers(controllers, { clock, random, onTrouble: trouble, checkpoint }, credentials, {
         caches: grantedSource({
           caches: this.#caches,
           ask: (selection, applicant) => this.#ask(module, selection, applicant),
