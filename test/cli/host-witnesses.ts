@@ -16,6 +16,8 @@ export interface Witness {
   readonly isLimited: boolean
   /** It may not see what it asks for. */
   readonly isForbidden: boolean
+  /** It keeps a checkpoint. */
+  readonly isDurable: boolean
   /** Of a module: what it does beside watching, as in witness.ts. */
   readonly habit: string
 }
@@ -31,6 +33,7 @@ const wasm = (index: number): Witness => {
     selection: isForbidden ? 0 : index % selections.length,
     isLimited,
     isForbidden,
+    isDurable: index % 2 === 0,
     habit: index < 3 ? "t" : "",
   }
 }
@@ -41,6 +44,7 @@ const script = (index: number): Witness => ({
   selection: index % selections.length,
   isLimited: index % selections.length === shop,
   isForbidden: false,
+  isDurable: index % 2 === 0,
   habit: "",
 })
 
@@ -68,7 +72,7 @@ export default ({ NAME, SELECTION, LOG }) => {
 /** Writes the modules of all witnesses into the directory; the scripts write to `logs`. */
 export const writeWitnesses = (directory: string, logs: string, compiled: string): void => {
   const code = buildWitness(compiled)
-  for (const { name, form, selection, isLimited, habit } of witnesses) {
+  for (const { name, form, selection, isLimited, isDurable, habit } of witnesses) {
     const env =
       form === "wasm"
         ? { WATCH: `${selection}${habit}` }
@@ -77,6 +81,7 @@ export const writeWitnesses = (directory: string, logs: string, compiled: string
       name,
       ...(form === "wasm" && { abi: "rust_v1alpha1" }),
       ...(isLimited && { serviceAccount: account }),
+      ...(isDurable && { checkpoint: true }),
       env: Object.entries(env).map(([variable, value]) => ({ name: variable, value })),
     }
     if (form === "wasm") copyFileSync(code, join(directory, `${name}.wasm`))
@@ -92,6 +97,8 @@ const logOf = (logs: string, name: string): string => join(logs, `${name}.log`)
 export interface Account {
   /** UID → version of what it believes to exist. */
   readonly known: ReadonlyMap<string, number>
+  /** UIDs that it was told of in any life, without their end since. */
+  readonly lasting: ReadonlySet<string>
   /** What it was told of in this life. */
   readonly everKnown: ReadonlyArray<string>
   /** What it was told the end of in this life. */
@@ -107,6 +114,8 @@ export const readScriptLog = (logs: string, name: string): Account => {
   const path = logOf(logs, name)
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n").slice(0, -1) : []
   const keys = new Map<string, { readonly uid: string; readonly version: number }>()
+  /** UIDs by key, over all lives: an object in the place of another is the end of that one. */
+  const lasting = new Map<string, string>()
   const versions = new Map<string, number>()
   const gone = new Set<string>()
   const contradictions: string[] = []
@@ -121,8 +130,11 @@ export const readScriptLog = (logs: string, name: string): Account => {
     const before = keys.get(key)
     // Another object of its name: the one before has gone.
     if (before !== undefined && before.uid !== uid) gone.add(before.uid)
-    if (word === "gone") keys.delete(key)
-    else {
+    if (word === "gone") {
+      keys.delete(key)
+      lasting.delete(key)
+    } else {
+      lasting.set(key, uid)
       const version = Number(text)
       // The same version again is another run for the same state.
       if (version < (versions.get(uid) ?? 0)) contradictions.push(`out of order: ${line}`)
@@ -134,6 +146,7 @@ export const readScriptLog = (logs: string, name: string): Account => {
   }
   return {
     known: new Map([...keys.values()].map(({ uid, version }) => [uid, version])),
+    lasting: new Set(lasting.values()),
     everKnown: [...versions.keys()],
     gone,
     contradictions,

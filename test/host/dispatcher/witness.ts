@@ -103,12 +103,17 @@ export const buildWitness = (directory: string): string => {
   return compileGuest(directory, "witness", text)
 }
 
-/** What one witness was told in its present life. Times and orders are those of its log. */
+/** What one witness was told, most of it in its present life. Times and orders are those of its log. */
 export class Testimony {
   /** UID → version of what exists. */
   readonly known = new Map<string, number>()
   /** UIDs of which it was told that they are gone, by a deletion or by their absence from a complete state. */
   readonly gone = new Set<string>()
+  /**
+   * UIDs that it was told of in any of its lives, without a deletion since. What a later life does not list is still among them: only
+   * a witness with a checkpoint is told of each deletion.
+   */
+  readonly lasting = new Set<string>()
   /** What cannot be, of all lives. */
   readonly contradictions: string[] = []
   lives = 0
@@ -151,11 +156,13 @@ export class Testimony {
     this.#versions.set(uid, version)
     if (type === "DELETED") {
       this.known.delete(uid)
+      this.lasting.delete(uid)
       this.#state?.delete(uid)
       this.gone.add(uid)
     } else {
       this.gone.delete(uid)
       this.known.set(uid, version)
+      this.lasting.add(uid)
       this.#state?.add(uid)
     }
   }
