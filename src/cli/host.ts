@@ -1,7 +1,5 @@
 /** `reel host`: arguments, and the parts of a host put together. */
-import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { systemClock } from "../clock.ts"
 import { ModuleHost } from "../host/dispatcher/module-host.ts"
 import { WatchAccess } from "../host/dispatcher/watch-access.ts"
@@ -36,10 +34,9 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
-
 import { type Condition, serveHost } from "./host/host-server.ts"
+import { openImageDirectory } from "./host/image-directory.ts"
 import type { MadeKind } from "./host-replay.ts"
-
 import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
 import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
 import type { Terminal } from "./terminal/terminal.ts"
@@ -189,8 +186,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
   try {
     const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
     const version = readVersion()
-    const images = await mkdtemp(join(tmpdir(), "kubereel-host-"))
-    await using _images = { [Symbol.asyncDispose]: () => rm(images, { recursive: true, force: true }) }
+    using images = openImageDirectory(tmpdir(), say)
     const userAgent = `kubereel/${version}`
     const client = new ApiClient({ server: credentials, userAgent })
     using _client = { [Symbol.dispose]: () => client.close() }
@@ -209,7 +205,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       clock: systemClock,
       random: Math.random,
       workers: given.workers,
-      imageDirectory: images,
+      imageDirectory: images.path,
       unloadAfterMs: given["unload-after"],
       stateDirectory: given["state-directory"],
       checkWatch: (account, request) => access.check(account, request),
