@@ -12,7 +12,7 @@ const edges = [
   "src/cli/k8s.ts",
   "src/cli/record/run-recorder.ts",
   "src/cli/snapshot.ts",
-  "src/host/controller/reconciler.ts",
+  "src/host/controller/run/reconciler.ts",
   "src/host/dispatcher/actor-calls.ts",
   "src/runtime/actor-host.ts",
   "src/runtime/control.ts",

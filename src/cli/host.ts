@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os"
 import { systemClock } from "../clock.ts"
 import { ModuleHost } from "../host/dispatcher/module-host.ts"
-import { WatchAccess } from "../host/dispatcher/watch-access.ts"
+import { WatchAccess } from "../host/dispatcher/watches/watch-access.ts"
 import { AccessReviewer } from "../host/identity/access-reviewer.ts"
 import { TokenSource } from "../host/identity/token-source.ts"
 import { ModuleDirectory } from "../host/modules/module-directory.ts"

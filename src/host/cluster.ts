@@ -9,8 +9,8 @@ import { NotFoundError } from "../kube/client/api-errors.ts"
 import type { ApiObject } from "../kube/client/objects.ts"
 import type { DeleteOptions, PatchType } from "../kube/client/write-options.ts"
 import type { Kind } from "../kube/kind.ts"
-import type { ObjectCache } from "./object-cache.ts"
-import { SharedInformer } from "./shared-informer.ts"
+import type { ObjectCache } from "./cache/object-cache.ts"
+import { SharedInformer } from "./cache/shared-informer.ts"
 
 interface ClusterOptions {
   /** For writes and watches; the cluster closes it. */

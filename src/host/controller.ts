@@ -8,11 +8,11 @@ import type { ApiObject, SelectorObject } from "../kube/client/objects.ts"
 import { controllerOf } from "../kube/client/owner-references.ts"
 import type { Kind } from "../kube/kind.ts"
 import { selectorMatches } from "../kube/label-selector.ts"
-import type { ChangeHandler } from "./change-feed.ts"
+import type { ChangeHandler } from "./cache/change-feed.ts"
+import { keyOf, objectKey } from "./cache/object-cache.ts"
 import type { Cluster } from "./cluster.ts"
 import type { EventRecorder, EventSource, EventType } from "./event-recorder.ts"
-import { keyOf, objectKey } from "./object-cache.ts"
-import { WorkQueue } from "./work-queue.ts"
+import { WorkQueue } from "./queue/work-queue.ts"
 
 /** What a controller is given. */
 export interface Surroundings {

@@ -39,10 +39,9 @@ export type { ApiObject, Condition, Metadata, OwnerReference, Pod } from "../kub
 export type { DeleteOptions, PatchType } from "../kube/client/write-options.ts"
 export type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 export type { Kind } from "../kube/kind.ts"
-export type { ObjectChange } from "./change-feed.ts"
+export type { ObjectChange } from "./cache/change-feed.ts"
 export type { CachedListOptions, CachedObjects, ObjectName } from "./controller/access/cached-objects.ts"
 export type { ControllerCluster, NewObject } from "./controller/access/controller-cluster.ts"
-export type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller/controller-run.ts"
 export {
   type ControllerDefinition,
   type DefinedController,
@@ -59,9 +58,7 @@ export {
   type Watch,
   type Write,
 } from "./controller/define-controller.ts"
-export type { CheckpointLocation } from "./controller/durable-progress.ts"
 export { InvalidControllerError, NotWatchedError, OwnershipError, TerminalError } from "./controller/errors.ts"
-export type { LeaderElectionOptions } from "./controller/leader-election.ts"
 export { setControllerReference, setOwnerReference } from "./controller/objects/owner-references.ts"
 export {
   findCondition,
@@ -80,5 +77,8 @@ export {
 } from "./controller/predicates.ts"
 export { type RulesOptions, rulesOf } from "./controller/rbac-rules.ts"
 export type { PolicyRule, ScopedRules } from "./controller/rule-set.ts"
+export type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller/run/controller-run.ts"
+export type { CheckpointLocation } from "./controller/run/durable-progress.ts"
+export type { LeaderElectionOptions } from "./controller/run/leader-election.ts"
+export type { RunningControllers, RunOptions } from "./controller/run/running-controllers.ts"
 export { runControllers } from "./controller/run-controllers.ts"
-export type { RunningControllers, RunOptions } from "./controller/running-controllers.ts"

@@ -10,7 +10,7 @@
  * before another object of its name and at the latest with the completed state; none is returned that is in the state, or whose deletion was
  * delivered by the watch itself. UIDs decide: an object that was deleted and created again is two.
  */
-import { keyOf } from "../object-cache.ts"
+import { keyOf } from "../cache/object-cache.ts"
 import type { KnownObject } from "./known-object.ts"
 
 export class StateComparison {

@@ -7,7 +7,7 @@
 
 import { isDeepStrictEqual } from "node:util"
 import type { ApiObject } from "../../kube/client/objects.ts"
-import type { ObjectChange } from "../change-feed.ts"
+import type { ObjectChange } from "../cache/change-feed.ts"
 
 /** `previous` is absent for an object that was not known, `current` for one that is gone. Returns whether the change counts. */
 export type Predicate<T extends ApiObject = ApiObject> = (change: ObjectChange<T>) => boolean

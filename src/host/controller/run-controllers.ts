@@ -2,7 +2,7 @@
 
 import { type Credentials, loadCredentials } from "../../kube/credentials/credentials.ts"
 import type { DefinedController } from "./define-controller.ts"
-import { checkTogether, type RunningControllers, type RunOptions, startControllers } from "./running-controllers.ts"
+import { checkTogether, type RunningControllers, type RunOptions, startControllers } from "./run/running-controllers.ts"
 
 /**
  * Resolves once the controllers are under way, before they have started. Rejects with a `CredentialsError` if there is no usable kubeconfig, and with

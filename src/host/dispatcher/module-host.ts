@@ -34,7 +34,7 @@ import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts"
 import { defaultHostPolicy, type HostPolicy } from "./host-policy.ts"
 import { ModuleCompiler } from "./module-compiler.ts"
 import type { ModuleStatus, WorkerStatus } from "./module-status.ts"
-import type { WatchAnswer } from "./watch-registry.ts"
+import type { WatchAnswer } from "./watches/watch-registry.ts"
 
 export interface ModuleHostOptions
   extends Pick<DispatcherOptions, "workers" | "clock" | "random" | "imageDirectory" | "unloadAfterMs"> {

@@ -2,7 +2,7 @@
 import type { Clock, Timer } from "../../clock.ts"
 import type { HttpRequest } from "../../kube/http/transport.ts"
 import type { GuestResponse } from "../guest/abi-values.ts"
-import { TokenBucket } from "../rate-limiter.ts"
+import { TokenBucket } from "../queue/rate-limiter.ts"
 import type { ModuleLimits } from "./module-limits.ts"
 import type { ModuleConnection } from "./send-request.ts"
 

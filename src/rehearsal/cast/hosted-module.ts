@@ -7,7 +7,7 @@
  * ServiceAccount may do in the recorded cluster.
  */
 
-import { gvkOf } from "../../host/dispatcher/watch-registry.ts"
+import { gvkOf } from "../../host/dispatcher/watches/watch-registry.ts"
 import { ModuleRunner } from "../../host/dispatcher/worker/module-runner.ts"
 import { watchFailure, watchValueOf } from "../../host/dispatcher/worker/watch-value.ts"
 import type { ModuleLimits } from "../../host/executor/module-limits.ts"

@@ -1,7 +1,7 @@
 /** The controller of aggregated ClusterRoles: their rules are those of all ClusterRoles that their selectors match. */
 
 import { type Change, keyOf } from "../../apiserver/watch/change.ts"
-import type { WorkQueue } from "../../host/work-queue.ts"
+import type { WorkQueue } from "../../host/queue/work-queue.ts"
 import { type LabelSelectorObject, selectorMatches } from "../../kube/label-selector.ts"
 import { controllerManager, writeAsController } from "../lifecycle/controller-write.ts"
 import { deferredWork } from "../lifecycle/deferred-work.ts"

@@ -6,7 +6,7 @@
  */
 
 import { troubleOf } from "../../apiserver/http/trouble.ts"
-import { WorkQueue } from "../../host/work-queue.ts"
+import { WorkQueue } from "../../host/queue/work-queue.ts"
 import { Refusal } from "../writes/refusal.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
 import { admitted } from "../writes/webhooks/admitted.ts"

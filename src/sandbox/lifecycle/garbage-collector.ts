@@ -8,7 +8,7 @@
  */
 
 import { type Change, type ChangeRecord, keyOf, type Owner } from "../../apiserver/watch/change.ts"
-import type { WorkQueue } from "../../host/work-queue.ts"
+import type { WorkQueue } from "../../host/queue/work-queue.ts"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import { items, text, texts } from "../rules/fields.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"

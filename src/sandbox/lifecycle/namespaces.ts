@@ -6,7 +6,7 @@
 
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
-import type { WorkQueue } from "../../host/work-queue.ts"
+import type { WorkQueue } from "../../host/queue/work-queue.ts"
 import { child, items, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import type { Collection, LiveObject } from "../store/collection.ts"

@@ -7,7 +7,7 @@
  */
 
 import type { ChangeRecord } from "../../apiserver/watch/change.ts"
-import type { WorkQueue } from "../../host/work-queue.ts"
+import type { WorkQueue } from "../../host/queue/work-queue.ts"
 import { child, items, text } from "../rules/fields.ts"
 import type { Fields } from "../rules/kind-rules.ts"
 import type { Collection } from "../store/collection.ts"

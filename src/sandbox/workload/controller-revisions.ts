@@ -3,8 +3,8 @@
  * (pkg/controller/history).
  */
 
+import { sameJson } from "../../host/cache/same-json.ts"
 import type { Cluster } from "../../host/cluster.ts"
-import { sameJson } from "../../host/same-json.ts"
 import { AlreadyExistsError } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject, ControllerRevision, PodTemplate } from "../../kube/client/objects.ts"

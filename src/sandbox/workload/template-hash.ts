@@ -7,7 +7,7 @@
  * API.
  */
 
-import { stableText } from "../../host/same-json.ts"
+import { stableText } from "../../host/cache/same-json.ts"
 
 const offset = 0x811c9dc5
 const prime = 0x01000193

@@ -6,7 +6,7 @@
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { sameJson } from "../../../src/host/same-json.ts"
+import { sameJson } from "../../../src/host/cache/same-json.ts"
 import type { ApiObject, ControllerRevision, Node, Pod } from "../../../src/kube/client/objects.ts"
 import { isControlledBy } from "../../../src/kube/client/owner-references.ts"
 import type { DaemonSet } from "../../../src/sandbox/workload/daemon-set/daemon-set-object.ts"

@@ -8,8 +8,8 @@ import type { ApiConnection } from "../../../kube/client/api-connection.ts"
 import type { ApiObject } from "../../../kube/client/objects.ts"
 import type { Kind } from "../../../kube/kind.ts"
 import type { WatchPolicy } from "../../../kube/watch/protocol/policy.ts"
-import type { ObjectCache } from "../../object-cache.ts"
-import { SharedInformer } from "../../shared-informer.ts"
+import type { ObjectCache } from "../../cache/object-cache.ts"
+import { SharedInformer } from "../../cache/shared-informer.ts"
 
 /** Objects of a kind; whatever is absent does not restrict. */
 export interface KindSelection {

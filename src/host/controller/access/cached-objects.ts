@@ -12,7 +12,7 @@ import {
   parseLabelSelector,
   requirementsOf,
 } from "../../../kube/label-selector.ts"
-import { type IndexName, type ObjectCache, objectKey } from "../../object-cache.ts"
+import { type IndexName, type ObjectCache, objectKey } from "../../cache/object-cache.ts"
 import { frozen } from "./frozen.ts"
 
 /** The name of an object; no namespace for a cluster-scoped one. */

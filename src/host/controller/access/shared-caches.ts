@@ -9,7 +9,7 @@
 import type { ApiObject } from "../../../kube/client/objects.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { type LabelSelector, matchesLabels, parseLabelSelector } from "../../../kube/label-selector.ts"
-import { keyOf } from "../../object-cache.ts"
+import { keyOf } from "../../cache/object-cache.ts"
 import type { CacheSource, KindSelection, OpenCache } from "./cache-source.ts"
 
 interface Shared {

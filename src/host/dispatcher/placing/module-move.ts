@@ -16,7 +16,7 @@
 
 import { messageOf } from "../../../message-of.ts"
 import { failureOf, result, tell } from "../actor-calls.ts"
-import type { WatchRegistry } from "../watch-registry.ts"
+import type { WatchRegistry } from "../watches/watch-registry.ts"
 import type { Departure } from "../worker/departure.ts"
 import type { WorkerPlace } from "../worker-place.ts"
 

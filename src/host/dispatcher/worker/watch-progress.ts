@@ -9,12 +9,12 @@
 import type { ApiObject, Metadata } from "../../../kube/client/objects.ts"
 import { readMembers } from "../../../kube/scanner/json/canonical-json.ts"
 import { JsonBytes } from "../../../kube/scanner/json/json-bytes.ts"
+import { keyOf } from "../../cache/object-cache.ts"
 import type { KnownObject } from "../../checkpoint/known-object.ts"
 import type { KnownObjects } from "../../checkpoint/known-objects.ts"
 import { StateComparison } from "../../checkpoint/state-comparison.ts"
 import type { WatchRequest } from "../../guest/abi-values.ts"
 import type { HubChange } from "../../hub/hub-change.ts"
-import { keyOf } from "../../object-cache.ts"
 
 export class WatchProgress {
   readonly known: KnownObjects

@@ -1,7 +1,7 @@
 /** The interface of a script thread: a thread that runs the controllers of several scripts. */
 import * as Schema from "effect/Schema"
 import type { ActorDefinition } from "../../../runtime/actor.ts"
-import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"
+import type { HubWatchRequest } from "../../dispatcher/watches/watch-registry.ts"
 import { ScriptRefused } from "./load-script.ts"
 
 export interface ScriptThreadConfig {

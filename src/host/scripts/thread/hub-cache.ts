@@ -14,8 +14,8 @@
 
 import type { ApiObject } from "../../../kube/client/objects.ts"
 import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../../kube/resource-version.ts"
+import { ObjectCache } from "../../cache/object-cache.ts"
 import type { HubChange } from "../../hub/hub-change.ts"
-import { ObjectCache } from "../../object-cache.ts"
 
 export class HubCache {
   readonly cache: ObjectCache<ApiObject>

@@ -7,7 +7,7 @@
 
 import { formatGvk } from "../../../kube/gvk.ts"
 import type { CacheSource, KindSelection, OpenCache } from "../../controller/access/cache-source.ts"
-import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"
+import type { HubWatchRequest } from "../../dispatcher/watches/watch-registry.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
 import { HubCache } from "./hub-cache.ts"
 

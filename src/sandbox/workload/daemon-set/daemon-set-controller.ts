@@ -1,5 +1,7 @@
 /** Executes the plan of daemon-set-plan.ts for each DaemonSet (pkg/controller/daemon). */
 
+import { keyOf } from "../../../host/cache/object-cache.ts"
+import { sameJson } from "../../../host/cache/same-json.ts"
 import {
   type Controller,
   enqueueOwners,
@@ -8,8 +10,6 @@ import {
   recordAs,
   type Surroundings,
 } from "../../../host/controller.ts"
-import { keyOf } from "../../../host/object-cache.ts"
-import { sameJson } from "../../../host/same-json.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { ControllerRevision, Node, Pod } from "../../../kube/client/objects.ts"
 import { claimObjects } from "../claimed-objects.ts"

@@ -1,5 +1,6 @@
 /** Executes the plan of rollout.ts for each Deployment (pkg/controller/deployment). */
 
+import { keyOf, objectKey } from "../../../host/cache/object-cache.ts"
 import {
   type Controller,
   enqueueOwners,
@@ -8,7 +9,6 @@ import {
   recordAs,
   type Surroundings,
 } from "../../../host/controller.ts"
-import { keyOf, objectKey } from "../../../host/object-cache.ts"
 import { AlreadyExistsError, isTerminatingNamespace } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { Pod } from "../../../kube/client/objects.ts"

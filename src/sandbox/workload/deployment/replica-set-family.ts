@@ -1,6 +1,6 @@
 /** The ReplicaSets of a Deployment: which is the new one, and sums over them (deployment_util.go). */
 
-import { sameJson } from "../../../host/same-json.ts"
+import { sameJson } from "../../../host/cache/same-json.ts"
 import type { PodTemplate } from "../../../kube/client/objects.ts"
 import { createdMs } from "../pod-facts.ts"
 import type { ReplicaSet } from "../replica-set/replica-set-object.ts"

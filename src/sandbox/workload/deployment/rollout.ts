@@ -6,7 +6,7 @@
  * next plan with the new state. The real controller continues with the old state and runs into a conflict.
  */
 
-import { sameJson } from "../../../host/same-json.ts"
+import { sameJson } from "../../../host/cache/same-json.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
 import { requirementsOf } from "../../../kube/label-selector.ts"
 import { withCondition } from "../conditions.ts"

@@ -3,6 +3,8 @@
  * ttlafterfinished).
  */
 
+import { keyOf, objectKey } from "../../../host/cache/object-cache.ts"
+import { sameJson } from "../../../host/cache/same-json.ts"
 import {
   type Controller,
   enqueueOwners,
@@ -11,8 +13,6 @@ import {
   recordAs,
   type Surroundings,
 } from "../../../host/controller.ts"
-import { keyOf, objectKey } from "../../../host/object-cache.ts"
-import { sameJson } from "../../../host/same-json.ts"
 import { NotFoundError } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { Pod } from "../../../kube/client/objects.ts"

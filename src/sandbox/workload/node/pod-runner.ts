@@ -5,9 +5,9 @@
  * Under overload reports are late; the times in them are still those of the plan.
  */
 
+import { keyOf } from "../../../host/cache/object-cache.ts"
+import { sameJson } from "../../../host/cache/same-json.ts"
 import { type Controller, KeyedController, type Surroundings } from "../../../host/controller.ts"
-import { keyOf } from "../../../host/object-cache.ts"
-import { sameJson } from "../../../host/same-json.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
 import { type Delays, planOf } from "./delays.ts"

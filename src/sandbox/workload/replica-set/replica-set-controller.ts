@@ -4,6 +4,7 @@
  * (pkg/controller/replicaset).
  */
 
+import { keyOf } from "../../../host/cache/object-cache.ts"
 import {
   type Controller,
   enqueueOwners,
@@ -12,7 +13,6 @@ import {
   recordAs,
   type Surroundings,
 } from "../../../host/controller.ts"
-import { keyOf } from "../../../host/object-cache.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
 import { controllerOf } from "../../../kube/client/owner-references.ts"

@@ -1,6 +1,6 @@
 /** The Pods that run or are about to run on each node, updated with the changes of Pods. */
 
-import type { ObjectChange } from "../../../host/change-feed.ts"
+import type { ObjectChange } from "../../../host/cache/change-feed.ts"
 import type { Pod } from "../../../kube/client/objects.ts"
 import { isFinished } from "../pod-facts.ts"
 import type { NodeLoad } from "./placement.ts"

@@ -5,8 +5,8 @@
  * Not provided: preemption, Pod affinity, spreading, volumes, priorities.
  */
 
+import { keyOf } from "../../../host/cache/object-cache.ts"
 import { type Controller, KeyedController, recordAs, type Surroundings } from "../../../host/controller.ts"
-import { keyOf } from "../../../host/object-cache.ts"
 import { ConflictError, NotFoundError } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { Node, Pod } from "../../../kube/client/objects.ts"

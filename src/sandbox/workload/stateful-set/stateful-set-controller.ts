@@ -1,5 +1,7 @@
 /** Executes the plan of stateful-set-plan.ts for each StatefulSet (pkg/controller/statefulset). */
 
+import { keyOf } from "../../../host/cache/object-cache.ts"
+import { sameJson } from "../../../host/cache/same-json.ts"
 import {
   type Controller,
   enqueueOwners,
@@ -8,8 +10,6 @@ import {
   recordAs,
   type Surroundings,
 } from "../../../host/controller.ts"
-import { keyOf } from "../../../host/object-cache.ts"
-import { sameJson } from "../../../host/same-json.ts"
 import { AlreadyExistsError, isTerminatingNamespace } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { ApiObject, ControllerRevision, Pod } from "../../../kube/client/objects.ts"

@@ -3,8 +3,8 @@
  * volume with its claim, and the protection finalizer of a claim that no Pod uses.
  */
 
+import { keyOf } from "../../../host/cache/object-cache.ts"
 import { type Controller, enqueueSelf, KeyedController, type Surroundings } from "../../../host/controller.ts"
-import { keyOf } from "../../../host/object-cache.ts"
 import { AlreadyExistsError } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
 import type { ApiObject, Pod, StringMap } from "../../../kube/client/objects.ts"

@@ -10,10 +10,10 @@
  * - Changes of one object come in the order of its versions; handlers see each batch one after the other.
  */
 
-import type { Clock, Timer } from "../clock.ts"
-import type { ApiConnection } from "../kube/client/api-connection.ts"
-import type { ApiObject } from "../kube/client/objects.ts"
-import { type ObjectWatch, type WatchOptions, watchObjects } from "../kube/client/watch-objects.ts"
+import type { Clock, Timer } from "../../clock.ts"
+import type { ApiConnection } from "../../kube/client/api-connection.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import { type ObjectWatch, type WatchOptions, watchObjects } from "../../kube/client/watch-objects.ts"
 import { ObjectCache } from "./object-cache.ts"
 
 export interface InformerOptions extends WatchOptions {

@@ -1,15 +1,15 @@
 /** From changes of watched objects to keys of the controller's objects. */
 
-import type { ApiObject } from "../../kube/client/objects.ts"
-import type { Kind } from "../../kube/kind.ts"
-import { messageOf } from "../../message-of.ts"
-import type { ObjectChange } from "../change-feed.ts"
-import { keyOf, objectKey } from "../object-cache.ts"
-import type { ObjectName } from "./access/cached-objects.ts"
-import { frozen } from "./access/frozen.ts"
-import type { DefinedController, Owned, Reads, Selection, Subject, Watch } from "./define-controller.ts"
-import { groupOf } from "./objects/owner-references.ts"
-import type { Predicate } from "./predicates.ts"
+import type { ApiObject } from "../../../kube/client/objects.ts"
+import type { Kind } from "../../../kube/kind.ts"
+import { messageOf } from "../../../message-of.ts"
+import type { ObjectChange } from "../../cache/change-feed.ts"
+import { keyOf, objectKey } from "../../cache/object-cache.ts"
+import type { ObjectName } from "../access/cached-objects.ts"
+import { frozen } from "../access/frozen.ts"
+import type { DefinedController, Owned, Reads, Selection, Subject, Watch } from "../define-controller.ts"
+import { groupOf } from "../objects/owner-references.ts"
+import type { Predicate } from "../predicates.ts"
 
 /** A watched selection and what a change in it concerns. */
 export interface Source {

@@ -1,8 +1,8 @@
 /** A guest that watches from expired versions again and again. */
 import { expect, test } from "vitest"
-import { ExpiryPace } from "../../../src/host/dispatcher/expiry-pace.ts"
-import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
-import { ManualClock } from "../../runtime/manual-clock.ts"
+import { defaultHostPolicy } from "../../../../src/host/dispatcher/host-policy.ts"
+import { ExpiryPace } from "../../../../src/host/dispatcher/watches/expiry-pace.ts"
+import { ManualClock } from "../../../runtime/manual-clock.ts"
 
 const start = () => {
   const clock = new ManualClock()

@@ -1,13 +1,13 @@
 /** An informer on a sandbox, over real HTTP, on a clock that the test advances: the guarantees of client-go's reflector. */
 
 import { describe, expect, onTestFinished, test } from "vitest"
-import { type InformerOptions, SharedInformer } from "../../src/host/shared-informer.ts"
-import { ApiClient } from "../../src/kube/client/api-client.ts"
-import { kinds } from "../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../src/kube/client/objects.ts"
-import { Sandbox } from "../../src/sandbox/index.ts"
-import { ManualClock } from "../runtime/manual-clock.ts"
-import { turn } from "../runtime/until.ts"
+import { type InformerOptions, SharedInformer } from "../../../src/host/cache/shared-informer.ts"
+import { ApiClient } from "../../../src/kube/client/api-client.ts"
+import { kinds } from "../../../src/kube/client/kinds.ts"
+import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+import { turn } from "../../runtime/until.ts"
 
 const configMap = "v1.ConfigMap"
 

@@ -1,13 +1,17 @@
 /** The watches of the modules at a hub that is there, slow, gone, or restarted; and the checks of their permission. */
 import * as Effect from "effect/Effect"
 import { beforeEach, expect, test } from "vitest"
-import { ExpiryPace } from "../../../src/host/dispatcher/expiry-pace.ts"
-import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
-import { refusalDelayMs, type WatchRefusal, WatchRegistry } from "../../../src/host/dispatcher/watch-registry.ts"
-import { InvalidSubscription } from "../../../src/host/hub/hub-selection.ts"
-import { ActorGone } from "../../../src/runtime/errors.ts"
-import { ManualClock } from "../../runtime/manual-clock.ts"
-import { turn } from "../../runtime/until.ts"
+import { defaultHostPolicy } from "../../../../src/host/dispatcher/host-policy.ts"
+import { ExpiryPace } from "../../../../src/host/dispatcher/watches/expiry-pace.ts"
+import {
+  refusalDelayMs,
+  type WatchRefusal,
+  WatchRegistry,
+} from "../../../../src/host/dispatcher/watches/watch-registry.ts"
+import { InvalidSubscription } from "../../../../src/host/hub/hub-selection.ts"
+import { ActorGone } from "../../../../src/runtime/errors.ts"
+import { ManualClock } from "../../../runtime/manual-clock.ts"
+import { turn } from "../../../runtime/until.ts"
 
 const request = { apiVersion: "v1", kind: "ConfigMap", resourceVersion: "" } as never
 const forbidden: WatchRefusal = { code: 403, reason: "Forbidden", message: "no" }

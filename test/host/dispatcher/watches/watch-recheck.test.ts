@@ -1,11 +1,11 @@
 /** Permissions of watches that change while they are open, on a clock that the test advances. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import { ExpiryPace } from "../../../src/host/dispatcher/expiry-pace.ts"
-import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
-import { type WatchAnswer, WatchRegistry } from "../../../src/host/dispatcher/watch-registry.ts"
-import type { WatchRequest } from "../../../src/host/guest/abi-values.ts"
-import { ManualClock } from "../../runtime/manual-clock.ts"
+import { defaultHostPolicy } from "../../../../src/host/dispatcher/host-policy.ts"
+import { ExpiryPace } from "../../../../src/host/dispatcher/watches/expiry-pace.ts"
+import { type WatchAnswer, WatchRegistry } from "../../../../src/host/dispatcher/watches/watch-registry.ts"
+import type { WatchRequest } from "../../../../src/host/guest/abi-values.ts"
+import { ManualClock } from "../../../runtime/manual-clock.ts"
 
 const request: WatchRequest = {
   apiVersion: "v1",

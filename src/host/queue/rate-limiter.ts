@@ -6,7 +6,7 @@
  * second, after a burst.
  */
 
-import type { Clock } from "../clock.ts"
+import type { Clock } from "../../clock.ts"
 export interface RateLimiter {
   /** A key has failed: ms until its next attempt. */
   delayMs(key: string): number

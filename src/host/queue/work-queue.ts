@@ -13,7 +13,7 @@
  * Keys added together are processed together, shortly afterwards and never in the middle of the code that added them.
  */
 
-import type { Clock, Timer } from "../clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
 import { noStatistics, type QueueStatistics } from "./queue-statistics.ts"
 import { controllerRateLimiter, type RateLimiter } from "./rate-limiter.ts"
 

@@ -1,16 +1,16 @@
 /** One run for one object: the finalizer, the controller's function in each of its forms, its time limit. */
 
 import * as Effect from "effect/Effect"
-import type { Clock } from "../../clock.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
-import type { ControllerCluster } from "./access/controller-cluster.ts"
+import type { Clock } from "../../../clock.ts"
+import type { ApiObject } from "../../../kube/client/objects.ts"
+import type { ControllerCluster } from "../access/controller-cluster.ts"
 import type {
   DefinedController,
   FinalizerDefinition,
   Reconcile,
   ReconcileResult,
   Reconciliation,
-} from "./define-controller.ts"
+} from "../define-controller.ts"
 
 interface Run {
   readonly controller: DefinedController

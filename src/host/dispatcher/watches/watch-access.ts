@@ -8,16 +8,16 @@
  *   is checked once the kind exists. What a guess had allowed in one namespace could turn out to be of the whole cluster.
  * - A 403 always means that the right is missing. If that cannot be found out, the refusal is a 503, and the module may try again.
  */
-import type { Clock } from "../../clock.ts"
-import { NotFoundError } from "../../kube/client/api-errors.ts"
-import type { ResourceFinder } from "../../kube/client/resource-finder.ts"
-import { parseFieldSelector } from "../../kube/field-selector.ts"
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import type { Kind } from "../../kube/kind.ts"
-import { messageOf } from "../../message-of.ts"
-import type { WatchRequest } from "../guest/abi-values.ts"
-import type { AccessReviewer } from "../identity/access-reviewer.ts"
-import { type ServiceAccountName, userOfAccount } from "../identity/service-account.ts"
+import type { Clock } from "../../../clock.ts"
+import { NotFoundError } from "../../../kube/client/api-errors.ts"
+import type { ResourceFinder } from "../../../kube/client/resource-finder.ts"
+import { parseFieldSelector } from "../../../kube/field-selector.ts"
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../../kube/gvk.ts"
+import type { Kind } from "../../../kube/kind.ts"
+import { messageOf } from "../../../message-of.ts"
+import type { WatchRequest } from "../../guest/abi-values.ts"
+import type { AccessReviewer } from "../../identity/access-reviewer.ts"
+import { type ServiceAccountName, userOfAccount } from "../../identity/service-account.ts"
 import { gvkOf, type WatchAnswer, type WatchRefusal } from "./watch-registry.ts"
 
 interface WatchAccessOptions {

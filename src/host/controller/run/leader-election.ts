@@ -8,12 +8,12 @@
  * the ratio of the two durations.
  */
 
-import type { Clock, Timer } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { AlreadyExistsError, ConflictError, NotFoundError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
-import { messageOf } from "../../message-of.ts"
+import type { Clock, Timer } from "../../../clock.ts"
+import type { ApiClient } from "../../../kube/client/api-client.ts"
+import { AlreadyExistsError, ConflictError, NotFoundError } from "../../../kube/client/api-errors.ts"
+import { kinds } from "../../../kube/client/kinds.ts"
+import type { ApiObject } from "../../../kube/client/objects.ts"
+import { messageOf } from "../../../message-of.ts"
 
 export interface LeaderElectionOptions {
   /** Name of the Lease; the same for all processes of which one shall lead. */

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { controllerRateLimiter, KeyBackOff, TokenBucket } from "../../src/host/rate-limiter.ts"
-import { ManualClock } from "../runtime/manual-clock.ts"
+import { controllerRateLimiter, KeyBackOff, TokenBucket } from "../../../src/host/queue/rate-limiter.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const never = (): number => 0
 

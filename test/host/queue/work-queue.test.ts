@@ -2,10 +2,10 @@
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { KeyBackOff, type RateLimiter } from "../../src/host/rate-limiter.ts"
-import { WorkQueue, type WorkQueueOptions } from "../../src/host/work-queue.ts"
-import { ManualClock } from "../runtime/manual-clock.ts"
-import { turn } from "../runtime/until.ts"
+import { KeyBackOff, type RateLimiter } from "../../../src/host/queue/rate-limiter.ts"
+import { WorkQueue, type WorkQueueOptions } from "../../../src/host/queue/work-queue.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+import { turn } from "../../runtime/until.ts"
 
 /** A queue whose runs end when the test ends them. */
 class Workshop {

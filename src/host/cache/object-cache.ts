@@ -11,9 +11,9 @@
  * states between two lists.
  */
 
-import type { ApiObject } from "../kube/client/objects.ts"
-import { controllerOf } from "../kube/client/owner-references.ts"
-import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../kube/resource-version.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import { controllerOf } from "../../kube/client/owner-references.ts"
+import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
 import { ChangeFeed, type ChangeHandler } from "./change-feed.ts"
 import { ObjectIndex } from "./object-index.ts"
 

@@ -6,15 +6,15 @@
  * - A deletion stays in the checkpoint until all the runs that it woke have succeeded, so whatever ends the process or the term meanwhile, the
  *   next term begins with it. So a deletion is delivered at least once, and may be delivered again.
  */
-import type { Clock, Timer } from "../../clock.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
-import { messageOf } from "../../message-of.ts"
-import type { ObjectChange } from "../change-feed.ts"
-import { Checkpoint } from "../checkpoint/checkpoint.ts"
-import type { KnownObjects } from "../checkpoint/known-objects.ts"
-import { StateComparison } from "../checkpoint/state-comparison.ts"
-import { keyOf } from "../object-cache.ts"
-import type { Selection } from "./define-controller.ts"
+import type { Clock, Timer } from "../../../clock.ts"
+import type { ApiObject } from "../../../kube/client/objects.ts"
+import { messageOf } from "../../../message-of.ts"
+import type { ObjectChange } from "../../cache/change-feed.ts"
+import { keyOf } from "../../cache/object-cache.ts"
+import { Checkpoint } from "../../checkpoint/checkpoint.ts"
+import type { KnownObjects } from "../../checkpoint/known-objects.ts"
+import { StateComparison } from "../../checkpoint/state-comparison.ts"
+import type { Selection } from "../define-controller.ts"
 
 /** Where the controllers of a process keep their checkpoints. */
 export interface CheckpointLocation {

@@ -4,8 +4,8 @@
  *
  * The first time is free: a version that has expired is part of every controller's life. So is a watch from the present state.
  */
-import type { Clock } from "../../clock.ts"
-import { BackOff, type BackOffPolicy } from "../../runtime/back-off.ts"
+import type { Clock } from "../../../clock.ts"
+import { BackOff, type BackOffPolicy } from "../../../runtime/back-off.ts"
 
 interface Expiries {
   readonly backOff: BackOff

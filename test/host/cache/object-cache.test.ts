@@ -2,10 +2,10 @@
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { ObjectChange } from "../../src/host/change-feed.ts"
-import { ObjectCache } from "../../src/host/object-cache.ts"
-import type { ApiObject } from "../../src/kube/client/objects.ts"
-import { rounds } from "../harness/effort.ts"
+import type { ObjectChange } from "../../../src/host/cache/change-feed.ts"
+import { ObjectCache } from "../../../src/host/cache/object-cache.ts"
+import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import { rounds } from "../../harness/effort.ts"
 
 describe("The object cache", () => {
   const object = (name: string, version: number, uid = name, owner?: string): ApiObject => ({

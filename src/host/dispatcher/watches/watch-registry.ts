@@ -8,14 +8,14 @@
  * host busy.
  */
 import type * as Effect from "effect/Effect"
-import type { Clock, Timer } from "../../clock.ts"
-import { messageOf } from "../../message-of.ts"
-import { ActorGone } from "../../runtime/errors.ts"
-import type { Supervisor } from "../../runtime/supervisor.ts"
-import type { WatchRequest } from "../guest/abi-values.ts"
-import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
-import { InvalidSubscription } from "../hub/hub-selection.ts"
-import { ask, failureOf, result, tell } from "./actor-calls.ts"
+import type { Clock, Timer } from "../../../clock.ts"
+import { messageOf } from "../../../message-of.ts"
+import { ActorGone } from "../../../runtime/errors.ts"
+import type { Supervisor } from "../../../runtime/supervisor.ts"
+import type { WatchRequest } from "../../guest/abi-values.ts"
+import type { HubConfig, HubControl, HubReport } from "../../hub/definition.ts"
+import { InvalidSubscription } from "../../hub/hub-selection.ts"
+import { ask, failureOf, result, tell } from "../actor-calls.ts"
 import type { ExpiryPace } from "./expiry-pace.ts"
 
 /** Why a module does not get a watch: an HTTP status code with the reason and message of a Kubernetes Status. */

@@ -7,10 +7,10 @@ import {
   defineController,
   type LeaderElectionOptions,
   type ObjectChange,
-} from "../../../src/host/index.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import { temporaryDirectory } from "../../harness/temporary-directory.ts"
-import { startCluster, type TestCluster, type Widget, widgetKind } from "./running.ts"
+} from "../../../../src/host/index.ts"
+import type { ApiObject } from "../../../../src/kube/client/objects.ts"
+import { temporaryDirectory } from "../../../harness/temporary-directory.ts"
+import { startCluster, type TestCluster, type Widget, widgetKind } from "../running.ts"
 
 const widgets = "example.com/v1.Widget"
 
