@@ -119,6 +119,18 @@ export const hostMetrics = ({
       "Changes that did not arrive: always 0, or there is a bug.",
       ({ missed }) => missed,
     ),
+    {
+      name: "kubereel_host_module_checkpoint_waiting",
+      type: "gauge",
+      help: "1 while the module waits because its checkpoint cannot be written, such as on a full disk.",
+      samples: [
+        ...modules.map(({ name, instance }) => ({ name, isWaiting: instance?.isWaitingForCheckpoint === true })),
+        ...scripts.map(({ name, controllers }) => ({
+          name,
+          isWaiting: controllers.some(({ isWaitingForCheckpoint }) => isWaitingForCheckpoint),
+        })),
+      ].map(({ name, isWaiting }) => ({ labels: { module: name }, value: Number(isWaiting) })),
+    },
     ofModule("moves_total", "counter", "Times that the module has moved to another worker.", ({ moves }) => moves),
     ofModule("unloads_total", "counter", "Times that the instance was unloaded.", ({ instance }) => instance?.unloads),
     ofRequests("requests_total", "counter", "Requests that the module has made.", (counts) => counts.requests),

@@ -40,6 +40,14 @@ export const hostAlerts: ReadonlyArray<Alert> = [
     description: "Its runs are repeated with a back-off. The log has the errors.",
   },
   {
+    name: "KubereelHostCheckpointWaiting",
+    expression: "kubereel_host_module_checkpoint_waiting == 1",
+    for: "5m",
+    severity: "critical",
+    summary: "Module {{ $labels.module }} waits for its checkpoint.",
+    description: "It cannot be written, usually because the disk is full. The module goes on by itself once it can.",
+  },
+  {
     name: "KubereelHostRefused",
     expression: "kubereel_host_refused > 0",
     for: "5m",

@@ -45,6 +45,8 @@ export interface ControllerStatistics extends QueueStatistics {
   readonly requeues: number
   /** Runs that exceeded `reconcileTimeoutMs`. */
   readonly timeouts: number
+  /** Its checkpoint cannot be opened or written, such as on a full disk: no run begins. */
+  readonly isWaitingForCheckpoint: boolean
 }
 
 /** A run that has ended. `conflict`: it is repeated without a report; `given-up`: a TerminalError, or the namespace is being deleted. */
@@ -113,7 +115,8 @@ export class ControllerRun {
     const { name } = this.controller
     const queue = this.#term?.queue.statistics
     const sum = queue === undefined ? this.#past : added(this.#past, queue)
-    return { name, state: this.#state, ...sum, ...this.#counters }
+    const isWaitingForCheckpoint = this.#nextAttempt !== undefined || this.#term?.progress?.isWaiting === true
+    return { name, state: this.#state, ...sum, ...this.#counters, isWaitingForCheckpoint }
   }
 
   /**

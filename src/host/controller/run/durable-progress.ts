@@ -63,6 +63,11 @@ export class DurableProgress {
     this.#known = namesOf(selections).map((name) => this.#checkpoint.selection(name))
   }
 
+  /** The file cannot be written. */
+  get isWaiting(): boolean {
+    return this.#problem !== undefined
+  }
+
   /** What was deleted since the last term, with the last state known: apiVersion, kind, and of the metadata names, labels and owners. */
   deletedMeanwhile(source: number, present: Iterable<ApiObject>): ReadonlyArray<ObjectChange<ApiObject>> {
     const known = this.#of(source)
@@ -111,7 +116,7 @@ export class DurableProgress {
 
   /** Resolves when everything that was entered is on disk. Rejects with the reason of the signal if that is aborted first. */
   async durable(signal: AbortSignal): Promise<void> {
-    while (this.#problem !== undefined && !signal.aborted)
+    while (this.isWaiting && !signal.aborted)
       await new Promise<void>((resolve) => {
         const done = (): void => {
           this.#waiting.delete(done)

@@ -58,6 +58,8 @@ export const InstanceStatistics = Schema.Struct({
   openWatches: Schema.Number,
   openRequests: Schema.Number,
   openDelays: Schema.Number,
+  /** Its checkpoint cannot be written, so nothing is passed to it. */
+  isWaitingForCheckpoint: Schema.Boolean,
 })
 export type InstanceStatistics = typeof InstanceStatistics.Type
 

@@ -282,10 +282,11 @@ export class ModuleWorker {
   }
 
   statistics(): ReadonlyArray<InstanceStatistics> {
-    return [...this.#instances.values()].map(({ assignment: { module, incarnation }, runner }) => ({
+    return [...this.#instances.values()].map(({ assignment: { module, incarnation }, runner, progress }) => ({
       module,
       incarnation,
       ...runner.statistics(),
+      isWaitingForCheckpoint: progress?.isWaiting ?? false,
     }))
   }
 

@@ -45,6 +45,7 @@ const ControllerFigures = Schema.Struct({
   terminalFailures: Schema.Number,
   requeues: Schema.Number,
   timeouts: Schema.Number,
+  isWaitingForCheckpoint: Schema.Boolean,
 })
 
 const scriptThreadControl = {

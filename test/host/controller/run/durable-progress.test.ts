@@ -183,7 +183,8 @@ test("while the disk is full the controller waits, which is said, and others go 
   const checkpoint = { directory: temporaryDirectory(), maximumBytes: 64 * 1024 }
   const durable = chronicler({ watches: [{ kind: "v1.ConfigMap", map: () => [] }] })
   const other = chronicler({ name: "other", checkpoint: false })
-  await cluster.run([durable.controller, other.controller], { checkpoint })
+  const running = await cluster.run([durable.controller, other.controller], { checkpoint })
+  const waiting = () => running.statistics().map(({ isWaitingForCheckpoint }) => isWaitingForCheckpoint)
   await cluster.createWidget("before")
   await cluster.until(() => durable.story.length === 1 && other.story.length === 1)
   const labels = { text: "x".repeat(60) }
@@ -194,10 +195,12 @@ test("while the disk is full the controller waits, which is said, and others go 
   await cluster.until(() => other.story.includes("there default/after"))
   await cluster.until(() => cluster.clock.monotonicMs() > 10_000)
   expect(durable.story).toEqual(["there default/before"])
+  expect(waiting()).toEqual([true, false])
   for (let index = 0; index < 500; index++) cluster.sandbox.delete("v1.ConfigMap", "shop", `filler-${index}`)
   await cluster.until(() => durable.story.includes("there default/after"))
   expect(cluster.troubles).toContainEqual("chronicler goes on: its checkpoint is written")
   expect(cluster.troubles.filter((line) => line.includes("waits"))).toHaveLength(1)
+  expect(waiting()).toEqual([false, false])
 })
 
 test("a checkpoint that another process has open is waited for, and the wait ends with the process", async () => {
@@ -210,7 +213,7 @@ test("a checkpoint that another process has open is waited for, and the wait end
   const second = chronicler()
   const waiting = await cluster.run([second.controller], { checkpoint })
   await cluster.until(() => cluster.troubles.some((line) => line.includes("has it open")))
-  expect(waiting.statistics()).toMatchObject([{ state: "waiting" }])
+  expect(waiting.statistics()).toMatchObject([{ state: "waiting", isWaitingForCheckpoint: true }])
   const third = chronicler()
   const impatient = await cluster.run([third.controller], { checkpoint })
   await cluster.until(() => cluster.troubles.filter((line) => line.includes("has it open")).length === 2)
@@ -218,7 +221,7 @@ test("a checkpoint that another process has open is waited for, and the wait end
   await cluster.passing(running.close())
   await cluster.until(() => second.story.length === 1)
   await cluster.passing(waiting.started)
-  expect(waiting.statistics()).toMatchObject([{ state: "reconciling" }])
+  expect(waiting.statistics()).toMatchObject([{ state: "reconciling", isWaitingForCheckpoint: false }])
   expect(third.story).toEqual([])
 })
 
