@@ -8,13 +8,12 @@
  * - The guest is woken only for operations of its own that have not ended, each future once, and never while it runs: anything else would trap
  *   a guest of the original's library.
  */
-import { messageOf } from "../../message-of.ts"
+import { CallBoundary } from "./call-boundary.ts"
 import { type CompiledGuest, hostModule, startExport } from "./compiled-guest.ts"
-import { GuestExit, GuestImageError, GuestMemoryRefused, GuestMisuse, GuestTrap } from "./errors.ts"
+import { GuestImageError, GuestMemoryRefused, GuestMisuse } from "./errors.ts"
 import type { GuestImage, OperationKind } from "./guest-image.ts"
 import { AskingRefused, defaultGuestLimits, GuestOperations } from "./guest-operations.ts"
 import type { GuestHost, GuestOptions } from "./guest-options.ts"
-import { isStackOverflow, reportOf, stackOverflow, type TrapReport } from "./trap-report.ts"
 import { GuestClock } from "./wasi/guest-clock.ts"
 import { GuestLog } from "./wasi/guest-log.ts"
 import { GuestMemory } from "./wasi/guest-memory.ts"
@@ -24,9 +23,6 @@ import { wasiModule } from "./wasi/wasi-functions.ts"
 const pageBytes = 65_536
 /** Pages that 32 bits can address. */
 const mostPages = 65_536
-
-/** How a call of the guest is left from within one of its imports; the reason is in `#ended` or `#hostFailure`. */
-class Unwinding extends Error {}
 
 interface GuestExports {
   readonly run: () => void
@@ -47,14 +43,8 @@ export class GuestInstance {
   readonly #log: GuestLog
   readonly #exports: GuestExports
   readonly #operations: GuestOperations
-  /** The export that is running. */
-  #during: string | undefined
+  readonly #boundary: CallBoundary
   #isStarted: boolean
-  #ended: GuestTrap | GuestExit | undefined
-  /** The stack ended in one of the imports, where there was no room left to say so. */
-  #isExhausted = false
-  /** What the host itself threw while the guest had called it. */
-  #hostFailure: { readonly cause: unknown } | undefined
 
   /**
    * Runs nothing of the guest.
@@ -81,6 +71,12 @@ export class GuestInstance {
     this.#memory = this.#reserve(pages, maximum)
     this.#clock = new GuestClock(options.clock, image?.time)
     this.#log = new GuestLog((stream, line) => this.#host.log(stream, line))
+    this.#boundary = new CallBoundary({
+      guest: this.name,
+      limitBytes: this.#limitBytes,
+      memoryBytes: () => this.memoryBytes,
+      onEnded: () => this.#log.flush(),
+    })
     this.#operations = new GuestOperations(this.#memory, { ...defaultGuestLimits, ...options.limits }, image)
     this.#isStarted = image !== undefined
 
@@ -96,7 +92,7 @@ export class GuestInstance {
 
   /** Whether the guest has trapped or exited: from then on every call throws that error again. */
   get hasTrapped(): boolean {
-    return this.#ended !== undefined
+    return this.#boundary.hasEnded
   }
 
   /** What the guest waits for; a view that changes. */
@@ -116,10 +112,10 @@ export class GuestInstance {
       this.#isStarted = true
       start?.()
       if (_initialize !== undefined) {
-        this.#during = "_initialize"
+        this.#boundary.enters("_initialize")
         _initialize()
       }
-      this.#during = "run"
+      this.#boundary.enters("run")
       run()
     })
   }
@@ -173,7 +169,7 @@ export class GuestInstance {
    * @throws {GuestTrap | GuestExit | GuestMisuse} if the guest has ended, is running or has not been started.
    */
   image(): GuestImage {
-    this.#checkIdle()
+    this.#boundary.checkIdle()
     const { hash, globals, imageObstacle } = this.#compiled
     if (imageObstacle !== undefined)
       throw new GuestImageError({ fault: "unsupported", reason: `module ${this.name}: ${imageObstacle}` })
@@ -211,7 +207,7 @@ export class GuestInstance {
       random,
       arguments: [this.name],
       environment,
-      exit: (code) => this.#exit(code),
+      exit: (code) => this.#boundary.exit(code),
       sleep: (nanos) => {
         const ms = Number(nanos) / 1e6
         throw new AskingRefused(
@@ -229,34 +225,15 @@ export class GuestInstance {
     const modules = { ...abi, [wasiModule]: wasi }
     const guarded = Object.entries(modules).map(([module, functions]) => {
       const entries = Object.entries(functions as Record<string, (...values: unknown[]) => unknown>)
-      return [module, Object.fromEntries(entries.map(([name, call]) => [name, this.#guard(call)]))]
+      return [module, Object.fromEntries(entries.map(([name, call]) => [name, this.#boundary.guarded(call)]))]
     })
     const imports = { ...Object.fromEntries(guarded), [hostModule]: { memory: this.#memory.memory } }
     try {
       const { module } = this.#compiled
-      return this.#caught("instantiation", () => new WebAssembly.Instance(module, imports))
+      return this.#boundary.run("instantiation", () => new WebAssembly.Instance(module, imports))
         .exports as unknown as GuestExports
     } finally {
-      this.#during = undefined
-    }
-  }
-
-  /** Makes sure that the guest does not go on after its end, and that an error of the host is not taken for one of the guest. */
-  #guard(call: (...values: unknown[]) => unknown): (...values: unknown[]) => unknown {
-    return (...values) => {
-      // It can catch what its imports throw, if its language has exceptions.
-      if (this.#ended !== undefined || this.#isExhausted) throw new Unwinding()
-      try {
-        return call(...values)
-      } catch (cause) {
-        if (cause instanceof Unwinding) throw cause
-        if (cause instanceof AskingRefused) throw this.#end({ fault: cause.fault, reason: cause.message, frames: [] })
-        if (isStackOverflow(cause)) {
-          this.#isExhausted = true
-          throw cause
-        }
-        throw this.#fail(cause)
-      }
+      this.#boundary.leave()
     }
   }
 
@@ -265,7 +242,7 @@ export class GuestInstance {
     if (value === undefined) return 0
     const address = this.#exports.allocate(value.length) >>> 0
     if (address === 0 || !this.#memory.has(address, value.length))
-      throw this.#end({
+      throw this.#boundary.end({
         fault: "bad-allocation",
         reason: `allocate(${value.length}) returned ${address}, which is no memory of that size`,
         frames: [],
@@ -275,13 +252,13 @@ export class GuestInstance {
   }
 
   #enter(during: string, call: () => void): void {
-    this.#checkIdle()
+    this.#boundary.checkIdle()
     this.#operations.begin()
     try {
-      this.#caught(during, call)
+      this.#boundary.run(during, call)
       this.#deliver()
     } finally {
-      this.#during = undefined
+      this.#boundary.leave()
       // Last, because the host's log can fail: what the guest asked for is on its way by now.
       this.#log.endOfCall()
     }
@@ -292,64 +269,13 @@ export class GuestInstance {
       this.#operations.deliver(this.#host)
     } catch (cause) {
       // The guest would wait for ever for what was not passed on.
-      this.#fail(cause)
+      this.#boundary.fail(cause)
       throw cause
     }
   }
 
-  /** Runs code of the guest, and throws the error with which it ended, if it did. */
-  #caught<Result>(during: string, call: () => Result): Result {
-    this.#during = during
-    let result: Result | undefined
-    try {
-      result = call()
-    } catch (cause) {
-      if (!(cause instanceof Unwinding)) {
-        const report = reportOf(cause)
-        if (report === undefined) this.#fail(cause)
-        else this.#end(report)
-      }
-    }
-    // It may have caught the exception.
-    if (this.#isExhausted) this.#end(stackOverflow)
-    if (this.#ended !== undefined) this.#log.flush()
-    if (this.#hostFailure !== undefined) throw this.#hostFailure.cause
-    if (this.#ended !== undefined) throw this.#ended
-    return result as Result
-  }
-
-  /** Ends the guest because of a failure of the host's own code, which the caller gets. */
-  #fail(cause: unknown): Unwinding {
-    this.#hostFailure ??= { cause }
-    return this.#end({ fault: "host-failure", reason: `the host failed: ${messageOf(cause)}`, frames: [] })
-  }
-
-  /** Notes why the guest has ended, if it had not, and returns what to throw in one of its imports. */
-  #end(report: TrapReport): Unwinding {
-    this.#ended ??= new GuestTrap({
-      ...report,
-      guest: this.name,
-      during: this.#during ?? "instantiation",
-      memoryBytes: this.memoryBytes,
-      limitBytes: this.#limitBytes,
-    })
-    return new Unwinding()
-  }
-
-  #exit(code: number): never {
-    this.#ended ??= new GuestExit({ guest: this.name, during: this.#during ?? "instantiation", code })
-    throw new Unwinding()
-  }
-
-  #checkIdle(): void {
-    // Before the end: what has ended may still be on the stack.
-    if (this.#during !== undefined)
-      throw this.#misuse("re-entered", `it is running ${this.#during} and cannot be entered again`)
-    if (this.#ended !== undefined) throw this.#ended
-  }
-
   #kindOf(id: bigint): OperationKind | undefined {
-    this.#checkIdle()
+    this.#boundary.checkIdle()
     return this.#operations.open.get(id)
   }
 

@@ -1,0 +1,130 @@
+/**
+ * The boundary between a guest and the host: runs code of the guest, and knows how each call ended.
+ *
+ * ```
+ *   returned      run returns what the guest returned
+ *   trapped       the engine's exception becomes a GuestTrap
+ *   refused       an import ends the guest: with its reason as a GuestTrap, or with GuestExit
+ *   host failed   an import threw: the guest is over, and the caller gets that error
+ * ```
+ *
+ * In the last three the guest has ended: nothing runs it again. An import leaves the guest by an exception that the guest's language may catch, so
+ * what happened is kept here, and counts even if the guest then returns.
+ */
+import { messageOf } from "../../message-of.ts"
+import { GuestExit, GuestMisuse, GuestTrap } from "./errors.ts"
+import { AskingRefused } from "./guest-operations.ts"
+import { isStackOverflow, reportOf, stackOverflow, type TrapReport } from "./trap-report.ts"
+
+/** How a call of the guest is left from within one of its imports. */
+class Unwinding extends Error {}
+
+export interface BoundaryOptions {
+  readonly guest: string
+  /** Of linear memory. */
+  readonly limitBytes: number
+  readonly memoryBytes: () => number
+  /** The guest has ended; called before the error is thrown. */
+  readonly onEnded: () => void
+}
+
+export class CallBoundary {
+  readonly #options: BoundaryOptions
+  /** The export that is running. */
+  #during: string | undefined
+  #ended: GuestTrap | GuestExit | undefined
+  /** The stack ended in one of the imports, where there was no room left to say so. */
+  #isExhausted = false
+  /** What the host itself threw while the guest had called it. */
+  #hostFailure: { readonly cause: unknown } | undefined
+
+  constructor(options: BoundaryOptions) {
+    this.#options = options
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended !== undefined
+  }
+
+  /** Throws if the guest is running or has ended. */
+  checkIdle(): void {
+    // Before the end: what has ended may still be on the stack.
+    if (this.#during !== undefined)
+      throw new GuestMisuse({
+        guest: this.#options.guest,
+        misuse: "re-entered",
+        reason: `it is running ${this.#during} and cannot be entered again`,
+      })
+    if (this.#ended !== undefined) throw this.#ended
+  }
+
+  /** Runs code of the guest until {@link leave}, and throws the error with which it ended, if it did. */
+  run<Result>(during: string, call: () => Result): Result {
+    this.#during = during
+    let result: Result | undefined
+    try {
+      result = call()
+    } catch (cause) {
+      if (!(cause instanceof Unwinding)) {
+        const report = reportOf(cause)
+        if (report === undefined) this.fail(cause)
+        else this.end(report)
+      }
+    }
+    // It may have caught the exception.
+    if (this.#isExhausted) this.end(stackOverflow)
+    if (this.#ended !== undefined) this.#options.onEnded()
+    if (this.#hostFailure !== undefined) throw this.#hostFailure.cause
+    if (this.#ended !== undefined) throw this.#ended
+    return result as Result
+  }
+
+  /** Within {@link run}: another export runs now. */
+  enters(during: string): void {
+    this.#during = during
+  }
+
+  /** Nothing of the guest is on the stack any more. */
+  leave(): void {
+    this.#during = undefined
+  }
+
+  /** An import: makes sure that the guest does not go on after its end, and that an error of the host is not taken for one of the guest. */
+  guarded(call: (...values: unknown[]) => unknown): (...values: unknown[]) => unknown {
+    return (...values) => {
+      // It can catch what its imports throw, if its language has exceptions.
+      if (this.#ended !== undefined || this.#isExhausted) throw new Unwinding()
+      try {
+        return call(...values)
+      } catch (cause) {
+        if (cause instanceof Unwinding) throw cause
+        if (cause instanceof AskingRefused) throw this.end({ fault: cause.fault, reason: cause.message, frames: [] })
+        if (isStackOverflow(cause)) {
+          this.#isExhausted = true
+          throw cause
+        }
+        throw this.fail(cause)
+      }
+    }
+  }
+
+  /** Notes why the guest has ended, if it had not, and returns what to throw within a call. */
+  end(report: TrapReport): Error {
+    const { guest, limitBytes, memoryBytes } = this.#options
+    const during = this.#during ?? "instantiation"
+    this.#ended ??= new GuestTrap({ ...report, guest, during, memoryBytes: memoryBytes(), limitBytes })
+    return new Unwinding()
+  }
+
+  /** As {@link end}, because of a failure of the host's own code, which the caller gets. */
+  fail(cause: unknown): Error {
+    this.#hostFailure ??= { cause }
+    return this.end({ fault: "host-failure", reason: `the host failed: ${messageOf(cause)}`, frames: [] })
+  }
+
+  /** The guest has asked for its end. */
+  exit(code: number): never {
+    this.#ended ??= new GuestExit({ guest: this.#options.guest, during: this.#during ?? "instantiation", code })
+    throw new Unwinding()
+  }
+}
