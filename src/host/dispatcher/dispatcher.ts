@@ -9,7 +9,7 @@
  * - Whatever a module asked for ends with its instance.
  * - When the workers are loaded unequally for some time, a module moves to another one, and goes on there (placing/module-move.ts).
  */
-import type { Clock, Timer } from "../../clock.ts"
+import type { Clock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import { ActorGone, CallDeadlineExceeded } from "../../runtime/errors.ts"
@@ -20,12 +20,12 @@ import type { WatchRequest } from "../guest/abi-values.ts"
 import type { CompiledGuest } from "../guest/compiled-guest.ts"
 import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
+import { DispatchedModule, type ModuleSpec } from "./dispatched-module.ts"
 import type { HostPolicy } from "./host-policy.ts"
 import { ModuleRefused } from "./module-compiler.ts"
 import { type LifecycleInput, ModuleLifecycle } from "./module-lifecycle.ts"
 import type { ModuleStatus, WorkerStatus } from "./module-status.ts"
 import { type BalancedModule, Balancer } from "./placing/balancer.ts"
-import { BusyWindow, busyMemory } from "./placing/busy-time.ts"
 import { moveModule } from "./placing/module-move.ts"
 import { type PlannedMove, placeFor } from "./placing/placement.ts"
 import { WorkerPool } from "./placing/worker-pool.ts"
@@ -34,21 +34,6 @@ import { type WatchAnswer, type WatchRefusal, WatchRegistry } from "./watches/wa
 import type { InstanceStatistics, ModuleWorkerReport } from "./worker/definition.ts"
 import type { Departure } from "./worker/departure.ts"
 import type { WorkerPlace } from "./worker-place.ts"
-
-/** A module to run; it is registered with the executor already. */
-export interface ModuleSpec {
-  /** Unique in the host. */
-  readonly name: string
-  /** Path of the WebAssembly file, which is read at each start. */
-  readonly file: string
-  readonly env: ReadonlyArray<{ readonly name: string; readonly value: string }>
-  /** Bytes of linear memory. */
-  readonly maximumMemoryBytes: number
-  /** ms that one call may take. */
-  readonly deadlineMs: number
-  /** Where it keeps its checkpoint. Absent: it keeps none. */
-  readonly checkpointDirectory?: string | undefined
-}
 
 export interface DispatcherOptions {
   readonly system: ActorSystem
@@ -74,29 +59,11 @@ export interface DispatcherOptions {
   readonly onNote: (module: string, note: string) => void
 }
 
-interface Module {
-  readonly spec: ModuleSpec
-  readonly slot: number
-  readonly lifecycle: ModuleLifecycle
-  place: WorkerPlace | undefined
-  retry: Timer | undefined
-  refusal: string | undefined
-  missed: number
-  moves: number
-  readonly busyMemory: SharedArrayBuffer
-  readonly busy: BusyWindow
-  /** What its present instance runs, once it has been loaded. */
-  running: { readonly incarnation: number; readonly compiled: CompiledGuest } | undefined
-  isMoving: boolean
-  /** The end of the last instance at its worker. */
-  released: Promise<unknown>
-}
-
 export class Dispatcher {
   readonly #options: DispatcherOptions
-  readonly #modules = new Map<string, Module>()
+  readonly #modules = new Map<string, DispatchedModule>()
   /** Removed, but their workers may be in them still. */
-  readonly #leaving = new Set<Module>()
+  readonly #leaving = new Set<DispatchedModule>()
   readonly #pool: WorkerPool
   readonly #watches: WatchRegistry
   readonly #pace: ExpiryPace
@@ -145,22 +112,7 @@ export class Dispatcher {
       () => ++this.#lastIncarnation,
       policy.moduleRestart,
     )
-    const memory = busyMemory()
-    const module: Module = {
-      spec,
-      slot: ++this.#lastSlot,
-      lifecycle,
-      place: undefined,
-      retry: undefined,
-      refusal: undefined,
-      missed: 0,
-      moves: 0,
-      busyMemory: memory,
-      busy: new BusyWindow(memory, policy.balance.windowMs),
-      running: undefined,
-      isMoving: false,
-      released: Promise.resolve(),
-    }
+    const module = new DispatchedModule(spec, ++this.#lastSlot, lifecycle, policy.balance.windowMs)
     this.#modules.set(spec.name, module)
     this.#step(module, { type: "start" })
   }
@@ -210,21 +162,7 @@ export class Dispatcher {
         for (const instance of found) instances.set(instance.module, instance)
       }),
     )
-    return [...this.#modules.values()].map(({ spec: { name }, lifecycle, place, refusal, missed, moves }) => {
-      const instance = instances.get(name)
-      const isPresent = instance?.incarnation === lifecycle.incarnation
-      return {
-        name,
-        phase: refusal === undefined ? lifecycle.phase : "refused",
-        reason: refusal ?? lifecycle.reason,
-        restarts: lifecycle.restarts,
-        isAlone: lifecycle.isAlone,
-        worker: place?.name,
-        missed,
-        moves,
-        ...(isPresent && { instance }),
-      }
-    })
+    return [...this.#modules.values()].map((module) => module.status(instances.get(module.name)))
   }
 
   /** Of all threads of modules. */
@@ -253,7 +191,7 @@ export class Dispatcher {
     this.#pool.close()
   }
 
-  #step(module: Module, input: LifecycleInput): void {
+  #step(module: DispatchedModule, input: LifecycleInput): void {
     if (this.#isClosed) return
     const { lifecycle, spec } = module
     for (const command of lifecycle.step(input)) {
@@ -276,7 +214,7 @@ export class Dispatcher {
   }
 
   /** Its own worker for a module that is alone, else the least busy of the shared ones. */
-  #placeFor(module: Module): WorkerPlace {
+  #placeFor(module: DispatchedModule): WorkerPlace {
     if (module.lifecycle.isAlone) {
       const { place } = module
       return place !== undefined && !this.#pool.isShared(place) ? place : this.#pool.spawn()
@@ -288,22 +226,20 @@ export class Dispatcher {
 
   /** What the balancer looks at. */
   #balanced(): ReadonlyArray<BalancedModule> {
-    return [...this.#modules.values()].flatMap(({ spec, place, lifecycle, running, busy, isMoving }) => {
-      if (place === undefined || lifecycle.phase !== "running" || !this.#pool.isShared(place)) return []
-      // The file of a checkpoint is locked by the thread that has it open.
-      const isHere = running?.incarnation === lifecycle.incarnation && !isMoving
-      const isMovable = isHere && spec.checkpointDirectory === undefined
-      return [{ name: spec.name, worker: place.name, busy, isMovable }]
-    })
+    return [...this.#modules.values()].flatMap(({ name, place, lifecycle, busy, isMovable }) =>
+      place === undefined || lifecycle.phase !== "running" || !this.#pool.isShared(place)
+        ? []
+        : [{ name, worker: place.name, busy, isMovable }],
+    )
   }
 
   async #move({ module: name, to: target }: PlannedMove): Promise<void> {
     const module = this.#modules.get(name)
-    const { place: from, running, lifecycle } = module ?? {}
-    if (module === undefined || from === undefined || running === undefined || lifecycle === undefined) return
+    const { place: from, running } = module ?? {}
+    if (module === undefined || from === undefined || running === undefined) return
     const { incarnation, compiled } = running
     const to = this.#pool.get(target) as WorkerPlace
-    const isPresent = (): boolean => lifecycle.phase === "running" && lifecycle.incarnation === incarnation
+    const isPresent = (): boolean => module.isIn(incarnation)
     module.isMoving = true
     const outcome = await moveModule({
       module: name,
@@ -332,24 +268,22 @@ export class Dispatcher {
     }
   }
 
-  async #load(module: Module, place: WorkerPlace, incarnation: number): Promise<void> {
-    const { spec, lifecycle } = module
-    const isPresent = (): boolean => lifecycle.phase === "running" && lifecycle.incarnation === incarnation
+  async #load(module: DispatchedModule, place: WorkerPlace, incarnation: number): Promise<void> {
+    const { name, file } = module.spec
     try {
-      const { name, file } = spec
       const [compiled] = await Promise.all([this.#options.compile(file, name), place.running()])
-      if (!isPresent()) return
+      if (!module.isIn(incarnation)) return
       await this.#loadAt(place, module, incarnation, compiled)
       module.running = { incarnation, compiled }
     } catch (cause) {
-      if (!isPresent()) return
+      if (!module.isIn(incarnation)) return
       // The end of the thread is told by the place; then the module is placed anew.
       if (cause instanceof ActorGone) return
       const reason = messageOf(cause)
       if (cause instanceof ModuleRefused) {
         module.refusal = reason
         this.#step(module, { type: "remove" })
-        this.#options.onNote(spec.name, reason)
+        this.#options.onNote(name, reason)
         // A worker that does not respond is in a module; if that one overruns its deadline, the place tells.
       } else
         this.#step(module, {
@@ -361,18 +295,17 @@ export class Dispatcher {
 
   #loadAt(
     place: WorkerPlace,
-    { spec, slot, busyMemory: busy }: Module,
+    module: DispatchedModule,
     incarnation: number,
     compiled: CompiledGuest,
     departure?: Departure,
   ): Promise<void> {
-    const { name, env, maximumMemoryBytes, checkpointDirectory } = spec
-    const assignment = { module: name, incarnation, slot, compiled, env, maximumMemoryBytes, checkpointDirectory, busy }
+    const assignment = module.assignment(incarnation, compiled)
     return ask(place.supervisor.call("load", departure === undefined ? assignment : { ...assignment, departure }))
   }
 
   /** The end of the instance at its worker, if that lives. */
-  #release(module: Module, incarnation: number): void {
+  #release(module: DispatchedModule, incarnation: number): void {
     const { spec, place } = module
     if (place === undefined) return
     // Without a deadline: a worker that does not respond is in a module, and ends with it at the latest. With its thread the instance has
@@ -422,7 +355,7 @@ export class Dispatcher {
     }
   }
 
-  #ofSlot(slot: number): Module | undefined {
+  #ofSlot(slot: number): DispatchedModule | undefined {
     return [...this.#modules.values(), ...this.#leaving].find((module) => module.slot === slot)
   }
 
