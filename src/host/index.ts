@@ -77,7 +77,7 @@ export {
 } from "./controller/predicates.ts"
 export { type RulesOptions, rulesOf } from "./controller/rbac-rules.ts"
 export type { PolicyRule, ScopedRules } from "./controller/rule-set.ts"
-export type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller/run/controller-run.ts"
+export type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller/run/controller-statistics.ts"
 export type { CheckpointLocation } from "./controller/run/durable-progress.ts"
 export type { LeaderElectionOptions } from "./controller/run/leader-election.ts"
 export type { RunningControllers, RunOptions } from "./controller/run/running-controllers.ts"

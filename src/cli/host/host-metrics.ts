@@ -1,5 +1,5 @@
 /** Metrics of `reel host`: each module, the watches that they share, and what was refused. */
-import type { ControllerStatistics } from "../../host/controller/run/controller-run.ts"
+import type { ControllerStatistics } from "../../host/controller/run/controller-statistics.ts"
 import type { ModuleStatus, WorkerStatus } from "../../host/dispatcher/module-status.ts"
 import type { HubStatistics } from "../../host/hub/hub-statistics.ts"
 import type { ScriptStatus } from "../../host/scripts/script-host.ts"

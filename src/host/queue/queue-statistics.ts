@@ -37,3 +37,18 @@ export const noStatistics = (): QueueCounters => ({
   workedMs: 0,
   longestRunMs: 0,
 })
+
+/** Of a queue and one that came after it: counters are added; what describes the present is that of `now`. */
+export const sumOf = (past: QueueStatistics, now: QueueStatistics): QueueStatistics => ({
+  adds: past.adds + now.adds,
+  runs: past.runs + now.runs,
+  failures: past.failures + now.failures,
+  retries: past.retries + now.retries,
+  waitedMs: past.waitedMs + now.waitedMs,
+  longestWaitMs: Math.max(past.longestWaitMs, now.longestWaitMs),
+  workedMs: past.workedMs + now.workedMs,
+  longestRunMs: Math.max(past.longestRunMs, now.longestRunMs),
+  depth: now.depth,
+  delayed: now.delayed,
+  longestRunningMs: now.longestRunningMs,
+})

@@ -16,7 +16,7 @@ import type { ApiObject } from "../../../kube/client/objects.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf, type ObjectCache } from "../../cache/object-cache.ts"
-import { noStatistics, type QueueStatistics } from "../../queue/queue-statistics.ts"
+import { noStatistics, type QueueStatistics, sumOf } from "../../queue/queue-statistics.ts"
 import { WorkQueue } from "../../queue/work-queue.ts"
 import { CachedObjects } from "../access/cached-objects.ts"
 import { ControllerCluster, type SharedAccess } from "../access/controller-cluster.ts"
@@ -25,43 +25,10 @@ import type { Acquired } from "../access/shared-caches.ts"
 import { type DefinedController, type Index, type Selection, selectionsOf } from "../define-controller.ts"
 import { NotWatchedError, type TerminalError } from "../errors.ts"
 import { asGvk } from "../kind-name.ts"
+import type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller-statistics.ts"
 import { type CheckpointLocation, DurableProgress } from "./durable-progress.ts"
 import { reconcileOnce } from "./reconciler.ts"
 import { deliver, type Source, sourcesOf } from "./sources.ts"
-
-/**
- * `waiting`: for a kind that is not installed, for the first lists, or for a checkpoint that cannot be opened. `standby`: everything is known, but
- * another process leads. `reconciling`. `stopped`.
- */
-export type ControllerState = "waiting" | "standby" | "reconciling" | "stopped"
-
-/** Counters since the start, over all terms; see {@link QueueStatistics} for those of the queue (`runs` are reconciles, `failures` errors). */
-export interface ControllerStatistics extends QueueStatistics {
-  readonly name: string
-  readonly state: ControllerState
-  /** Runs that failed with a {@link TerminalError}; the other failures are `failures`. */
-  readonly terminalFailures: number
-  /** Runs that asked for another one with `requeueAfterMs`. */
-  readonly requeues: number
-  /** Runs that exceeded `reconcileTimeoutMs`. */
-  readonly timeouts: number
-  /** Its checkpoint cannot be opened or written, such as on a full disk: no run begins. */
-  readonly isWaitingForCheckpoint: boolean
-}
-
-/** A run that has ended. `conflict`: it is repeated without a report; `given-up`: a TerminalError, or the namespace is being deleted. */
-export interface ReconciledRun {
-  readonly controller: string
-  readonly key: string
-  readonly outcome: "succeeded" | "failed" | "conflict" | "given-up"
-  /** ms of the clock at its start. */
-  readonly startedMs: number
-  readonly durationMs: number
-  /** What it threw; absent for one that succeeded. */
-  readonly error?: unknown
-  /** ms until the run that it asked for. */
-  readonly requeueAfterMs?: number
-}
 
 interface ControllerRunOptions {
   readonly access: SharedAccess
@@ -114,7 +81,7 @@ export class ControllerRun {
   get statistics(): ControllerStatistics {
     const { name } = this.controller
     const queue = this.#term?.queue.statistics
-    const sum = queue === undefined ? this.#past : added(this.#past, queue)
+    const sum = queue === undefined ? this.#past : sumOf(this.#past, queue)
     const isWaitingForCheckpoint = this.#nextAttempt !== undefined || this.#term?.progress?.isWaiting === true
     return { name, state: this.#state, ...sum, ...this.#counters, isWaitingForCheckpoint }
   }
@@ -292,7 +259,7 @@ export class ControllerRun {
     // What a run has kept and uses later is refused.
     abort.abort(stopping())
     progress?.close()
-    this.#past = added(this.#past, { ...queue.statistics, delayed: 0 })
+    this.#past = sumOf(this.#past, { ...queue.statistics, delayed: 0 })
     this.#term = undefined
     if (this.#state === "reconciling") this.#state = "standby"
   }
@@ -411,18 +378,3 @@ const isTerminal = (error: unknown): error is TerminalError =>
   error instanceof Error && "_tag" in error && error._tag === ("TerminalError" satisfies TerminalError["_tag"])
 
 const stopping = (): Error => new Error("the controller has to stop")
-
-/** Counters are added; what describes the present is that of `now`. */
-const added = (past: QueueStatistics, now: QueueStatistics): QueueStatistics => ({
-  adds: past.adds + now.adds,
-  runs: past.runs + now.runs,
-  failures: past.failures + now.failures,
-  retries: past.retries + now.retries,
-  waitedMs: past.waitedMs + now.waitedMs,
-  longestWaitMs: Math.max(past.longestWaitMs, now.longestWaitMs),
-  workedMs: past.workedMs + now.workedMs,
-  longestRunMs: Math.max(past.longestRunMs, now.longestRunMs),
-  depth: now.depth,
-  delayed: now.delayed,
-  longestRunningMs: now.longestRunningMs,
-})
