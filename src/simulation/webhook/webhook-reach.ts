@@ -1,4 +1,4 @@
-/** Whether an API server calls a webhook for pods: asked by creating a pod that is not stored, instead of waiting for a guessed time (W-59). */
+/** Whether an API server calls a webhook for pods: asked by creating a pod that is not stored, instead of waiting for a guessed time. */
 import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
 import { kinds } from "../../kube/client/kinds.ts"
