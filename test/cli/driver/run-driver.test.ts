@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
-import type { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
 import { simulationDefinitions } from "../../../src/simulation/api/definitions.ts"
 import { simulationKind, simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
 import { makeServerCertificate } from "../../../src/simulation/webhook/certificate.ts"
@@ -16,7 +15,7 @@ import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { type Driving, type Stage, stageOf, startCluster, traceText } from "./driven-cluster.ts"
 
-let cluster: LocalCluster
+let cluster: Awaited<ReturnType<typeof startCluster>>
 beforeAll(async () => {
   cluster = await startCluster()
 }, patient(20_000))
