@@ -58,6 +58,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./host.ts")).hostCommand(),
   },
   {
+    name: "controller",
+    summary: "Runs the Simulations of a cluster, one at a time, until Ctrl-C or SIGTERM.",
+    load: async () => (await import("./controller.ts")).controllerCommand(),
+  },
+  {
     name: "k8s",
     summary: "Prints manifests that run a recorder in a cluster with the minimum permissions its configuration needs.",
     load: async () => (await import("./k8s.ts")).k8sCommand(),
