@@ -8,10 +8,12 @@
  *   src/host/entries/NAME.ts    dist/workers/NAME.js          likewise
  *   test/FOLDER/workers/NAME.ts  dist/test-workers/NAME.js   actors and processes that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports
+ *   src/host/index.ts           dist/script-library/host.js   the same without dependencies, for scripts of a host
  *   src/apiserver/openapi/data/  dist/openapi/                 copied as they are
  *   src/sandbox/protobuf/data/  dist/protobuf/                likewise
  *
- * Guaranteed: a bundle is one file that imports nothing but Node's modules and `external` packages; it is replaced in
+ * Guaranteed: a bundle is one file that imports nothing but Node's modules and `external` packages, except that lib/rehearsal.js imports
+ * lib/host.js, so that there is one copy of each error class that controllers catch; it is replaced in
  * one step, so a process that starts meanwhile loads either the old or the new one completely, even if several builds
  * run at once; a bundle whose inputs have the same content is left alone. A bundle that fails to build is replaced by a
  * module that throws the reason, so that programs without it still work and outdated code never runs.
@@ -35,6 +37,9 @@ const external: readonly string[] = ["piscina"]
 /** The folders of workers' entry points. Their names must be unique. */
 const workerFolders: readonly string[] = ["src/actors/entries", "src/host/entries"]
 
+/** What scripts of a controller host import. Neither the image nor the place of a script has packages, so it is a bundle without imports. */
+const scriptLibrary = "./host"
+
 /** The folders of programs that only tests start. Their names must be unique. */
 const testFolders: readonly string[] = ["test/runtime/workers", "test/recorder/workers", "test/archive/workers"]
 
@@ -43,6 +48,9 @@ const testFolders: readonly string[] = ["test/runtime/workers", "test/recorder/w
  * memory for nothing.
  */
 const commandImport = /\bimport\("\.\/(?<name>[a-z0-9-]+)\.ts"\)/g
+
+/** What lib/rehearsal.js imports in place of a copy. */
+const hostLibrary = "./host.js"
 
 /** One bundle to make. */
 interface Target {
@@ -174,6 +182,8 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
         entry: join(folder, "index.ts"),
         external: Object.keys(manifest.dependencies ?? {}),
       })
+    if (path === scriptLibrary && !absent.includes(path))
+      targets.push({ name: `script-library/${name}`, entry: join(folder, "index.ts"), external: optional })
   }
   return { targets, absent }
 }
@@ -196,6 +206,15 @@ const bundle = async (root: string, target: Target): Promise<{ code: string; map
     transform: { target: "node22.19" },
     external: target.external.flatMap((name) => [name, new RegExp(`^${name}/`)]),
     plugins: [
+      {
+        name: "one copy of what controllers use",
+        resolveId: (source, importer) =>
+          target.name === "lib/rehearsal" &&
+          importer !== undefined &&
+          join(dirname(importer), source) === join(root, "src/host/index.ts")
+            ? { id: hostLibrary, external: true }
+            : undefined,
+      },
       {
         name: "commands in bundles of their own",
         resolveId: (source, importer, { kind }) =>
@@ -223,7 +242,9 @@ const bundle = async (root: string, target: Target): Promise<{ code: string; map
     if (unresolved.length > 0) throw new Error(unresolved.join("; "))
     const [chunk] = output
     const allowed = (name: string): boolean =>
-      isBuiltin(name) || target.external.some((known) => name === known || name.startsWith(`${known}/`))
+      isBuiltin(name) ||
+      (target.name === "lib/rehearsal" && name === hostLibrary) ||
+      target.external.some((known) => name === known || name.startsWith(`${known}/`))
     const strangers = chunk.imports.filter((name) => !allowed(name))
     if (strangers.length > 0) throw new Error(`it would import ${strangers.join(", ")}, which nobody installs`)
     const modules = chunk.moduleIds.filter((id) => id.startsWith(root) && !id.includes("/node_modules/"))
@@ -288,7 +309,7 @@ const copyData = async (root: string, folder: string, target: string): Promise<v
 /** Removes workers and commands whose source is gone, so that they are no longer found. */
 const removeStrangers = async (dist: string, targets: readonly Target[]): Promise<void> => {
   const known = new Set(targets.map(({ name }) => join(dist, `${name}.js`)))
-  for (const folder of [".", "workers", "test-workers", "lib"]) {
+  for (const folder of [".", "workers", "test-workers", "lib", "script-library"]) {
     const entries = await readdir(join(dist, folder)).catch(absentAs<string[]>([]))
     const outputs = entries.filter((name) => name.endsWith(".js")).map((name) => join(dist, folder, name))
     for (const output of outputs.filter((name) => !known.has(name))) {

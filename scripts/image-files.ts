@@ -76,12 +76,13 @@ const bundles = async (root: string): Promise<ReadonlyArray<string>> => {
     if (names.length === 0) throw new Error(`there is no script in ${folder}: run "npm run build"`)
     return names.map((name) => `${folder}/${name}`)
   }
-  return [...(await scriptsIn("dist")), ...(await scriptsIn("dist/workers"))]
+  const folders = await Promise.all(["dist", "dist/workers", "dist/script-library"].map(scriptsIn))
+  return folders.flat()
 }
 
 /** The data that bundles read at run time: the folders of dist/ without programs. */
 const data = async (root: string): Promise<ReadonlyArray<string>> => {
-  const programs = new Set(["workers", "test-workers", "bench", "lib", "types"])
+  const programs = new Set(["workers", "test-workers", "bench", "lib", "script-library", "types"])
   const entries = await readdir(join(root, "dist"), { withFileTypes: true })
   const folders = entries.filter((entry) => entry.isDirectory() && !programs.has(entry.name))
   const found = await Promise.all(

@@ -1,4 +1,5 @@
 /** `reel controller`: its arguments. The work is in src/simulation/controller. */
+import type { RunningControllers } from "../host/controller/running-controllers.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { labelComplaints } from "../kube/names.ts"
@@ -18,7 +19,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { controllerMetrics } from "./controller/controller-metrics.ts"
 import { OutputLines } from "./controller/output-lines.ts"
-import { serveHost } from "./host/host-server.ts"
+import { type Condition, serveHost } from "./host/host-server.ts"
 import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
@@ -91,14 +92,10 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal): Pro
       onTrouble: say,
       ...(given.verbosity && { onHookOutput: (simulation: string, chunk: Buffer) => lines.add(simulation, chunk) }),
     })
-    await using server = await serveHost(
-      given.listen,
-      async () => controllerMetrics(controller),
-      () =>
-        controller.statistics().some(({ state }) => state === "waiting")
-          ? "waiting for the definitions of Simulations, or for the first lists; the log says why"
-          : undefined,
-    )
+    await using server = await serveHost(given.listen, {
+      metrics: async () => controllerMetrics(controller),
+      conditions: () => [readiness(controller)],
+    })
     say(`simulations, with Leases in namespace ${namespace}; metrics: ${server.url}/metrics`)
     await aborted(stop.signal)
     say("ending")
@@ -111,6 +108,13 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal): Pro
     lines.end()
     stopListening()
   }
+}
+
+/** One that stands by is ready: it takes over as soon as it may. */
+const readiness = (controller: RunningControllers): Condition => {
+  const isMet = controller.statistics().every(({ state }) => state !== "waiting")
+  const detail = isMet ? "read" : "waiting for the definitions of Simulations, or for the first lists; the log says why"
+  return { name: "simulations", isMet, detail }
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

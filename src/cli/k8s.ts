@@ -16,6 +16,7 @@ import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { k8sHostCommand } from "./k8s/host/k8s-host.ts"
 import { readK8sConfiguration } from "./k8s/k8s-configuration.ts"
 import { k8sOptions } from "./k8s/k8s-options.ts"
 import { withResolver } from "./k8s/k8s-resolver.ts"
@@ -24,7 +25,7 @@ import { readVersion } from "./version.ts"
 
 const syntax: CommandSyntax<typeof k8sOptions> = {
   name: "reel k8s",
-  summary: "Prints manifests that run a recorder in a cluster with the minimum permissions its configuration needs.",
+  summary: "Prints manifests that run a recorder, or controllers, in a cluster with the minimum permissions they need.",
   description: [
     "Changes nothing in the cluster: it only looks up the resource names that RBAC rules need. docs/guides/in-cluster.md explains the manifests.",
   ],
@@ -34,12 +35,19 @@ const syntax: CommandSyntax<typeof k8sOptions> = {
     "reel k8s --record-namespace shop --auth none --volume-claim --size 50Gi",
     "reel k8s --auth token --allow-target s3://traces/shop --target-secret store-access",
     "reel k8s --offline",
+    "reel k8s --host modules --image registry.example.com/kubereel:0.1.0",
   ],
 }
 
 type Options = OptionValues<typeof k8sOptions>
 
-export const k8sCommand = (): Command => command(syntax, run)
+/** With `--host` it is about something else and has other options, so that is a command of its own. */
+export const k8sCommand = (): Command => {
+  const recorder = command(syntax, run)
+  const host = k8sHostCommand()
+  const isAboutHost = (argv: readonly string[]): boolean => argv.some((word) => /^--host(?:=|$)/.test(word))
+  return { ...recorder, run: (argv, terminal) => (isAboutHost(argv) ? host : recorder).run(argv, terminal) }
+}
 
 const defaultApiServerPorts: ReadonlyArray<number> = [443, 6443]
 const defaultTargetPorts: ReadonlyArray<number> = [443]

@@ -55,7 +55,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: "host",
     summary: "Runs the controllers of a directory in one process with shared watches.",
-    load: async () => (await import("./host.ts")).hostCommand(),
+    load: async () => (await import("./host.ts")).hostCommand(() => import("./host-replay.ts")),
   },
   {
     name: "controller",
@@ -64,7 +64,8 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "k8s",
-    summary: "Prints manifests that run a recorder in a cluster with the minimum permissions its configuration needs.",
+    summary:
+      "Prints manifests that run a recorder, or controllers, in a cluster with the minimum permissions they need.",
     load: async () => (await import("./k8s.ts")).k8sCommand(),
   },
   {

@@ -3,7 +3,8 @@ import { volumeVariable } from "../recorder/metrics/disk-metrics.ts"
 import { podVariables } from "../recorder/notices/pod-events.ts"
 import { type Manifest, manifest } from "./manifest.ts"
 import { podResources } from "./pod-resources.ts"
-import { type Authentication, httpPort, labelsOf, type ManifestSettings, selectorOf, userId } from "./settings.ts"
+import { containerSecurity, podSecurity, probe } from "./pod-security.ts"
+import { type Authentication, httpPort, labelsOf, type ManifestSettings, selectorOf } from "./settings.ts"
 
 /** Mount paths in the container; none of them exists in the image. */
 const configurationDirectory = "/etc/kubereel"
@@ -111,14 +112,7 @@ const podSpec = (
   automountServiceAccountToken: true,
   enableServiceLinks: false,
   terminationGracePeriodSeconds: gracePeriodSeconds,
-  securityContext: {
-    runAsNonRoot: true,
-    runAsUser: userId,
-    runAsGroup: userId,
-    fsGroup: userId,
-    fsGroupChangePolicy: "OnRootMismatch",
-    seccompProfile: { type: "RuntimeDefault" },
-  },
+  securityContext: podSecurity,
   containers: [
     {
       name: "recorder",
@@ -132,11 +126,7 @@ const podSpec = (
       startupProbe: { ...probe("/healthz"), periodSeconds: 2, failureThreshold: 60 },
       livenessProbe: { ...probe("/healthz"), periodSeconds: 20, failureThreshold: 6 },
       readinessProbe: { ...probe("/readyz"), periodSeconds: 5, failureThreshold: 2 },
-      securityContext: {
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
-        capabilities: { drop: ["ALL"] },
-      },
+      securityContext: containerSecurity,
       volumeMounts: [
         { name: "configuration", mountPath: configurationDirectory, readOnly: true },
         { name: "recording", mountPath: volumeDirectory },
@@ -182,6 +172,3 @@ const environment = [
   // With an emptyDir the request is its size limit; with a claim there is no request, which yields 0.
   { name: volumeVariable, valueFrom: { resourceFieldRef: { resource: "requests.ephemeral-storage" } } },
 ]
-
-/** Generous, because a busy machine may respond late: a probe checks whether it responds, not how fast. */
-const probe = (path: string) => ({ httpGet: { path, port: "http" }, timeoutSeconds: 5 })

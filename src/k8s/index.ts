@@ -1,11 +1,14 @@
 /**
- * The Kubernetes manifests that run the recorder in a cluster.
+ * The Kubernetes manifests that run the recorder, or a controller host, in a cluster.
  *
  * Manifests are data computed from settings. The only I/O is that of the function that resolves kinds, which reads the cluster's
  * discovery documents.
  */
 
 export { defaultConfiguration } from "./default-configuration.ts"
+export { hostManifestsFor } from "./host/host-manifests.ts"
+export { hostAlerts } from "./host/host-monitoring.ts"
+export type { HostSettings, ModuleConfigMap, ModuleNeeds, ModulePlace } from "./host/host-settings.ts"
 export type { Manifest } from "./manifest.ts"
 export { manifestsFor } from "./manifests.ts"
 export { alerts } from "./monitoring/alerts.ts"

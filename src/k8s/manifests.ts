@@ -1,14 +1,15 @@
 /** All manifests of a recorder in a cluster, in an order in which they can be applied. */
 import { configMap, deployment, volumeClaim } from "./deployment.ts"
-import { type Manifest, manifest } from "./manifest.ts"
+import type { Manifest } from "./manifest.ts"
 import { monitoringManifests } from "./monitoring/monitoring.ts"
+import { namespaceManifest } from "./namespace.ts"
 import { disruptionBudget, networkPolicy, service } from "./network.ts"
 import { exporters, ownEvents, roles, serviceAccount } from "./rights/rbac.ts"
 import { labelsOf, type ManifestSettings } from "./settings.ts"
 
 /** Pure. */
 export const manifestsFor = (settings: ManifestSettings): ReadonlyArray<Manifest> => [
-  namespace(settings),
+  namespaceManifest(settings.namespace, labelsOf(settings)),
   serviceAccount(settings),
   ...roles(settings),
   ...ownEvents(settings),
@@ -21,15 +22,3 @@ export const manifestsFor = (settings: ManifestSettings): ReadonlyArray<Manifest
   networkPolicy(settings),
   ...(settings.monitoring ? monitoringManifests(settings) : []),
 ]
-
-/** Enforces the restricted pod security standard, so that edits that give the pod more privileges are rejected. */
-const namespace = (settings: ManifestSettings): Manifest => {
-  const standards = Object.fromEntries(
-    ["enforce", "audit", "warn"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "restricted"]),
-  )
-  return manifest({
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: { name: settings.namespace, labels: { ...labelsOf(settings), ...standards } },
-  })
-}

@@ -74,10 +74,14 @@ export const httpPort = 7777
 /** User and group of the process: distroless' nonroot, the only user of the image besides root. */
 export const userId = 65_532
 
-/** Labels of all objects. */
-export const labelsOf = ({ name, version }: Pick<ManifestSettings, "name" | "version">) => ({
+/** Labels of all objects. `component`: what runs. */
+export const labelsOf = ({
+  name,
+  version,
+  component = "recorder",
+}: Pick<ManifestSettings, "name" | "version"> & { readonly component?: "recorder" | "host" }) => ({
   ...selectorOf({ name }),
-  "app.kubernetes.io/component": "recorder",
+  "app.kubernetes.io/component": component,
   "app.kubernetes.io/part-of": "kubereel",
   "app.kubernetes.io/version": version,
 })

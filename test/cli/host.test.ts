@@ -1,5 +1,5 @@
 /** `reel host` as users run it: a directory of modules on a sandbox, over real HTTP, in real threads. */
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
@@ -28,7 +28,10 @@ let ended: Promise<number>
 const start = async (): Promise<void> => {
   const kubeconfig = join(temporaryDirectory(), "kubeconfig")
   await writeKubeconfig(kubeconfig, sandbox.url)
-  ended = hostCommand().run([modules, "--kubeconfig", kubeconfig, "--listen", "0", "--workers", "1"], terminal)
+  ended = hostCommand(() => import("../../src/cli/host-replay.ts")).run(
+    [modules, "--kubeconfig", kubeconfig, "--listen", "0", "--workers", "1"],
+    terminal,
+  )
 }
 const says = (pattern: RegExp): Promise<RegExpMatchArray> =>
   eventually(() => {
@@ -37,7 +40,9 @@ const says = (pattern: RegExp): Promise<RegExpMatchArray> =>
       throw new Error(`${pattern} in:\n${terminal.standardError.text()}${terminal.standardOutput.text()}`)
     return match
   })
-const metrics = async (): Promise<string> => (await fetch((await says(/metrics: (http\S+)/))[1] ?? "")).text()
+const served = async (path: string): Promise<Response> =>
+  fetch(new URL(path, (await says(/metrics: (http\S+)/))[1] ?? ""))
+const metrics = async (): Promise<string> => (await served("/metrics")).text()
 const put = (name: string): void => {
   sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name }, data: { at: name } })
 }
@@ -95,7 +100,12 @@ test("runs the modules of a directory, and follows it: added, replaced, invalid,
   expect(text).toContain('kubereel_host_module_running{module="odd"} 1\n')
   expect(text).toContain('kubereel_host_module_missed_total{module="odd"} 0\n')
   expect(text).toContain('kubereel_host_module_running{module="text"} 0\n')
-  expect(text).toMatch(/kubereel_host_controller_reconciles_total\{controller="labels"\} [1-9]/)
+  // A thread that does not respond within a second has no figures.
+  await eventually(async () =>
+    expect(await metrics()).toMatch(
+      /kubereel_host_controller_reconciles_total\{module="labels",controller="labels"\} [1-9]/,
+    ),
+  )
   expect(text).toContain("kubereel_host_refused 1\n")
 
   rmSync(join(modules, "odd.yaml"))
@@ -108,8 +118,85 @@ test("runs the modules of a directory, and follows it: added, replaced, invalid,
   expect(terminal.listeners()).toBe(0)
 })
 
+test("is ready once its threads run and its modules are started or refused, and alive regardless of that", async () => {
+  write("text.yaml", "name: text\n")
+  // It is not started before this is over, in its own thread.
+  const go = join(temporaryDirectory(), "go")
+  const waits = `while (!existsSync(${JSON.stringify(go)})) await new Promise((soon) => setTimeout(soon, 5))`
+  write("slow.js", `import { existsSync } from "node:fs"\n${waits}\nexport default 7`)
+  write("slow.yaml", "name: slow\n")
+  await start()
+  expect((await served("/healthz")).status).toBe(200)
+  await eventually(async () => {
+    const answer = await served("/readyz")
+    expect(answer.status).toBe(503)
+    expect(await answer.text()).toBe("[+]hub: running\n[+]executor: running\n[-]modules: not started yet\n")
+  })
+  writeFileSync(go, "")
+  await eventually(async () => expect(await (await served("/readyz")).text()).toBe("ok\n"))
+  expect(await (await served("/readyz?verbose")).text()).toContain("[+]modules: started, 2 refused\n")
+  expect((await served("/elsewhere")).status).toBe(404)
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
+})
+
+test("starts a module once its ServiceAccount is there", async () => {
+  copyFileSync(guest, join(modules, "odd.wasm"))
+  write("odd.yaml", "name: odd\nabi: rust_v1alpha1\nserviceAccount: { namespace: shop, name: late }\n")
+  await start()
+  await says(/module odd is not run: no token for ServiceAccount shop\/late: .*; create it, or name another one/)
+  expect(await metrics()).toContain("kubereel_host_refused 1\n")
+  sandbox.put("v1.ServiceAccount", { metadata: { namespace: "shop", name: "late" } })
+  put("first")
+  await says(/module odd started/)
+  await says(/odd: ADDED first/)
+  expect(await metrics()).toContain("kubereel_host_refused 0\n")
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
+})
+
+test("follows a mounted ConfigMap, whose files are links to a directory that is replaced", async () => {
+  const deliver = (version: string, label: string): void => {
+    mkdirSync(join(modules, version))
+    write(
+      `${version}/labels.js`,
+      `import { label } from "./label.js"\n${script("one").replace('"one"', "label").replace('"one"', "label")}// ${label}`,
+    )
+    write(`${version}/label.js`, `export const label = "${label}"\n`)
+    write(`${version}/labels.yaml`, "name: labels\nenv:\n  - name: NAMESPACE\n    value: shop\n")
+    symlinkSync(version, join(modules, "..data_new"))
+    renameSync(join(modules, "..data_new"), join(modules, "..data"))
+  }
+  for (const name of ["labels.js", "label.js", "labels.yaml"]) symlinkSync(join("..data", name), join(modules, name))
+  deliver("..1", "one")
+  await start()
+  await says(/module labels started/)
+  put("first")
+  await eventually(() => expect(seen("first")).toBe("one"))
+  deliver("..2", "two")
+  await says(/module labels replaced/)
+  // What it imports is another file now, so it is new too.
+  await eventually(() => expect(seen("first")).toBe("two"))
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
+})
+
+test("refuses modules and scripts that ask for a checkpoint if there is no directory for it, and says which option to give", {
+  timeout: patient(60_000),
+}, async () => {
+  copyFileSync(guest, join(modules, "odd.wasm"))
+  write("odd.yaml", "name: odd\nabi: rust_v1alpha1\ncheckpoint: true\n")
+  write("labels.js", script("one"))
+  write("labels.yaml", "name: labels\ncheckpoint: true\nenv:\n  - name: NAMESPACE\n    value: shop\n")
+  await start()
+  await says(/module odd is not run: it asks for a checkpoint, .* start reel host with --state-directory DIRECTORY/)
+  await says(/module labels is not run: .* it asks for a checkpoint, .*--state-directory DIRECTORY/)
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
+})
+
 test("without a cluster, with a wrong port or idle time, says what to do", async () => {
-  const run = (...words: string[]) => hostCommand().run(words, terminal)
+  const run = (...words: string[]) => hostCommand(() => import("../../src/cli/host-replay.ts")).run(words, terminal)
   expect(await run(modules, "--kubeconfig", join(modules, "none"))).toBe(exitCodes.failed)
   expect(terminal.standardError.text()).toMatch(/none/)
   expect(await run(modules, "--listen", "far away")).toBe(exitCodes.usage)

@@ -1,11 +1,16 @@
 /** The content of the image; pod.test.ts tests that it is enough, and containerfile.test.ts that two stagings are identical. */
 import { execFile } from "node:child_process"
+import { copyFileSync } from "node:fs"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { isThorough } from "../harness/effort.ts"
 import { patient } from "../harness/patience.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { StagedImage } from "./staged-image.ts"
+
+const examples = fileURLToPath(new URL("../../examples/host", import.meta.url))
 
 let image: StagedImage
 beforeAll(async () => {
@@ -29,6 +34,21 @@ test("it can write to every store: the SDKs are complete", { timeout: patient(60
     { cwd: join(image.directory, "app"), env: {} },
   )
   expect(stdout.trim().split("\n")).toEqual(["S3Client", "BlobServiceClient", "Storage"])
+})
+
+test("it can load scripts of a controller host, beside which nothing is installed", async () => {
+  const modules = temporaryDirectory()
+  for (const name of ["simplepod.ts", "simplepod-controller.ts", "simplepod-types.ts", "simplepod.yaml"])
+    copyFileSync(join(examples, "typescript", name), join(modules, name))
+  const { stdout } = await promisify(execFile)(
+    join(image.directory, "nodejs/bin/node"),
+    [
+      join(image.directory, "app/bin/reel.js"),
+      ...["k8s", "--host", modules, "--offline", "--crd", join(examples, "simplepod-crd.yaml")],
+    ],
+    { cwd: modules, env: {} },
+  )
+  expect(stdout).toContain("simplepods/status")
 })
 
 test("it contains no sources, tests, source maps, package manager or shell", async () => {

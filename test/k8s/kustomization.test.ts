@@ -11,6 +11,7 @@ import { dashboard } from "../../src/k8s/index.ts"
 import { objectsOf, printed } from "./printed.ts"
 
 const folder = fileURLToPath(new URL("../../k8s", import.meta.url))
+const examples = fileURLToPath(new URL("../../examples/host", import.meta.url))
 
 test("the base equals the output for the default configuration", async () => {
   const { code, text, error } = await printed("--offline")
@@ -44,6 +45,13 @@ test("the dashboard for manual import equals the one in the manifests", async ()
   await expect(`${JSON.stringify(dashboard(), undefined, 2)}\n`).toMatchFileSnapshot(
     join(folder, "components/monitoring/dashboard.json"),
   )
+})
+
+test("the overlay of a controller host equals the output for the example in TypeScript", async () => {
+  const words = ["--host", join(examples, "typescript"), "--crd", join(examples, "simplepod-crd.yaml"), "--offline"]
+  const { code, text, error } = await printed(...words)
+  expect({ code, error }).toEqual({ code: 0, error: "" })
+  await expect(text).toMatchFileSnapshot(join(folder, "overlays/host/host.yaml"))
 })
 
 test("every file of a kustomization exists, and every file is in one", async () => {

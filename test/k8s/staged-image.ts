@@ -51,8 +51,8 @@ export interface PodSettings {
   /** Of the container, after the entry point. */
   readonly arguments: ReadonlyArray<string>
   readonly environment?: Readonly<Record<string, string>>
-  /** Text of files by their absolute path in the container: ConfigMaps. */
-  readonly files?: Readonly<Record<string, string>>
+  /** Contents of files by their absolute path in the container: ConfigMaps. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>
   /** Credentials of the service account; the API server is that of the environment. */
   readonly serviceAccount?: { readonly token: string; readonly authority: string; readonly namespace: string }
   /** Directories of the container that the process may write to: volumes. */
@@ -97,7 +97,7 @@ export class StagedImage implements AsyncDisposable {
     const root = this.directory
     const { serviceAccount, environment = {}, volumes = [] } = settings
     const files = { ...settings.files, ...(serviceAccount && credentialFiles(serviceAccount, environment)) }
-    for (const [path, text] of Object.entries(files)) mount(join(root, path), text)
+    for (const [path, content] of Object.entries(files)) mount(join(root, path), content)
     for (const path of settings.keepsVolumes === true ? [] : volumes) {
       makeDirectory(dirname(join(root, path)))
       rmSync(join(root, path), { recursive: true, force: true })
@@ -183,10 +183,10 @@ const credentialFiles = (
 }
 
 /** The directories of the image cannot be written to, by their owner either; a container engine has no such scruples. */
-const mount = (path: string, text: string): void => {
+const mount = (path: string, content: string | Uint8Array): void => {
   makeDirectory(dirname(path))
   rmSync(path, { force: true })
-  writeFileSync(path, text, { mode: 0o644 })
+  writeFileSync(path, content, { mode: 0o644 })
 }
 
 const makeDirectory = (path: string): void => {

@@ -36,8 +36,8 @@ export const definitionTypes = (text: string): string => {
   return [head, ...parts].join("\n")
 }
 
-/** The objects of all documents, those of lists one by one. */
-const documentsOf = (text: string): ReadonlyArray<Json> => {
+/** The objects of all documents, those of lists one by one. Throws {@link UnusableDefinition}. */
+export const documentsOf = (text: string): ReadonlyArray<Json> => {
   const documents = parseAllDocuments(text, { logLevel: "silent" })
   const found: Json[] = []
   for (const document of "empty" in documents ? [] : documents) {

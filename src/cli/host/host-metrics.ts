@@ -1,7 +1,8 @@
 /** Metrics of `reel host`: each module, the watches that they share, and what was refused. */
 import type { ControllerStatistics } from "../../host/controller/controller-run.ts"
-import type { ModuleStatus } from "../../host/dispatcher/dispatcher.ts"
+import type { ModuleStatus, WorkerStatus } from "../../host/dispatcher/module-status.ts"
 import type { HubStatistics } from "../../host/hub/hub-statistics.ts"
+import type { ScriptStatus } from "../../host/scripts/script-host.ts"
 import type { Metric } from "../../recorder/metrics/metrics-text.ts"
 
 /** Of the executor, per module. */
@@ -17,15 +18,35 @@ export interface RequestCounts {
 
 export interface HostState {
   readonly modules: ReadonlyArray<ModuleStatus>
+  readonly workers: ReadonlyArray<WorkerStatus>
   readonly requests: ReadonlyArray<RequestCounts>
-  readonly scripts: ReadonlyArray<ControllerStatistics>
+  readonly scripts: ReadonlyArray<ScriptStatus>
   /** `undefined` while the hub does not respond. */
   readonly hub: HubStatistics | undefined
   /** Files of the directory that are not run. */
   readonly refused: number
 }
 
-export const hostMetrics = ({ modules, requests, scripts, hub, refused }: HostState): ReadonlyArray<Metric> => {
+export const hostMetrics = ({
+  modules,
+  workers,
+  requests,
+  scripts,
+  hub,
+  refused,
+}: HostState): ReadonlyArray<Metric> => {
+  /** Of WebAssembly modules and scripts. */
+  const ofAny = (
+    name: string,
+    type: Metric["type"],
+    help: string,
+    measure: (module: Pick<ModuleStatus, "phase" | "restarts" | "isAlone" | "missed">) => number,
+  ): Metric => ({
+    name: `kubereel_host_module_${name}`,
+    type,
+    help,
+    samples: [...modules, ...scripts].map((module) => ({ labels: { module: module.name }, value: measure(module) })),
+  })
   const ofModule = (
     name: string,
     type: Metric["type"],
@@ -60,13 +81,22 @@ export const hostMetrics = ({ modules, requests, scripts, hub, refused }: HostSt
     name: `kubereel_host_controller_${name}`,
     type,
     help,
-    samples: scripts.map((controller) => ({ labels: { controller: controller.name }, value: measure(controller) })),
+    // Two scripts may have controllers of one name.
+    samples: scripts.flatMap(({ name: module, controllers }) =>
+      controllers.map((controller) => ({
+        labels: { module, controller: controller.name },
+        value: measure(controller),
+      })),
+    ),
   })
   return [
-    ofModule("running", "gauge", "1 while an instance of the module runs.", ({ phase }) => Number(phase === "running")),
-    ofModule("restarts_total", "counter", "Instances that have replaced others.", ({ restarts }) => restarts),
-    ofModule("alone", "gauge", "1 for a module with a worker of its own, because it held up others.", ({ isAlone }) =>
-      Number(isAlone),
+    ofAny("running", "gauge", "1 while an instance of the module runs.", ({ phase }) => Number(phase === "running")),
+    ofAny("restarts_total", "counter", "Instances that have replaced others.", ({ restarts }) => restarts),
+    ofAny(
+      "alone",
+      "gauge",
+      "1 for a module with a thread of its own, because it may have held up others.",
+      ({ isAlone }) => Number(isAlone),
     ),
     ofModule("wake_ups_total", "counter", "Calls into the present instance.", ({ instance }) => instance?.wakeUps),
     ofModule("run_seconds_total", "counter", "Time within the present instance.", ({ instance }) =>
@@ -83,12 +113,13 @@ export const hostMetrics = ({ modules, requests, scripts, hub, refused }: HostSt
     ),
     ofModule("queued", "gauge", "Results that wait for the module.", ({ instance }) => instance?.queued),
     ofModule("dropped_total", "counter", "Results for operations that had ended.", ({ instance }) => instance?.dropped),
-    ofModule(
+    ofAny(
       "missed_total",
       "counter",
       "Changes that did not arrive: always 0, or there is a bug.",
       ({ missed }) => missed,
     ),
+    ofModule("moves_total", "counter", "Times that the module has moved to another worker.", ({ moves }) => moves),
     ofModule("unloads_total", "counter", "Times that the instance was unloaded.", ({ instance }) => instance?.unloads),
     ofRequests("requests_total", "counter", "Requests that the module has made.", (counts) => counts.requests),
     ofRequests(
@@ -101,6 +132,18 @@ export const hostMetrics = ({ modules, requests, scripts, hub, refused }: HostSt
     ofScript("reconciles_total", "counter", "Runs of the controller.", ({ runs }) => runs),
     ofScript("errors_total", "counter", "Runs of the controller that failed.", ({ failures }) => failures),
     ofScript("queued", "gauge", "Objects that wait for the controller.", ({ depth }) => depth),
+    {
+      name: "kubereel_host_worker_busy_ratio",
+      type: "gauge",
+      help: "Share of the worker's time that passed within modules, over the last seconds.",
+      samples: workers.map(({ name, busy }) => ({ labels: { worker: name }, value: busy })),
+    },
+    {
+      name: "kubereel_host_worker_modules",
+      type: "gauge",
+      help: "Modules that run on the worker.",
+      samples: workers.map(({ name, modules: count }) => ({ labels: { worker: name }, value: count })),
+    },
     {
       name: "kubereel_host_watches",
       type: "gauge",

@@ -16,7 +16,8 @@ import {
   withDefault,
 } from "../command-line/arguments.ts"
 
-const parseName = (given: string): Reading<string> =>
+/** A DNS label, which is also the value of a label. */
+export const parseName = (given: string): Reading<string> =>
   /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(given)
     ? value(given)
     : refused("must be a name of at most 63 lower-case letters, digits and -")
@@ -58,10 +59,16 @@ const parsePlace = (given: string): Reading<string> => {
   return reading.tag === "allow-list" ? value(given) : refused(reading.faults.join("; "))
 }
 
-const parsePort = integerBetween(1, 65_535)
+/** A TCP port. */
+export const parsePort = integerBetween(1, 65_535)
 
 /** The options of `reel k8s`. */
 export const k8sOptions = {
+  host: optional({
+    placeholder: "DIRECTORY",
+    help: "print manifests of a controller host for these modules instead; its options: reel k8s --host DIRECTORY --help",
+    parse: text,
+  }),
   config: optional({
     short: "c",
     placeholder: "FILE",

@@ -7,27 +7,31 @@
  * - Every change that passes its predicates is followed by a run of the keys it concerns that started later, as long as the term lasts; so is every object
  *   that exists when a term begins.
  * - One key is never run twice at the same time, not across terms either; different keys run in parallel.
+ * - It reads nothing that it may no longer read: a selection that is lost ends the term, and {@link ControllerRun.withdraw} gives up all of them.
  */
 
-import type { Clock } from "../../clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
 import { ConflictError, isTerminatingNamespace } from "../../kube/client/api-errors.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
+import type { ObjectChange } from "../change-feed.ts"
 import { keyOf, type ObjectCache } from "../object-cache.ts"
 import { noStatistics, type QueueStatistics } from "../queue-statistics.ts"
 import { WorkQueue } from "../work-queue.ts"
-import { CachedObjects, indexName } from "./access/cached-objects.ts"
+import { CachedObjects } from "./access/cached-objects.ts"
 import { ControllerCluster, type SharedAccess } from "./access/controller-cluster.ts"
 import { frozen } from "./access/frozen.ts"
 import type { Acquired } from "./access/shared-caches.ts"
 import { type DefinedController, type Index, type Selection, selectionsOf } from "./define-controller.ts"
-import { NotWatchedError, TerminalError } from "./errors.ts"
+import { type CheckpointLocation, DurableProgress } from "./durable-progress.ts"
+import { NotWatchedError, type TerminalError } from "./errors.ts"
 import { asGvk } from "./kind-name.ts"
 import { reconcileOnce } from "./reconciler.ts"
 import { deliver, type Source, sourcesOf } from "./sources.ts"
 
 /**
- * `waiting`: for a kind that is not installed, or for the first lists. `standby`: everything is known, but another process leads. `reconciling`. `stopped`.
+ * `waiting`: for a kind that is not installed, for the first lists, or for a checkpoint that cannot be opened. `standby`: everything is known, but
+ * another process leads. `reconciling`. `stopped`.
  */
 export type ControllerState = "waiting" | "standby" | "reconciling" | "stopped"
 
@@ -43,14 +47,39 @@ export interface ControllerStatistics extends QueueStatistics {
   readonly timeouts: number
 }
 
+/** A run that has ended. `conflict`: it is repeated without a report; `given-up`: a TerminalError, or the namespace is being deleted. */
+export interface ReconciledRun {
+  readonly controller: string
+  readonly key: string
+  readonly outcome: "succeeded" | "failed" | "conflict" | "given-up"
+  /** ms of the clock at its start. */
+  readonly startedMs: number
+  readonly durationMs: number
+  /** What it threw; absent for one that succeeded. */
+  readonly error?: unknown
+  /** ms until the run that it asked for. */
+  readonly requeueAfterMs?: number
+}
+
 interface ControllerRunOptions {
   readonly access: SharedAccess
   readonly clock: Clock
   readonly random: () => number
   readonly trouble: (detail: string) => void
+  /** Called when a run begins; what it returns is called when the run ends. */
+  readonly runBegan?: (() => () => void) | undefined
+  /** For controllers that keep a checkpoint. */
+  readonly checkpoints: CheckpointLocation | undefined
+  /** It reconciles, after it had to wait for its checkpoint. */
+  readonly begun: () => void
+  readonly onReconciled?: ((run: ReconciledRun) => void) | undefined
 }
 
+/** ms between two attempts to open a checkpoint that another process has, or that has no space. */
+const openAgainMs = 1000
+
 interface Term {
+  readonly progress: DurableProgress | undefined
   readonly queue: WorkQueue
   readonly abort: AbortController
   readonly stopListening: ReadonlyArray<(() => void) | undefined>
@@ -59,11 +88,15 @@ interface Term {
 export class ControllerRun {
   readonly controller: DefinedController
   readonly #options: ControllerRunOptions
-  readonly #acquired: Array<Acquired & { readonly selection: Selection }> = []
+  readonly #acquired: Array<{ readonly held: Acquired; readonly selection: Selection }> = []
   readonly #cached = new Map<string, CachedObjects<ApiObject>>()
+  /** The caches are shared, also by controllers of this name. */
+  readonly #indexes: ReadonlyMap<string, symbol>
   #sources: ReadonlyArray<Source> = []
   #state: ControllerState = "waiting"
   #term: Term | undefined
+  /** While the checkpoint cannot be opened. */
+  #nextAttempt: Timer | undefined
   /** The counters of earlier terms. */
   #past: QueueStatistics = { ...noStatistics(), depth: 0, delayed: 0, longestRunningMs: 0 }
   #ending: Promise<void> | undefined
@@ -73,6 +106,7 @@ export class ControllerRun {
   constructor(controller: DefinedController, options: ControllerRunOptions) {
     this.controller = controller
     this.#options = options
+    this.#indexes = new Map(controller.indexes.map(({ name }) => [name, Symbol(name)]))
   }
 
   get statistics(): ControllerStatistics {
@@ -82,7 +116,10 @@ export class ControllerRun {
     return { name, state: this.#state, ...sum, ...this.#counters }
   }
 
-  /** Resolves when all kinds exist and all selections are complete, or with the signal. Never rejects. Call it once. */
+  /**
+   * Resolves when all kinds exist and all selections are complete; else with the signal, or when a selection is {@link ControllerRun.lost}. Never
+   * rejects. Call it once, and once more after each {@link ControllerRun.withdraw}.
+   */
   async prepare(signal: AbortSignal): Promise<void> {
     const { access } = this.#options
     const selections = selectionsOf(this.controller)
@@ -91,42 +128,105 @@ export class ControllerRun {
       const kind = kinds[index]
       if (kind === undefined || signal.aborted) return
       const namespace = kind.namespaced ? selection.namespace : undefined
-      this.#acquired.push({ ...access.caches.acquire({ ...selection, kind, namespace }), selection })
+      this.#acquired.push({ held: access.caches.acquire({ ...selection, kind, namespace }), selection })
     }
     const [subject] = kinds
     if (subject === undefined) return
-    for (const index of this.controller.indexes)
-      for (const cache of this.#cachesOf(index.kind))
-        cache.addIndex(indexName(this.controller.name, index.name), (object) => this.#valuesOf(index, object))
     this.#sources = sourcesOf(this.controller, subject, {
       cached: <T extends ApiObject>(kind: string) => this.#cachedOf(kind) as unknown as CachedObjects<T>,
     })
     const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
-    await Promise.race([Promise.all(this.#acquired.map(({ synced }) => synced)), stopped])
-    if (!signal.aborted) this.#state = "standby"
+    const complete = Promise.all(this.#acquired.map(({ held }) => held.synced)).then(() => true)
+    const isComplete = await Promise.race([complete, stopped, this.lost])
+    if (isComplete !== true || signal.aborted) return
+    for (const index of this.controller.indexes)
+      for (const cache of this.#cachesOf(index.kind))
+        cache.addIndex(this.#nameOf(index), (object) => this.#valuesOf(index, object))
+    this.#state = "standby"
+  }
+
+  /** Resolves when one of the present selections may no longer be read. Never rejects. */
+  get lost(): Promise<void> {
+    return Promise.race(this.#acquired.map(({ held }) => held.lost))
+  }
+
+  /** Ends the term at once and gives up all selections. Resolves when the last run has really ended; then it can prepare anew. */
+  async withdraw(): Promise<void> {
+    await this.end(0)
+    this.#release()
+    if (this.#state !== "stopped") this.#state = "waiting"
   }
 
   /** Begins to reconcile, with all objects. Only once it is ready and has no term. */
   begin(): void {
     const { clock, random, trouble } = this.#options
-    const { concurrency } = this.controller
+    const { name, concurrency } = this.controller
+    let progress: DurableProgress | undefined
+    this.#nextAttempt = undefined
+    try {
+      progress = this.#openProgress()
+    } catch (error) {
+      if (this.#state !== "waiting") trouble(`${name} waits: ${messageOf(error)}`)
+      this.#state = "waiting"
+      this.#nextAttempt = clock.after(openAgainMs, () => {
+        this.begin()
+        if (this.#state === "reconciling") this.#options.begun()
+      })
+      return
+    }
     const abort = new AbortController()
     const queue = new WorkQueue({
       clock,
       random,
       concurrency,
-      process: (key) => this.#process(key, queue, abort.signal),
+      process: (key) => this.#process(key, queue, progress, abort.signal),
       onError: (key, error) => {
         if (!(error instanceof ConflictError) && !abort.signal.aborted) this.#failed(key, error)
       },
     })
     this.#state = "reconciling"
     // A handler first gets the present objects.
-    const stopListening = this.#sources.map((source, index) =>
+    const stopListening = this.#sources.map((source, index) => {
       // The acquired selections begin with those of the sources.
-      this.#acquired[index]?.cache.onChange((changes) => deliver(source, changes, (key) => queue.add(key), trouble)),
-    )
-    this.#term = { queue, abort, stopListening }
+      const cache = this.#acquired[index]?.held.cache
+      if (cache === undefined || progress === undefined)
+        return cache?.onChange((changes) => deliver(source, changes, (key) => queue.add(key), trouble))
+      const handle = (changes: ReadonlyArray<ObjectChange<ApiObject>>): void => {
+        progress.enter(index, changes)
+        for (const change of changes) this.#deliverDurably(source, index, change, queue, progress)
+      }
+      handle(progress.deletedMeanwhile(index, cache.all()))
+      return cache.onChange(handle)
+    })
+    this.#term = { progress, queue, abort, stopListening }
+  }
+
+  /** `undefined` for a controller without a checkpoint. */
+  #openProgress(): DurableProgress | undefined {
+    const { checkpoints, clock, trouble } = this.#options
+    const { name, checkpoint } = this.controller
+    if (checkpoint !== true || checkpoints === undefined) return undefined
+    const selections = this.#sources.map(({ selection }) => selection)
+    return new DurableProgress({ ...checkpoints, controller: name, selections, clock, say: trouble })
+  }
+
+  #deliverDurably(
+    source: Source,
+    index: number,
+    change: ObjectChange<ApiObject>,
+    queue: WorkQueue,
+    progress: DurableProgress,
+  ): void {
+    const keys = new Set<string>()
+    let isDelivered = true
+    const failed = (detail: string): void => {
+      isDelivered = false
+      this.#options.trouble(detail)
+    }
+    deliver(source, [change], (key) => keys.add(key), failed)
+    // Before the keys: a run counts only if it began later. A map that threw has not been told, and is asked again in the next term.
+    if (change.current === undefined && isDelivered) progress.woke(index, change, keys)
+    for (const key of keys) queue.add(key)
   }
 
   /**
@@ -136,6 +236,11 @@ export class ControllerRun {
    */
   end(graceMs: number): Promise<void> {
     const term = this.#term
+    if (this.#nextAttempt !== undefined) {
+      this.#nextAttempt.cancel()
+      this.#nextAttempt = undefined
+      this.#state = "standby"
+    }
     if (term === undefined) return Promise.resolve()
     if (graceMs <= 0) term.abort.abort(stopping())
     this.#ending ??= this.#end(term, graceMs).finally(() => {
@@ -157,10 +262,25 @@ export class ControllerRun {
   /** Gives up its selections. Call it after {@link ControllerRun.end}. */
   stop(): void {
     this.#state = "stopped"
-    for (const { release } of this.#acquired.splice(0)) release()
+    // Of a term whose runs were given up.
+    this.#term?.progress?.close()
+    this.#release()
   }
 
-  async #end({ queue, abort, stopListening }: Term, graceMs: number): Promise<void> {
+  #release(): void {
+    for (const index of this.controller.indexes)
+      for (const cache of this.#cachesOf(index.kind)) cache.removeIndex(this.#nameOf(index))
+    for (const { held } of this.#acquired.splice(0)) held.release()
+    this.#cached.clear()
+  }
+
+  #nameOf({ name }: Index): symbol {
+    const symbol = this.#indexes.get(name)
+    if (symbol === undefined) throw new Error(`${this.controller.name} has no index ${name}`)
+    return symbol
+  }
+
+  async #end({ progress, queue, abort, stopListening }: Term, graceMs: number): Promise<void> {
     for (const stop of stopListening) stop?.()
     const closed = queue.close()
     const timer = this.#options.clock.after(graceMs, () => abort.abort(stopping()))
@@ -168,14 +288,39 @@ export class ControllerRun {
     timer.cancel()
     // What a run has kept and uses later is refused.
     abort.abort(stopping())
+    progress?.close()
     this.#past = added(this.#past, { ...queue.statistics, delayed: 0 })
     this.#term = undefined
     if (this.#state === "reconciling") this.#state = "standby"
   }
 
-  async #process(key: string, queue: WorkQueue, signal: AbortSignal): Promise<void> {
-    const { controller } = this
+  async #process(
+    key: string,
+    queue: WorkQueue,
+    progress: DurableProgress | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     this.#running.add(key)
+    const ended = this.#options.runBegan?.()
+    try {
+      if (progress !== undefined) await progress.durable(signal)
+      const owed = progress?.owedTo(key) ?? []
+      await this.#reconcile(key, queue, signal)
+      progress?.dealtWith(key, owed)
+    } finally {
+      this.#running.delete(key)
+      ended?.()
+    }
+  }
+
+  /** Rejects if the key has to be run again. */
+  async #reconcile(key: string, queue: WorkQueue, signal: AbortSignal): Promise<void> {
+    const { controller } = this
+    const startedMs = this.#options.clock.monotonicMs()
+    const ended = (outcome: ReconciledRun["outcome"], facts: { error?: unknown; requeueAfterMs?: number }): void => {
+      const durationMs = this.#options.clock.monotonicMs() - startedMs
+      this.#options.onReconciled?.({ controller: controller.name, key, outcome, startedMs, durationMs, ...facts })
+    }
     try {
       const againMs = await reconcileOnce({
         controller,
@@ -189,17 +334,18 @@ export class ControllerRun {
           this.#failed(key, new Error(`it has run for more than ${controller.reconcileTimeoutMs} ms`))
         },
       })
+      ended("succeeded", againMs === undefined ? {} : { requeueAfterMs: againMs })
       if (againMs === undefined) return
       this.#counters.requeues++
       queue.addAfter(key, againMs)
     } catch (error) {
-      if (error instanceof TerminalError) {
+      const isGivenUp = isTerminal(error) || isTerminatingNamespace(error)
+      ended(isGivenUp ? "given-up" : error instanceof ConflictError ? "conflict" : "failed", { error })
+      if (isTerminal(error)) {
         this.#counters.terminalFailures++
         this.#failed(key, error)
       } else if (!isTerminatingNamespace(error)) throw error
       // In a namespace that ends nothing can be created, and a retry would fail as well.
-    } finally {
-      this.#running.delete(key)
     }
   }
 
@@ -229,12 +375,13 @@ export class ControllerRun {
   /** The objects of `for` are those of its own selection, even if the kind is watched for another purpose too. */
   #subjectOf(key: string): ApiObject | undefined {
     const [subject] = this.#acquired
-    const object = subject?.cache.byKey(key)
+    const object = subject?.held.cache?.byKey(key)
     return object === undefined ? undefined : frozen(object)
   }
 
   #cachesOf(kind: string): ReadonlyArray<ObjectCache<ApiObject>> {
-    return [...new Set(this.#acquired.filter(({ selection }) => selection.kind === kind).map(({ cache }) => cache))]
+    const ofKind = this.#acquired.filter(({ selection }) => selection.kind === kind)
+    return [...new Set(ofKind.flatMap(({ held }) => held.cache ?? []))]
   }
 
   #cachedOf(kind: string): CachedObjects<ApiObject> {
@@ -243,7 +390,7 @@ export class ControllerRun {
     const caches = this.#cachesOf(kind)
     const { name: controller } = this.controller
     if (caches.length === 0) throw new NotWatchedError({ controller, kind })
-    const made = new CachedObjects(caches, controller)
+    const made = new CachedObjects(caches, this.#indexes)
     this.#cached.set(kind, made)
     return made
   }
@@ -255,6 +402,10 @@ export class ControllerRun {
     this.#options.trouble(`${name} ${key}: ${what}`)
   }
 }
+
+/** A script may bring a copy of the library with it, so the class says nothing. */
+const isTerminal = (error: unknown): error is TerminalError =>
+  error instanceof Error && "_tag" in error && error._tag === ("TerminalError" satisfies TerminalError["_tag"])
 
 const stopping = (): Error => new Error("the controller has to stop")
 

@@ -35,6 +35,11 @@ export interface Selection {
   readonly namespace?: string | undefined
   readonly labelSelector?: string | undefined
   readonly fieldSelector?: string | undefined
+  /**
+   * Whether its objects need `metadata.managedFields`. Default false: under `reel host` the shared watches leave them out, and a selection that has them
+   * costs a watch of its own. In a program of its own objects always have them.
+   */
+  readonly managedFields?: boolean | undefined
 }
 
 /** The objects that a controller is for. */
@@ -148,6 +153,12 @@ export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   /** Added to every object before the first `reconcile` of it, so that no crash leaves anything behind. */
   readonly finalizer?: FinalizerDefinition<T> | undefined
   readonly reconcile: Reconcile<T>
+  /**
+   * Keeps on disk which objects of `for`, `owns` and `watches` the controller knows, so that it is told of deletions that happen while its process is
+   * down or restarts, for which a finalizer would be too much or is not its to add. Needs `checkpoint` in the options of `runControllers`. Default false:
+   * a controller that only looks at what exists needs none.
+   */
+  readonly checkpoint?: boolean | undefined
   /** Objects reconciled at once; never twice the same. Default 5, as the controllers of Kubernetes; controller-runtime's is 1. */
   readonly concurrency?: number | undefined
   /** ms after which a run's signal is aborted. Default: never. The key stays busy until the run has really ended. */

@@ -3,19 +3,7 @@
 import { kinds } from "../../kube/client/kinds.ts"
 import type { Kind } from "../../kube/kind.ts"
 import { type DefinedController, selectionsOf } from "./define-controller.ts"
-
-/** As in a Role or a ClusterRole. */
-export interface PolicyRule {
-  readonly apiGroups: ReadonlyArray<string>
-  readonly resources: ReadonlyArray<string>
-  readonly verbs: ReadonlyArray<string>
-}
-
-/** The rules of one namespace, for a Role; without namespace of the whole cluster, for a ClusterRole. */
-export interface ScopedRules {
-  readonly namespace: string | undefined
-  readonly rules: ReadonlyArray<PolicyRule>
-}
+import { RuleSet, type ScopedRules } from "./rule-set.ts"
 
 export interface RulesOptions {
   /** Namespace of the Lease, if leader election is used. */
@@ -34,17 +22,11 @@ export const rulesOf = async (
   kindOf: (kind: string) => Promise<Kind>,
   { leaseNamespace }: RulesOptions = {},
 ): Promise<ReadonlyArray<ScopedRules>> => {
-  /** Verbs by scope, then by group and resource. */
-  const scopes = new Map<string | undefined, Map<string, { group: string; resource: string; verbs: Set<string> }>>()
+  const rights = new RuleSet()
   const allow = (kind: Kind, given: string | undefined, verbs: ReadonlyArray<string>, subresource = ""): void => {
-    const namespace = kind.namespaced ? given : undefined
-    const scope = scopes.get(namespace) ?? new Map()
-    scopes.set(namespace, scope)
-    const { group } = kind.gvk
-    const resource = subresource === "" ? kind.plural : `${kind.plural}/${subresource}`
-    const rule = scope.get(`${group}/${resource}`) ?? { group, resource, verbs: new Set<string>() }
-    scope.set(`${group}/${resource}`, rule)
-    for (const verb of verbs) rule.verbs.add(verb)
+    const { gvk, plural, namespaced } = kind
+    const resources = [subresource === "" ? plural : `${plural}/${subresource}`]
+    rights.allow(namespaced ? given : undefined, { apiGroups: [gvk.group], resources, verbs })
   }
   for (const controller of controllers) {
     for (const { kind, namespace } of selectionsOf(controller)) allow(await kindOf(kind), namespace, watching)
@@ -61,27 +43,7 @@ export const rulesOf = async (
     allow(kinds.events, namespace, ["create", "patch"])
   }
   if (leaseNamespace !== undefined) allow(kinds.leases, leaseNamespace, ["get", "create", "update"])
-  return [...scopes]
-    .sort(([left = ""], [right = ""]) => (left < right ? -1 : 1))
-    .map(([namespace, scope]) => ({ namespace, rules: gathered([...scope.values()]) }))
-}
-
-/** Resources of one group with the same verbs are one rule. */
-const gathered = (
-  all: ReadonlyArray<{ readonly group: string; readonly resource: string; readonly verbs: ReadonlySet<string> }>,
-): ReadonlyArray<PolicyRule> => {
-  const rules = new Map<string, { apiGroups: string[]; resources: string[]; verbs: string[] }>()
-  const order = [...watching, ...changing]
-  const sorted = [...all].sort((left, right) =>
-    `${left.group}/${left.resource}` < `${right.group}/${right.resource}` ? -1 : 1,
-  )
-  for (const { group, resource, verbs } of sorted) {
-    const known = order.filter((verb) => verbs.has(verb))
-    const list = [...known, ...[...verbs].filter((verb) => !known.includes(verb)).sort()]
-    const key = JSON.stringify([group, list])
-    const rule = rules.get(key) ?? { apiGroups: [group], resources: [], verbs: list }
-    rules.set(key, rule)
-    rule.resources.push(resource)
-  }
-  return [...rules.values()]
+  return rights
+    .scopes()
+    .map(({ namespace, rules }) => ({ namespace, rules: rules.map(({ reasons: _, ...rule }) => rule) }))
 }

@@ -1,5 +1,6 @@
 /**
- * WebAssembly modules on one cluster: the hub, the executor and the dispatcher with its workers, put together and supervised.
+ * Modules on one cluster: the hub, the executor, the dispatcher with its workers for WebAssembly, and the scripts with their threads, put together
+ * and supervised.
  *
  * Each module's requests are sent with its own credentials, and its watches are checked for its own rights, again and again while they
  * are open; the hub watches with the rights of the host. A hub or an executor that crashes is started again: then watches end, so that the guests list, and requests under way are
@@ -10,8 +11,9 @@ import type { Timer } from "../../clock.ts"
 import { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
 import { ActorSystem } from "../../runtime/actor-system.ts"
-import type { RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
+import type { ActorState, Supervisor } from "../../runtime/supervisor.ts"
 import type { StartThread } from "../../runtime/thread/thread.ts"
+import { StateDirectoryMissing } from "../checkpoint/state-directory-missing.ts"
 import {
   type ExecutorConfig,
   type ExecutorControl,
@@ -24,10 +26,14 @@ import type { WatchRequest } from "../guest/abi-values.ts"
 import { type HubConfig, type HubControl, type HubReport, hubDefinition } from "../hub/definition.ts"
 import type { HubStatistics } from "../hub/hub-statistics.ts"
 import type { ServiceAccountName } from "../identity/service-account.ts"
-import type { ModuleFile } from "../modules/module-file.ts"
-import type { HostRole } from "../worker-entries.ts"
+import { defaultMemoryBytes, type ModuleFile } from "../modules/module-file.ts"
+import { ScriptHost } from "../scripts/script-host.ts"
+import { type HostRole, hostWorkerEntry } from "../worker-entries.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
-import { Dispatcher, type DispatcherOptions, type ModuleStatus } from "./dispatcher.ts"
+import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts"
+import { defaultHostPolicy, type HostPolicy } from "./host-policy.ts"
+import { ModuleCompiler } from "./module-compiler.ts"
+import type { ModuleStatus, WorkerStatus } from "./module-status.ts"
 import type { WatchAnswer } from "./watch-registry.ts"
 
 export interface ModuleHostOptions
@@ -41,6 +47,10 @@ export interface ModuleHostOptions
    * which act as the host.
    */
   readonly checkWatch: (account: ServiceAccountName, request: WatchRequest) => Promise<WatchAnswer>
+  /** Where modules that ask for a checkpoint keep it; they are refused without it. For one host at a time. */
+  readonly stateDirectory?: string | undefined
+  /** Absent members have the defaults of {@link defaultHostPolicy}. */
+  readonly policy?: Partial<HostPolicy>
   /** `kubereel/<version>`. */
   readonly version: string
   readonly start: (role: HostRole) => StartThread
@@ -49,30 +59,14 @@ export interface ModuleHostOptions
   readonly onNote: (subject: string, note: string) => void
 }
 
-/** A module that runs, or is to. */
+/** A WebAssembly module that runs, or is to. */
 export interface HostedModule {
   readonly file: ModuleFile
   readonly codePath: string
 }
 
-export const defaultMemoryBytes = 256 * 1024 * 1024
 /** Found after at most an eighth of a second more, so that a module that holds up others does so for less than a second in all. */
 export const defaultDeadlineMs = 500
-
-/** ms between two looks for credentials that have changed. */
-const renewEveryMs = 60_000
-
-/**
- * ms between two checks of all open watches. How often the API server is asked is the reviewer's matter: a right that is taken away lasts for
- * its cached minute and this time. A watch whose kind did not exist begins after this time, like the hub's own.
- */
-const recheckEveryMs = 10_000
-
-const restart: RestartPolicy = {
-  backOff: { initialMs: 100, maximumMs: 30_000, factor: 2, jitter: 1, resetAfterMs: 60_000 },
-  maximumCrashes: Number.POSITIVE_INFINITY,
-  windowMs: 600_000,
-}
 
 interface Registered {
   readonly module: HostedModule
@@ -82,10 +76,14 @@ interface Registered {
 }
 
 export class ModuleHost implements AsyncDisposable {
+  /** The modules that are scripts. */
+  readonly scripts: ScriptHost
   readonly #options: ModuleHostOptions
+  readonly #policy: HostPolicy
   readonly #system: ActorSystem
   readonly #hub: Supervisor<HubConfig, HubControl, HubReport>
   readonly #executor: Supervisor<ExecutorConfig, ExecutorControl, ExecutorReport>
+  readonly #compiler: ModuleCompiler
   readonly #dispatcher: Dispatcher
   readonly #credentials: CredentialRefresh
   readonly #registered = new Map<string, Registered>()
@@ -100,6 +98,8 @@ export class ModuleHost implements AsyncDisposable {
   constructor(options: ModuleHostOptions) {
     const { clock, random, endpoints, version, start, onNote } = options
     this.#options = options
+    this.#policy = { ...defaultHostPolicy, ...options.policy }
+    const { actorRestart: restart, compileMs: deadlineMs } = this.#policy
     this.#system = new ActorSystem({ clock, random })
     this.#credentials = new CredentialRefresh(endpoints, {
       had: (endpoint) => this.#hubHas(endpoint),
@@ -120,7 +120,9 @@ export class ModuleHost implements AsyncDisposable {
       onStateChange: (state, reason) => {
         if (state === "backing-off") onNote("hub", `it has ended and is started again: ${reason}`)
         if (state === "gave-up") onNote("hub", `it cannot be started: ${reason}`)
-        if (state === "running" && hubLife > 1) this.#dispatcher.hubRestarted()
+        if (state !== "running" || hubLife === 1) return
+        this.#dispatcher.hubRestarted()
+        this.scripts.hubRestarted()
       },
     })
     let executorLife = 0
@@ -140,20 +142,34 @@ export class ModuleHost implements AsyncDisposable {
         if (state === "gave-up") onNote("executor", `it cannot be started: ${reason}`)
       },
     })
+    this.#compiler = new ModuleCompiler({
+      entry: hostWorkerEntry("module-compiler"),
+      deadlineMs,
+      clock,
+    })
     this.#dispatcher = new Dispatcher({
       ...options,
+      policy: this.#policy,
+      compile: (file, module) => this.#compiler.compile(file, module),
       checkWatch: (module, request) => this.#checkWatch(module, request),
       system: this.#system,
       hub: this.#hub,
       executor: this.#executor,
       startWorker: start("module-worker"),
     })
+    this.scripts = new ScriptHost({
+      ...options,
+      checkWatch: (file, request) => this.#mayWatch(file, request),
+      system: this.#system,
+      hub: this.#hub,
+      startThread: start("script-thread"),
+    })
     this.#scheduleRenewal()
     this.#scheduleCheck()
   }
 
   /**
-   * Starts a module. Rejects if it has no credentials, and if there is one of its name. Additions and removals of one name take effect in
+   * Starts a WebAssembly module. Rejects if it has no credentials, and if there is one of its name. Additions and removals of one name take effect in
    * their order, whatever they wait for.
    */
   add(module: HostedModule): Promise<void> {
@@ -161,9 +177,10 @@ export class ModuleHost implements AsyncDisposable {
   }
 
   async #add(module: HostedModule): Promise<void> {
-    const { identityOf, onNote } = this.#options
+    const { identityOf, onNote, stateDirectory } = this.#options
     const { file, codePath } = module
-    const { name, env, limits } = file
+    const { name, env, limits, checkpoint } = file
+    if (checkpoint === true && stateDirectory === undefined) throw new StateDirectoryMissing({ module: name })
     const credentials: CredentialRefresh = new CredentialRefresh(identityOf(file), {
       had: (endpoint) => this.#moduleHas(name, credentials, endpoint),
       trouble: (reason) => reason !== undefined && onNote(name, reason),
@@ -179,6 +196,7 @@ export class ModuleHost implements AsyncDisposable {
         env,
         maximumMemoryBytes: limits.memoryBytes ?? defaultMemoryBytes,
         deadlineMs: limits.deadlineMs ?? defaultDeadlineMs,
+        checkpointDirectory: checkpoint === true ? stateDirectory : undefined,
       })
     } catch (cause) {
       this.#registered.delete(name)
@@ -196,8 +214,18 @@ export class ModuleHost implements AsyncDisposable {
     })
   }
 
+  /** What becomes of the threads that all modules depend on. */
+  get states(): Readonly<Record<"hub" | "executor", ActorState>> {
+    return { hub: this.#hub.state, executor: this.#executor.state }
+  }
+
   statistics(): Promise<ReadonlyArray<ModuleStatus>> {
     return this.#dispatcher.statistics()
+  }
+
+  /** Of the threads of modules. */
+  workers(): ReadonlyArray<WorkerStatus> {
+    return this.#dispatcher.workers()
   }
 
   /** Of the executor: requests and delays per module. Empty while it does not respond. */
@@ -210,9 +238,10 @@ export class ModuleHost implements AsyncDisposable {
     return askOr<HubStatistics | undefined>(this.#hub.call("statistics", undefined, 1000), undefined)
   }
 
-  /** Ends the thread of the hub or of the executor, or those of all modules, as a crash would. For tests. */
-  async kill(role: "hub" | "executor" | "workers"): Promise<void> {
-    if (role === "workers") await this.#dispatcher.killWorkers()
+  /** Ends the thread of the hub or of the executor, or those of all modules or of all scripts, as a crash would. For tests. */
+  async kill(role: "hub" | "executor" | "workers" | "scripts"): Promise<void> {
+    if (role === "scripts") await this.scripts.kill()
+    else if (role === "workers") await this.#dispatcher.killWorkers()
     else await (role === "hub" ? this.#hub : this.#executor).kill()
   }
 
@@ -220,8 +249,9 @@ export class ModuleHost implements AsyncDisposable {
     this.#isClosed = true
     this.#renewal?.cancel()
     this.#nextCheck?.cancel()
+    await this.scripts.close()
     this.#dispatcher.close()
-    await this.#system.stop()
+    await Promise.all([this.#compiler.close(), this.#system.stop()])
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -254,7 +284,10 @@ export class ModuleHost implements AsyncDisposable {
   async #checkWatch(name: string, request: WatchRequest): Promise<WatchAnswer> {
     const registered = this.#registered.get(name)
     if (registered === undefined) return { code: 403, reason: "Forbidden", message: `module ${name} has been removed` }
-    const { serviceAccount } = registered.module.file
+    return this.#mayWatch(registered.module.file, request)
+  }
+
+  async #mayWatch({ serviceAccount }: ModuleFile, request: WatchRequest): Promise<WatchAnswer> {
     return serviceAccount === undefined ? undefined : this.#options.checkWatch(serviceAccount, request)
   }
 
@@ -283,21 +316,22 @@ export class ModuleHost implements AsyncDisposable {
   }
 
   #scheduleRenewal(): void {
-    this.#renewal = this.#options.clock.after(renewEveryMs, () => void this.#renew())
+    this.#renewal = this.#options.clock.after(this.#policy.renewEveryMs, () => void this.#renew())
   }
 
   async #renew(): Promise<void> {
     await this.#credentials.renew()
     for (const { credentials } of [...this.#registered.values()]) await credentials.renew()
+    await this.scripts.renew()
     if (!this.#isClosed) this.#scheduleRenewal()
   }
 
   #scheduleCheck(): void {
-    this.#nextCheck = this.#options.clock.after(recheckEveryMs, () => void this.#check())
+    this.#nextCheck = this.#options.clock.after(this.#policy.recheckEveryMs, () => void this.#check())
   }
 
   async #check(): Promise<void> {
-    await this.#dispatcher.recheckWatches()
+    await Promise.all([this.#dispatcher.recheckWatches(), this.scripts.recheck()])
     if (!this.#isClosed) this.#scheduleCheck()
   }
 }

@@ -12,7 +12,10 @@ export interface Delivery {
   readonly subscription: number
   /** Counts the rows of the subscription, from 1: the receiver can tell that none is missing. After 2³²−1 comes 0. */
   readonly number: number
-  /** Its bytes are part of the frame: copy what outlives the acknowledgement. */
+  /**
+   * Its bytes are part of the frame: copy what outlives the acknowledgement. Rows of several subscriptions about the same change of the same
+   * state have the same object here, so that what is made of it can be shared as well.
+   */
   readonly change: HubChange
 }
 
@@ -37,6 +40,7 @@ const codes: Readonly<Record<HubChangeType, number>> = {
   synced: 5,
   bookmark: 6,
   expired: 7,
+  history: 8,
 }
 const vanishedCode = 4
 
@@ -49,6 +53,7 @@ const typeOf: ReadonlyArray<HubChangeType | undefined> = [
   "synced",
   "bookmark",
   "expired",
+  "history",
 ]
 
 /** Gathers the rows of one frame. */
@@ -120,18 +125,23 @@ export const readDeliveries = (payload: Uint8Array): ReadonlyArray<Delivery> => 
   const starts = [0]
   for (let at = 0; at < lengths.length; at += 4) starts.push(required(starts.at(-1)) + lengths.readUInt32LE(at))
   const types = column(Tag.types)
+  const changeOf = (index: number, code: number | undefined): HubChange => ({
+    type: required(typeOf[required(code)]),
+    key: text(Tag.keys, index),
+    uid: text(Tag.uids, index),
+    version: text(Tag.versions, index),
+    bytes: objects.subarray(required(starts[index]), required(starts[index + 1])),
+    isFinalStateUnknown: code === vanishedCode,
+  })
+  /** By object and type. */
+  const changes = new Map<number, HubChange>()
   const deliveries: Delivery[] = []
   for (let row = 0; row < types.length; row++) {
     const code = types[row]
     const index = column(Tag.objectIndexes).readUInt32LE(row * 4)
-    const change: HubChange = {
-      type: required(typeOf[required(code)]),
-      key: text(Tag.keys, index),
-      uid: text(Tag.uids, index),
-      version: text(Tag.versions, index),
-      bytes: objects.subarray(required(starts[index]), required(starts[index + 1])),
-      isFinalStateUnknown: code === vanishedCode,
-    }
+    const identity = index * typeOf.length + (code ?? 0)
+    const change = changes.get(identity) ?? changeOf(index, code)
+    changes.set(identity, change)
     const number = column(Tag.numbers).readUInt32LE(row * 4)
     deliveries.push({ subscription: column(Tag.subscriptions).readUInt32LE(row * 4), number, change })
   }

@@ -5,7 +5,7 @@ import type { Kind } from "../../kube/kind.ts"
 import type { SelectionRequest } from "./hub-selection.ts"
 import type { SubscriptionStatistics } from "./hub-statistics.ts"
 
-export type HubChangeType = "added" | "modified" | "deleted" | "synced" | "bookmark" | "expired"
+export type HubChangeType = "added" | "modified" | "deleted" | "synced" | "bookmark" | "expired" | "history"
 
 /** One change of an object, or a mark between changes, which has no object: its key, UID and bytes are empty (but see `bytes`). */
 export interface HubChange {
@@ -15,7 +15,7 @@ export interface HubChange {
   readonly uid: string
   /**
    * The version of the object; of one that has left the selection, the version with which it left; of a mark, the version up to which
-   * everything has been delivered.
+   * everything has been delivered; empty for `history`: earlier versions cannot be compared with those that follow.
    */
   readonly version: string
   /**
@@ -54,7 +54,10 @@ export interface HubConsumer {
 }
 
 export interface HubSubscriptionHandle {
-  /** Changes and marks that wait. */
+  /**
+   * Changes and marks that wait. While the present state is being taken, all objects of the watch that are still to be looked at count, selected
+   * or not.
+   */
   readonly pending: number
   /**
    * Removes and returns what has waited longest: about that many bytes of objects, at least one change if any waits. Default 256 KiB, a

@@ -10,9 +10,9 @@ const SubscriptionStatistics = Schema.Struct({
   isSynced: Schema.Boolean,
   /** Changes of objects that were taken. */
   delivered: Schema.Number,
-  /** Changes of objects that were folded into later ones. */
+  /** Changes of objects that were folded into later ones, or into the present state with which the subscription begins. */
   folded: Schema.Number,
-  /** Changes and marks that wait. */
+  /** Changes and marks that wait; as in `HubSubscriptionHandle`. */
   pending: Schema.Number,
   /** Bytes that only this subscription keeps alive. */
   pendingBytes: Schema.Number,

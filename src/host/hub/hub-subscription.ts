@@ -3,10 +3,13 @@
  *
  * Guaranteed to a consumer, whatever its pace:
  * - First the present state as additions, then `synced`, then the changes after it: no gap, no repeat. With `after`, the changes after that
- *   version come in place of the present state.
+ *   version come in place of the present state. Each object of the present state is in its state of the moment in which it is taken, and one
+ *   that is deleted before is not part of it. So it may be newer than the version of `synced`; whoever resumes there gets it again.
  * - For each object, its changes in their order, its last state, and its deletion. States in between are left out while the consumer is
  *   slow; `folded` counts them. A deletion and a later creation under the same name are always two changes.
  * - Whoever resumes after the last version taken, or after that of a `bookmark`, misses nothing.
+ * - `history`, when the server has another history (it was restored): the versions after the mark cannot be compared with those before. The differences
+ *   follow as changes.
  * - After `expired` nothing comes: subscribe again, without `after`, and compare.
  */
 
@@ -15,11 +18,12 @@ import { CoalescingQueue } from "../../runtime/mailbox/coalescing-queue.ts"
 import type { HubChange, HubConsumer, HubSubscriptionHandle, HubSubscriptionRequest } from "./hub-change.ts"
 import type { ObjectFilter } from "./hub-selection.ts"
 import type { SubscriptionStatistics } from "./hub-statistics.ts"
-import type { ObjectState } from "./state/object-state.ts"
+import type { ObjectWalk } from "./state/object-places.ts"
+import { PresentState } from "./state/present-state.ts"
 import { foldEvents, isAbove, type ObjectEvent, type StateChange } from "./state/state-change.ts"
 
 interface Mark {
-  readonly type: "synced" | "bookmark" | "expired"
+  readonly type: "synced" | "bookmark" | "expired" | "history"
   readonly version: ResourceVersion | string
   readonly bytes: Buffer
 }
@@ -29,8 +33,11 @@ type Waiting = ObjectEvent | Mark
 /** Keys of marks. UIDs are never that short. */
 const syncedKey = "synced"
 const bookmarkKey = "bookmark"
+const historyKey = "history"
 
 const frameBytes = 256 * 1024
+/** Bytes that an object of the present state costs a frame beside its own, roughly: as in the queue. */
+const rowBytes = 80
 const noBytes = Buffer.alloc(0)
 
 export interface SubscriptionParts {
@@ -56,7 +63,9 @@ export class HubSubscription implements HubSubscriptionHandle {
   /** A list has begun since it was attached, so that the list shows at least what its `after` has. */
   precedesList = false
   readonly #parts: SubscriptionParts
+  /** What comes after the present state. */
   readonly #queue: CoalescingQueue<Waiting>
+  #present: PresentState | undefined
   /** It knows this version from elsewhere, and its upstream has not got there yet. */
   #floor: ResourceVersion | string | undefined
   #isSynced = false
@@ -65,6 +74,8 @@ export class HubSubscription implements HubSubscriptionHandle {
   /** More waited than may, when it was last told of news. */
   #wasOverfull = false
   #delivered = 0
+  /** Changes of objects that the present state contains anyway, as it has not been taken that far. */
+  #skipped = 0
 
   constructor(parts: SubscriptionParts) {
     this.#parts = parts
@@ -73,7 +84,8 @@ export class HubSubscription implements HubSubscriptionHandle {
   }
 
   get pending(): number {
-    return this.#queue.size
+    // With `synced`.
+    return this.#queue.size + (this.#present === undefined ? 0 : this.#present.left + 1)
   }
 
   get isOver(): boolean {
@@ -86,11 +98,20 @@ export class HubSubscription implements HubSubscriptionHandle {
 
   take(maximumBytes = frameBytes): ReadonlyArray<HubChange> {
     this.#hasNews = false
-    return this.#queue.take(maximumBytes).map((waiting) => this.#delivery(waiting))
+    const taken: HubChange[] = []
+    let bytes = 0
+    while (this.#present !== undefined && (taken.length === 0 || bytes < maximumBytes)) {
+      const waiting = this.#nextOf(this.#present)
+      if ("object" in waiting) bytes += waiting.object.bytes.length + rowBytes
+      taken.push(this.#delivery(waiting))
+    }
+    if (taken.length === 0 || (this.#present === undefined && bytes < maximumBytes))
+      for (const waiting of this.#queue.take(maximumBytes - bytes)) taken.push(this.#delivery(waiting))
+    return taken
   }
 
   unsubscribe(): void {
-    this.#queue.clear()
+    this.#clear()
     this.#end()
   }
 
@@ -102,20 +123,17 @@ export class HubSubscription implements HubSubscriptionHandle {
       view: request.view,
       isSynced: this.#isSynced,
       delivered: this.#delivered,
-      folded: this.#queue.folded,
-      pending: this.#queue.size,
+      folded: this.#queue.folded + this.#skipped,
+      pending: this.pending,
       pendingBytes: this.#queue.bytes,
     }
   }
 
-  /** Begins with the present state. */
-  present(objects: Iterable<ObjectState>, version: ResourceVersion | string): void {
+  /** Begins with the present state, which is that of `version`. */
+  present(walk: ObjectWalk, version: ResourceVersion | string): void {
     this.hasBegun = true
-    const { filter } = this.#parts
-    for (const object of objects) {
-      if (filter === undefined || filter(object)) this.#put({ type: "added", object, isFinalStateUnknown: false })
-    }
-    this.#synchronised(version)
+    this.#hasNews = true
+    this.#present = new PresentState(walk, this.#parts.filter, version)
   }
 
   /** Begins with the changes since its `after`, which the upstream has passed. */
@@ -137,6 +155,10 @@ export class HubSubscription implements HubSubscriptionHandle {
   offer(change: StateChange): void {
     const event = change.within(this.#parts.filter)
     if (event === undefined || this.#isOver) return
+    if (this.#present?.includes(change) === true) {
+      this.#skipped++
+      return
+    }
     // A deletion is always passed on: it is not known whether it was before that version.
     const { version } = event.object
     if (event.type !== "deleted" && (version === this.#floor || isAbove(this.#floor, version))) return
@@ -150,7 +172,15 @@ export class HubSubscription implements HubSubscriptionHandle {
       if (isAbove(this.#floor, version)) return
       this.#floor = undefined
       this.#synchronised(version)
-    } else if (isMarked) this.#mark(bookmarkKey, { type: "bookmark", version, bytes: noBytes })
+      // What is not in the queue by now is in the state, or still to come in it.
+    } else if (this.#present !== undefined && this.#queue.size === 0) this.#present.version = version
+    else if (isMarked) this.#mark(bookmarkKey, { type: "bookmark", version, bytes: noBytes })
+  }
+
+  /** The upstream's versions begin anew. */
+  historyStarted(): void {
+    if (this.#isOver || !this.hasBegun) return
+    this.#mark(historyKey, { type: "history", version: "", bytes: noBytes })
   }
 
   /** The changes that it needs are not known any more. `problem`, for people: why. */
@@ -178,8 +208,21 @@ export class HubSubscription implements HubSubscriptionHandle {
     const isLasting = isOverfull && this.#wasOverfull
     this.#wasOverfull = isOverfull
     if (!isLasting || this.#isOver) return
-    this.#queue.clear()
+    this.#clear()
     this.#expired(`the subscriber does not keep up: more than ${this.#parts.maximumBytes} bytes wait for it`)
+  }
+
+  /** The next object of the present state, or the end of it. */
+  #nextOf(present: PresentState): Waiting {
+    const event = present.next()
+    if (event !== undefined) return event
+    this.#present = undefined
+    return { type: "synced", version: present.version, bytes: noBytes }
+  }
+
+  #clear(): void {
+    this.#present = undefined
+    this.#queue.clear()
   }
 
   #put(event: ObjectEvent): void {

@@ -172,7 +172,8 @@ export class Upstream {
         this.#state.historyStarted()
         this.#reached = undefined
         for (const subscription of [...this.#subscriptions]) {
-          if (subscription.floor !== undefined) subscription.expire(`the server has another history now: ${detail}`)
+          if (subscription.floor === undefined) subscription.historyStarted()
+          else subscription.expire(`the server has another history now: ${detail}`)
         }
       },
     }
@@ -186,7 +187,7 @@ export class Upstream {
     this.#reached = version
     for (const subscription of [...this.#subscriptions]) {
       subscription.offer(change)
-      if (subscription.floor !== undefined) subscription.reached(version, false)
+      subscription.reached(version, false)
     }
   }
 
@@ -213,7 +214,7 @@ export class Upstream {
 
   #begin(subscription: HubSubscription, version: ResourceVersion | string): void {
     const { after } = subscription
-    if (after === undefined) return subscription.present(this.#state.objects(), version)
+    if (after === undefined) return subscription.present(this.#state.walk(), version)
     if (isAbove(after, version)) {
       // A list that began later contains at least what the subscriber has seen, if that was of this history.
       return subscription.precedesList ? subscription.expire(otherHistory) : subscription.await()

@@ -3,9 +3,10 @@
  * name.
  */
 
-interface Alert {
+/** One alert, as far as it differs from others. */
+export interface Alert {
   readonly name: string
-  /** PromQL. Every metric is one of the recorder's own. */
+  /** PromQL. Every metric is one of our own. */
   readonly expression: string
   /** How long the expression must be true; `undefined`: fires at once. */
   readonly for: string | undefined

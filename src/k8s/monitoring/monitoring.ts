@@ -4,6 +4,7 @@ import { type Manifest, manifest } from "../manifest.ts"
 import { type Authentication, labelsOf, type ManifestSettings, metricsKey, selectorOf } from "../settings.ts"
 import { alerts } from "./alerts.ts"
 import { dashboard } from "./dashboard.ts"
+import { prometheusRule } from "./prometheus-rule.ts"
 
 const credentials = (authentication: Authentication) => {
   switch (authentication.tag) {
@@ -21,10 +22,9 @@ const credentials = (authentication: Authentication) => {
 export const monitoringManifests = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
   const { name, namespace } = settings
   const labels = labelsOf(settings)
-  const apiVersion = "monitoring.coreos.com/v1"
   return [
     manifest({
-      apiVersion,
+      apiVersion: "monitoring.coreos.com/v1",
       kind: "ServiceMonitor",
       metadata: { name, namespace, labels },
       spec: {
@@ -39,25 +39,7 @@ export const monitoringManifests = (settings: ManifestSettings): ReadonlyArray<M
         ],
       },
     }),
-    manifest({
-      apiVersion,
-      kind: "PrometheusRule",
-      metadata: { name, namespace, labels },
-      spec: {
-        groups: [
-          {
-            name: "kubereel",
-            rules: alerts.map((alert) => ({
-              alert: alert.name,
-              expr: alert.expression,
-              ...(alert.for !== undefined && { for: alert.for }),
-              labels: { severity: alert.severity },
-              annotations: { summary: alert.summary, description: alert.description },
-            })),
-          },
-        ],
-      },
-    }),
+    prometheusRule({ name, namespace, labels }, "kubereel", alerts),
     manifest({
       apiVersion: "v1",
       kind: "ConfigMap",

@@ -41,7 +41,8 @@ interface PermissionOptions {
 
 const recorded = "recorded"
 const owner = "owners of recorded objects; without it, exports report them as unknown"
-const identity = "identity of the cluster; without it, a cluster restored from a backup may go unnoticed"
+/** Why whatever watches reads the namespace kube-system. */
+export const clusterIdentity = "identity of the cluster; without it, a cluster restored from a backup may go unnoticed"
 const reviews = "authentication and authorisation of clients"
 
 export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options: PermissionOptions): Permissions => {
@@ -71,7 +72,7 @@ export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options:
       resources: ["namespaces"],
       resourceNames: ["kube-system"],
       verbs: ["get"],
-      reason: identity,
+      reason: clusterIdentity,
     })
   }
   if (options.reviews) {

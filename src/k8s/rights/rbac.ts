@@ -2,9 +2,7 @@
 import { type Manifest, manifest } from "../manifest.ts"
 import { labelsOf, type ManifestSettings } from "../settings.ts"
 import type { Rule } from "./permissions.ts"
-
-const group = "rbac.authorization.k8s.io"
-const apiVersion = `${group}/v1`
+import { boundRole } from "./role.ts"
 
 export const serviceAccount = (settings: ManifestSettings): Manifest =>
   manifest({
@@ -18,14 +16,12 @@ export const serviceAccount = (settings: ManifestSettings): Manifest =>
 /** ClusterRole and Roles with their bindings: only what the configuration needs. */
 export const roles = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
   const { cluster, namespaces } = settings.permissions
-  const ofCluster =
-    cluster.length === 0 ? [] : [role("ClusterRole", settings, undefined, cluster), binding(settings, undefined)]
+  const account = { namespace: settings.namespace, name: settings.name }
+  const bound = (namespace: string | undefined, rules: ReadonlyArray<Rule>) =>
+    boundRole({ name: settings.name, namespace, labels: labelsOf(settings) }, rules, account)
   return [
-    ...ofCluster,
-    ...namespaces.flatMap(({ namespace, rules }) => [
-      role("Role", settings, namespace, rules),
-      binding(settings, namespace),
-    ]),
+    ...(cluster.length === 0 ? [] : bound(undefined, cluster)),
+    ...namespaces.flatMap(({ namespace, rules }) => bound(namespace, rules)),
   ]
 }
 
@@ -35,9 +31,13 @@ export const roles = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
 export const exporters = (settings: ManifestSettings): Manifest =>
   manifest(
     {
-      apiVersion,
+      apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "Role",
-      metadata: { ...metadata(settings, settings.namespace), name: `${settings.name}-export` },
+      metadata: {
+        name: `${settings.name}-export`,
+        namespace: settings.namespace,
+        labels: labelsOf(settings),
+      },
       rules: [
         { apiGroups: ["kubereel.dev"], resources: ["exports"], verbs: ["create", "get"] },
         {
@@ -59,58 +59,17 @@ export const exporters = (settings: ManifestSettings): Manifest =>
   )
 
 /** Permission to create Events for its own pod; it needs nothing else in its namespace. */
-export const ownEvents = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
-  const named = { ...metadata(settings, settings.namespace), name: `${settings.name}-events` }
-  return [
-    manifest(
+export const ownEvents = ({ name, namespace, version }: ManifestSettings): ReadonlyArray<Manifest> =>
+  boundRole(
+    { name: `${name}-events`, namespace, labels: labelsOf({ name, version }) },
+    [
       {
-        apiVersion,
-        kind: "Role",
-        metadata: named,
-        rules: [{ apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] }],
+        apiGroups: ["events.k8s.io"],
+        resources: ["events"],
+        verbs: ["create"],
+        reason:
+          "Events about an invalid configuration, on the recorder's own pod; without it, only the log and the metrics report it",
       },
-      {
-        path: ["rules", 0],
-        text: "Events about an invalid configuration, on the recorder's own pod; without it, only the log and the metrics report it",
-      },
-    ),
-    manifest({
-      apiVersion,
-      kind: "RoleBinding",
-      metadata: named,
-      roleRef: { apiGroup: group, kind: "Role", name: named.name },
-      subjects: [{ kind: "ServiceAccount", name: settings.name, namespace: settings.namespace }],
-    }),
-  ]
-}
-
-const metadata = (settings: ManifestSettings, namespace: string | undefined) => ({
-  name: settings.name,
-  ...(namespace !== undefined && { namespace }),
-  labels: labelsOf(settings),
-})
-
-const role = (
-  kind: "ClusterRole" | "Role",
-  settings: ManifestSettings,
-  namespace: string | undefined,
-  rules: ReadonlyArray<Rule>,
-): Manifest =>
-  manifest(
-    {
-      apiVersion,
-      kind,
-      metadata: metadata(settings, namespace),
-      rules: rules.map(({ reason: _, ...rule }) => ({ ...rule })),
-    },
-    ...rules.map(({ reason }, index) => ({ path: ["rules", index], text: reason })),
+    ],
+    { namespace, name },
   )
-
-const binding = (settings: ManifestSettings, namespace: string | undefined): Manifest =>
-  manifest({
-    apiVersion,
-    kind: namespace === undefined ? "ClusterRoleBinding" : "RoleBinding",
-    metadata: metadata(settings, namespace),
-    roleRef: { apiGroup: group, kind: namespace === undefined ? "ClusterRole" : "Role", name: settings.name },
-    subjects: [{ kind: "ServiceAccount", name: settings.name, namespace: settings.namespace }],
-  })

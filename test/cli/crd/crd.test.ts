@@ -14,7 +14,7 @@ import { objectsOf } from "../../k8s/printed.ts"
 import { capturedTerminal } from "../captured-terminal.ts"
 
 const root = fileURLToPath(new URL("../../..", import.meta.url))
-const simplePod = join(root, "examples/host/typescript/simplepod.yaml")
+const simplePod = join(root, "examples/host/simplepod-crd.yaml")
 
 let folder = ""
 beforeEach(() => {

@@ -52,7 +52,7 @@ beforeAll(async () => {
   credentials = await loadCredentials({ kubeconfig, context: undefined })
   client = new ApiClient({ server: credentials, userAgent: "kubereel-host-test" })
   await client.create(kinds.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } })
-  await client.create(definitions, parse(readFileSync(join(folder, "simplepod.yaml"), "utf8")))
+  await client.create(definitions, parse(readFileSync(join(folder, "../simplepod-crd.yaml"), "utf8")))
 })
 afterAll(async () => {
   await client?.delete(definitions, { name: "simplepods.slinky.dev" })

@@ -79,6 +79,7 @@ const volume = (name: string): KubernetesObject => ({
 test.each([
   ["tracer", []],
   ["dev", []],
+  ["host", []],
   ["tracer", ["volume-claim"]],
 ])("overlay %s with components %j becomes available, and nothing is refused", async (overlay, components) => {
   const name = `kubereel-${process.pid}-${[overlay, ...components].join("-")}`

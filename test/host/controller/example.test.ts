@@ -50,7 +50,7 @@ test("The example keeps a pod for each SimplePod, replaces it with the image, an
   // It waits for its kind.
   await eventually(() => expect(complaints).toContain("waiting for slinky.dev/v1.SimplePod: it is not installed"))
   const { client } = cluster
-  await client.create(definitions, parse(readFileSync(join(folder, "simplepod.yaml"), "utf8")))
+  await client.create(definitions, parse(readFileSync(join(folder, "../simplepod-crd.yaml"), "utf8")))
   const place = { namespace: "default", name: "web" }
   const object = { apiVersion: "slinky.dev/v1", kind: "SimplePod", metadata: place, spec: { image: "nginx:1" } }
   await eventually(() => client.create(simplePods, object))

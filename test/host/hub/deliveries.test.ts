@@ -15,7 +15,7 @@ const change = fc.oneof(
     isFinalStateUnknown: fc.constant(false),
   }),
   fc.record({
-    type: fc.constantFrom<HubChangeType>("synced", "bookmark", "expired"),
+    type: fc.constantFrom<HubChangeType>("synced", "bookmark", "expired", "history"),
     key: fc.constant(""),
     uid: fc.constant(""),
     version: fc.string(),
@@ -46,6 +46,16 @@ describe("Frames of deliveries", () => {
         expect(readDeliveries(frameOf(given))).toEqual(given)
       }),
     )
+  })
+
+  test("have one change for all rows that say the same", () => {
+    const object = { key: "n/a", uid: "u", version: "7", bytes: Buffer.from('{"a":1}'), isFinalStateUnknown: false }
+    const rows = (["added", "added", "modified"] as const).map(
+      (type, index): Delivery => ({ subscription: index, number: 1, change: { ...object, type } }),
+    )
+    const [first, second, third] = readDeliveries(frameOf(rows))
+    expect(second?.change).toBe(first?.change)
+    expect(third?.change).toEqual(rows[2]?.change)
   })
 
   test("have the fields of proto/host.proto, and each object once", async () => {

@@ -29,6 +29,8 @@ export class Consumer {
   readonly changes: HubChange[] = []
   /** What exists, by UID, as the changes have told. */
   readonly objects = new Map<string, ToldObject>()
+  /** UIDs that it was told of otherwise than by a deletion. */
+  readonly told = new Set<string>()
   /** UIDs that it was told the deletion of. */
   readonly deleted = new Set<string>()
   takesAtOnce = true
@@ -66,6 +68,11 @@ export class Consumer {
     return this.changes.some(({ type }) => type === "synced")
   }
 
+  /** Up to it, changes are part of the state with which it began. */
+  get syncedVersion(): number {
+    return Number(this.changes.find(({ type }) => type === "synced")?.version)
+  }
+
   get isExpired(): boolean {
     return this.changes.at(-1)?.type === "expired"
   }
@@ -85,9 +92,11 @@ export class Consumer {
 
   #told(change: HubChange): void {
     expect(this.isExpired, "nothing comes after expired").toBe(false)
+    // Objects of the state may be newer than the version at which it is complete.
+    const { isSynced } = this
     this.changes.push(change)
     if (change.type === "expired") return
-    if (this.isSynced && !this.isResumed && !this.seesRestores && !change.isFinalStateUnknown) {
+    if (isSynced && !this.isResumed && !this.seesRestores && !change.isFinalStateUnknown) {
       expect(Number(change.version), "versions never fall").toBeGreaterThanOrEqual(Number(this.lastVersion))
     }
     this.lastVersion = change.version
@@ -115,6 +124,7 @@ export class Consumer {
     )
     expect(namesakes, "two objects of one name").toEqual([])
     this.objects.set(change.uid, object)
+    this.told.add(change.uid)
   }
 }
 

@@ -22,6 +22,47 @@ describe("A module's file", () => {
     })
   })
 
+  test("may say what its account may, in the form of rules of a Role", () => {
+    const text = `
+name: simple-pod
+permissions:
+  - apiGroups: [slinky.dev, ""]
+    resources: [simplepods, pods/status]
+    verbs: [list, watch]
+  - { namespace: shop, apiGroups: [""], resources: [secrets], resourceNames: [key], verbs: ["*"] }
+`
+    expect(parse(text)).toMatchObject({
+      permissions: [
+        { apiGroups: ["slinky.dev", ""], resources: ["simplepods", "pods/status"], verbs: ["list", "watch"] },
+        { namespace: "shop", apiGroups: [""], resources: ["secrets"], resourceNames: ["key"], verbs: ["*"] },
+      ],
+    })
+    expect(parse("name: simple-pod\npermissions: []\n")).toMatchObject({ permissions: [] })
+    expect(parse("name: simple-pod\n")).not.toHaveProperty("permissions")
+  })
+
+  test.each([
+    ["permissions: all", "m.yaml:2:14: permissions is"],
+    ["permissions: [{ resources: [pods], verbs: [get] }]", "m.yaml:2:15: the key permissions[0].apiGroups is missing"],
+    ["permissions: [{ apiGroups: [''], resources: [], verbs: [get] }]", "permissions[0].resources"],
+    [
+      "permissions: [{ apiGroups: [''], resources: [pods], verbs: [get], resourceNames: [] }]",
+      "permissions[0].resourceNames",
+    ],
+    ["permissions: [{ apiGroups: [''], resources: [Pod], verbs: [get] }]", 'permissions[0].resources[0] is "Pod"'],
+    ["permissions: [{ apiGroups: [''], resources: [pods], verbs: [GET] }]", 'permissions[0].verbs[0] is "GET"'],
+    ["permissions: [{ apiGroups: [a/v1], resources: [pods], verbs: [get] }]", 'permissions[0].apiGroups[0] is "a/v1"'],
+    ["permissions: [{ namespaces: [a], apiGroups: [''], resources: [pods], verbs: [get] }]", "namespaces"],
+  ])("%s is refused", (line, message) => {
+    expect(parse(`name: simple-pod\n${line}\n`)).toContain(message)
+  })
+
+  test("may ask for a checkpoint", () => {
+    expect(parse("name: a\ncheckpoint: true\n")).toEqual({ name: "a", checkpoint: true, env: [], limits: {} })
+    expect(parse("name: a\ncheckpoint: false\n")).toEqual({ name: "a", env: [], limits: {} })
+    expect(parse("name: a\ncheckpoint: yes\n")).toBe('m.yaml:2:13: checkpoint is "yes"; it must be true or false')
+  })
+
   test("may have environment, ServiceAccount and limits", () => {
     const text = `
 name: simple-pod
@@ -64,7 +105,10 @@ limits:
   })
 
   test.each([
-    ["", "m.yaml:1:1: the file is empty; it must be a mapping with the keys name, abi, env, serviceAccount, limits"],
+    [
+      "",
+      "m.yaml:1:1: the file is empty; it must be a mapping with the keys name, abi, env, serviceAccount, permissions, checkpoint, limits",
+    ],
     ["just text", 'm.yaml:1:1: the file is "just text"; it must be a mapping with the keys'],
     ["abi: rust_v1alpha1", "m.yaml:1:1: the key name is missing; add name: and a name such as simple-pod"],
     ["name: A_b", 'm.yaml:1:7: name is "A_b"; it must be a DNS label'],

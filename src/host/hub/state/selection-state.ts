@@ -8,6 +8,7 @@
 import { apiVersionOf, type GroupVersionKind } from "../../../kube/gvk.ts"
 import { compareResourceVersions } from "../../../kube/resource-version.ts"
 import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
+import { ObjectPlaces, type ObjectWalk } from "./object-places.ts"
 import { identityOf, type KeptForm, keptBytes, ObjectState, uidOf } from "./object-state.ts"
 import { StateChange } from "./state-change.ts"
 
@@ -15,7 +16,7 @@ const deletedAction = 2
 
 export class SelectionState {
   readonly #form: KeptForm
-  #objects = new Map<string, ObjectState>()
+  readonly #objects = new ObjectPlaces()
   #listed = new Map<string, ObjectState>()
   #bytes = 0
   /** The known versions are those of a former history. */
@@ -38,8 +39,9 @@ export class SelectionState {
     return this.#bytes
   }
 
-  objects(): Iterable<ObjectState> {
-    return this.#objects.values()
+  /** Through the present objects, for a subscriber that takes them in its own time. */
+  walk(): ObjectWalk {
+    return this.#objects.walk()
   }
 
   /** An event of the watch. */
@@ -48,11 +50,9 @@ export class SelectionState {
     const known = this.#objects.get(uid)
     const object = this.#stateOf(observed, uid, known)
     if (observed.action === deletedAction) {
-      this.#remove(known)
-      return new StateChange(known, object, "deleted")
+      return new StateChange(known, object, { end: "deleted", ordinal: this.#remove(uid) })
     }
-    this.#enter(object, known)
-    return new StateChange(known, object)
+    return new StateChange(known, object, { ordinal: this.#enter(object, known) })
   }
 
   /** Items of a former list that was not completed are forgotten. */
@@ -75,16 +75,15 @@ export class SelectionState {
     const listed = this.#listed
     this.#listed = new Map()
     const changes: StateChange[] = []
-    for (const known of this.#objects.values()) {
-      if (listed.has(known.uid)) continue
-      this.#remove(known)
-      changes.push(new StateChange(known, known, "vanished"))
-    }
+    const vanished = [...this.#objects].filter(({ uid }) => !listed.has(uid))
+    for (const known of vanished)
+      changes.push(new StateChange(known, known, { end: "vanished", ordinal: this.#remove(known.uid) }))
     for (const object of [...listed.values()].sort(byVersion)) {
       const known = this.#objects.get(object.uid)
       if (known === object) continue
-      this.#enter(object, known)
-      if (known === undefined || !known.bytes.equals(object.bytes)) changes.push(new StateChange(known, object))
+      const ordinal = this.#enter(object, known)
+      if (known === undefined || !known.bytes.equals(object.bytes))
+        changes.push(new StateChange(known, object, { ordinal }))
     }
     this.#isOutdated = false
     return changes
@@ -100,13 +99,14 @@ export class SelectionState {
     return new ObjectState(known ?? identityOf(observed, uid), observed.version, keptBytes(observed, this.#form))
   }
 
-  #enter(object: ObjectState, known: ObjectState | undefined): void {
+  #enter(object: ObjectState, known: ObjectState | undefined): number {
     this.#bytes += object.bytes.length - (known?.bytes.length ?? 0)
-    this.#objects.set(object.uid, object)
+    return this.#objects.put(object)
   }
 
-  #remove(known: ObjectState | undefined): void {
-    if (known !== undefined && this.#objects.delete(known.uid)) this.#bytes -= known.bytes.length
+  #remove(uid: string): number {
+    this.#bytes -= this.#objects.get(uid)?.bytes.length ?? 0
+    return this.#objects.remove(uid)
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
 import type { ObjectFilter } from "../hub-selection.ts"
+import { noOrdinal } from "./object-places.ts"
 import type { ObjectState } from "./object-state.ts"
 
 /** What a subscription is told about an object. */
@@ -24,17 +25,31 @@ const event = (type: ObjectEvent["type"], object: ObjectState, isFinalStateUnkno
   isFinalStateUnknown,
 })
 
+export interface ChangeDetails {
+  /** Absent: the object exists. */
+  readonly end?: "deleted" | "vanished"
+  /** See {@link StateChange.ordinal}. Default: that of an object that the selection does not have. */
+  readonly ordinal?: number
+}
+
 export class StateChange {
   readonly previous: ObjectState | undefined
   /** Of a deletion: the last state. */
   readonly object: ObjectState
+  /** Where walks through the selection come to the object. */
+  readonly ordinal: number
   /** For subscriptions without a filter, which share it. */
   readonly whole: ObjectEvent
   #left: ObjectEvent | undefined
 
-  constructor(previous: ObjectState | undefined, object: ObjectState, end?: "deleted" | "vanished") {
+  constructor(
+    previous: ObjectState | undefined,
+    object: ObjectState,
+    { end, ordinal = noOrdinal }: ChangeDetails = {},
+  ) {
     this.previous = previous
     this.object = object
+    this.ordinal = ordinal
     if (end === undefined) this.whole = event(previous === undefined ? "added" : "modified", object)
     else this.whole = event("deleted", object, end === "vanished")
   }

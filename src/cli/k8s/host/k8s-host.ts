@@ -1,0 +1,122 @@
+/** `reel k8s --host`: arguments and printing. The manifests themselves are made in src/k8s/host. */
+import { readFile } from "node:fs/promises"
+import { hostManifestsFor, type ModulePlace, type Resolve, renderManifests } from "../../../k8s/index.ts"
+import { formatGvk } from "../../../kube/gvk.ts"
+import { messageOf } from "../../../message-of.ts"
+import { visible } from "../../../recorder/configuration/quoted.ts"
+import { codeOf } from "../../../trace/files/output-errors.ts"
+import type { CommandSyntax, OptionValues } from "../../command-line/arguments.ts"
+import { type Command, command } from "../../command-line/command.ts"
+import { type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
+import { definedKinds } from "../../crd/defined-kinds.ts"
+import { UnusableDefinition } from "../../crd/definition-types.ts"
+import type { Terminal } from "../../terminal/terminal.ts"
+import { readVersion } from "../../version.ts"
+import { withResolver } from "../k8s-resolver.ts"
+import { hostOptions } from "./host-options.ts"
+import { ModuleTooLarge, moduleConfigMapsOf, UnusableFileName } from "./module-config-maps.ts"
+import { type DirectoryNeeds, readModuleNeeds } from "./module-needs.ts"
+
+const syntax: CommandSyntax<typeof hostOptions> = {
+  name: "reel k8s --host",
+  summary:
+    "Prints manifests that run the controllers of a directory in a cluster with the minimum permissions they need.",
+  description: [
+    "Changes nothing in the cluster: it only looks up the resource names that RBAC rules need. Scripts are loaded to see what they watch and write, but not run. " +
+      "docs/guides/controllers-in-cluster.md explains the manifests.",
+  ],
+  options: hostOptions,
+  examples: [
+    "reel k8s --host modules --image registry.example.com/kubereel:0.1.0 | kubectl apply --server-side -f -",
+    "reel k8s --host modules --crd simplepod-crd.yaml --offline",
+    "reel k8s --host modules --modules image --image registry.example.com/controllers:3",
+  ],
+}
+
+type Options = OptionValues<typeof hostOptions>
+
+/** `kubectl apply` without `--server-side` keeps the object in an annotation, and annotations hold 256 KiB. */
+const largestApplied = 256 * 1024
+
+const defaultApiServerPorts: ReadonlyArray<number> = [443, 6443]
+
+/** Runs in the place of `reel k8s` when `--host` is given. */
+export const k8sHostCommand = (): Command => command(syntax, run)
+
+const run = async (given: Options, { standardOutput, standardError, environment }: Terminal): Promise<ExitCode> => {
+  const say = (message: string): void => void standardError.write(`${syntax.name}: ${visible(message)}\n`)
+  try {
+    const defined = await resolverOf(given.crd)
+    const resolved = await withResolver({ ...given, environment }, (resolve) =>
+      readModuleNeeds(given.host, (gvk) => defined(gvk) ?? resolve(gvk)),
+    )
+    if (resolved._tag === "NoCluster") {
+      say(`${resolved.reason}\nWithout a cluster, --offline prints manifests for built-in kinds and those of --crd.`)
+      return exitCodes.failed
+    }
+    const needs = resolved.value
+    for (const problem of needs.problems) say(problem)
+    if (needs.problems.length > 0) return exitCodes.failed
+    standardOutput.write(await print(given, needs, say))
+    for (const path of needs.withoutPermissions)
+      say(`${path} has no permissions, so its module gets none; permissions: [] says that it needs none`)
+    return needs.withoutPermissions.length === 0 ? exitCodes.ok : exitCodes.incomplete
+  } catch (error) {
+    if (!(error instanceof UnusableDefinition || error instanceof ModuleTooLarge || error instanceof UnusableFileName))
+      throw error
+    say(error.message)
+    return exitCodes.failed
+  }
+}
+
+const print = async (
+  given: Options,
+  { sources, modules }: DirectoryNeeds,
+  say: (message: string) => void,
+): Promise<string> => {
+  const version = readVersion()
+  const place: ModulePlace =
+    given.modules.tag === "config-maps"
+      ? { tag: "config-maps", configMaps: await moduleConfigMapsOf(given.host, given.name, sources) }
+      : given.modules
+  for (const { name, ...content } of place.tag === "config-maps" ? place.configMaps : [])
+    if (JSON.stringify(content).length > largestApplied)
+      say(`the ConfigMap ${name} is larger than 256 KiB: apply it with kubectl apply --server-side`)
+  const manifests = hostManifestsFor({
+    name: given.name,
+    namespace: given.namespace,
+    image: given.image ?? `kubereel:${version}`,
+    version,
+    modules,
+    place,
+    workers: given.workers,
+    bind: given.bind,
+    apiServerPorts: given.apiServerPort.length === 0 ? defaultApiServerPorts : given.apiServerPort,
+    egressPorts: given.egressPort,
+    monitoring: given.monitoring,
+    monitoringNamespace: given.monitoringNamespace,
+  })
+  return renderManifests(
+    manifests,
+    `kubereel ${version}, controllers in a cluster: docs/guides/controllers-in-cluster.md`,
+  )
+}
+
+/** Finds kinds in the given definitions. Rejects with {@link UnusableDefinition}. */
+const resolverOf = async (files: ReadonlyArray<string>) => {
+  const kinds = new Map<string, Awaited<ReturnType<Resolve>>>()
+  for (const file of files)
+    try {
+      for (const resource of definedKinds(await readFile(file, "utf8")))
+        kinds.set(formatGvk(resource.gvk), { tag: "found", resource })
+    } catch (error) {
+      const problem = error instanceof UnusableDefinition ? error.problem : `cannot be read: ${reasonOf(error)}`
+      throw new UnusableDefinition({ problem: `${file} ${problem}` })
+    }
+  return (gvk: Parameters<Resolve>[0]) => {
+    const found = kinds.get(formatGvk(gvk))
+    return found && Promise.resolve(found)
+  }
+}
+
+const reasonOf = (error: unknown): string => codeOf(error) ?? messageOf(error)

@@ -1,0 +1,150 @@
+/** The Deployment of a controller host, and the ConfigMaps with its modules. */
+import { type Manifest, manifest } from "../manifest.ts"
+import { containerSecurity, podSecurity, probe } from "../pod-security.ts"
+import { selectorOf } from "../settings.ts"
+import { type HostSettings, hostLabels, hostPort, type ModuleNeeds } from "./host-settings.ts"
+
+/** Mount paths in the container. */
+const moduleDirectory = "/etc/kubereel/modules"
+const workDirectory = "/var/lib/kubereel"
+/** Where the image has the modules with `--modules image`. */
+const imageDirectory = "/modules"
+
+/** s from SIGTERM to SIGKILL: runs of scripts may take 30 s to end, and their Events are sent then. */
+const gracePeriodSeconds = 45
+
+export const moduleConfigMaps = (settings: HostSettings): ReadonlyArray<Manifest> =>
+  settings.place.tag !== "config-maps"
+    ? []
+    : settings.place.configMaps.map(({ name, data, binaryData }) =>
+        manifest({
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: { name, namespace: settings.namespace, labels: hostLabels(settings) },
+          ...(Object.keys(data).length > 0 && { data }),
+          ...(Object.keys(binaryData).length > 0 && { binaryData }),
+        }),
+      )
+
+export const hostDeployment = (settings: HostSettings): Manifest => {
+  const { name, namespace } = settings
+  const { resources, formula, imageBytes } = sizesOf(settings.modules)
+  const pod = ["spec", "template", "spec"]
+  const container = [...pod, "containers", 0]
+  return manifest(
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name, namespace, labels: hostLabels(settings) },
+      spec: {
+        replicas: 1,
+        strategy: { type: "Recreate" },
+        selector: { matchLabels: selectorOf(settings) },
+        template: {
+          metadata: {
+            labels: hostLabels(settings),
+            annotations: { "kubectl.kubernetes.io/default-container": "host" },
+          },
+          spec: {
+            serviceAccountName: name,
+            automountServiceAccountToken: true,
+            enableServiceLinks: false,
+            terminationGracePeriodSeconds: gracePeriodSeconds,
+            securityContext: podSecurity,
+            containers: [
+              {
+                name: "host",
+                image: settings.image,
+                imagePullPolicy: "IfNotPresent",
+                args: containerArguments(settings),
+                env: [{ name: "TMPDIR", value: workDirectory }],
+                ports: [{ name: "http", containerPort: hostPort, protocol: "TCP" }],
+                resources,
+                startupProbe: { ...probe("/healthz"), periodSeconds: 2, failureThreshold: 60 },
+                livenessProbe: { ...probe("/healthz"), periodSeconds: 20, failureThreshold: 6 },
+                readinessProbe: { ...probe("/readyz"), periodSeconds: 5, failureThreshold: 2 },
+                securityContext: containerSecurity,
+                volumeMounts: [
+                  ...(settings.place.tag === "image"
+                    ? []
+                    : [{ name: "modules", mountPath: moduleDirectory, readOnly: true }]),
+                  { name: "work", mountPath: workDirectory },
+                ],
+              },
+            ],
+            volumes: [
+              ...moduleVolumes(settings),
+              { name: "work", emptyDir: { sizeLimit: mebibytes(imageBytes + 64 * 2 ** 20) } },
+            ],
+          },
+        },
+      },
+    },
+    {
+      path: ["spec", "strategy"],
+      text: "One at a time: WebAssembly modules elect no leader, and two hosts would do everything twice.",
+    },
+    { path: [...container, "resources"], text: formula.join("\n") },
+    {
+      path: [...container, "livenessProbe"],
+      text: "Succeeds while the process is alive, regardless of the API server and of single modules.",
+    },
+    {
+      path: [...container, "readinessProbe"],
+      text: "Succeeds once the threads run and every module was started or refused. ?verbose shows which of it.",
+    },
+    { path: [...pod, "volumes"], text: "work: memory of modules that are idle." },
+  )
+}
+
+/** The command line of the container, after the image's entry point `reel`. */
+const containerArguments = ({ place, bind, workers }: HostSettings): ReadonlyArray<string> => [
+  "host",
+  place.tag === "image" ? imageDirectory : moduleDirectory,
+  `--listen=${bind.includes(":") ? `[${bind}]` : bind}:${hostPort}`,
+  `--workers=${workers}`,
+]
+
+/** One directory out of all ConfigMaps. Changed files arrive within a minute or two and take effect without a restart. */
+const moduleVolumes = ({ place }: HostSettings) => {
+  switch (place.tag) {
+    case "config-maps":
+      return [
+        { name: "modules", projected: { sources: place.configMaps.map(({ name }) => ({ configMap: { name } })) } },
+      ]
+    case "claim":
+      return [{ name: "modules", persistentVolumeClaim: { claimName: place.name, readOnly: true } }]
+    case "image":
+      return []
+  }
+}
+
+/**
+ * MiB, from bench/results/host.md: 113 for ten modules, 191 for a hundred, 118 to 152 for ten scripts under load, each with 3,000 watched objects of 1 to 10
+ * kinds in it. A hundred modules that watch ten kinds each take 438 to 506, which is within the limit.
+ */
+const measured = { base: 128, wasm: 1, script: 4 }
+/** For scripts, which nothing limits but the container. */
+const scriptsMebibytes = 256
+
+const sizesOf = (modules: ReadonlyArray<ModuleNeeds>) => {
+  const scripts = modules.filter(({ memoryBytes }) => memoryBytes === undefined).length
+  const wasm = modules.length - scripts
+  const imageBytes = modules.reduce((sum, { memoryBytes = 0 }) => sum + memoryBytes, 0)
+  const usual = measured.base + wasm * measured.wasm + scripts * measured.script
+  const allowed = Math.ceil(imageBytes / 2 ** 20)
+  const worst = 2 * usual + allowed + (scripts > 0 ? scriptsMebibytes : 0)
+  return {
+    imageBytes,
+    // No CPU limit: the API server closes a watch whose reader is throttled.
+    resources: { requests: { cpu: "100m", memory: `${usual}Mi` }, limits: { memory: `${worst}Mi` } },
+    formula: [
+      `memory in MiB: ${measured.base} + ${measured.wasm} for each of ${wasm} WebAssembly modules + ${measured.script} for each of ${scripts} scripts, with some`,
+      "  thousand watched objects; the limit is twice that, and what the modules' own limits allow them together,",
+      `  ${allowed}${scripts > 0 ? `, and ${scriptsMebibytes} for the scripts` : ""}. A module that takes too much is then ended, not the host.`,
+      "cpu: idle modules need none. No limit: the API server closes watches whose reader is throttled.",
+    ],
+  }
+}
+
+const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)}Mi`
