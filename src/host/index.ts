@@ -41,7 +41,7 @@ export type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 export type { Kind } from "../kube/kind.ts"
 export type { ObjectChange } from "./cache/change-feed.ts"
 export type { CachedListOptions, CachedObjects, ObjectName } from "./controller/access/cached-objects.ts"
-export type { ControllerCluster, NewObject } from "./controller/access/controller-cluster.ts"
+export type { ControllerCluster, EventDetails, NewObject } from "./controller/access/controller-cluster.ts"
 export {
   type ControllerDefinition,
   type DefinedController,
