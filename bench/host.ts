@@ -11,7 +11,7 @@ import type { SubjectSort } from "./hosting/hosted-subject.ts"
 import type { Bound } from "./report/table.ts"
 import { inRounds, type Scenario } from "./scenario.ts"
 
-/** ms for all rounds. A round takes some six minutes on an idle machine, of which five are waiting; on a busy one there is one round. */
+/** ms for all rounds. The paces and rests of a round alone take five minutes, so there are two rounds at most; on a busy machine there is one. */
 const limitMs = 720_000
 const mebibyte = 2 ** 20
 
