@@ -117,6 +117,7 @@ export class PodProcess {
   async #follow(running: Promise<ContainerEnd>, log: string, directory: string): Promise<void> {
     const end = await running.catch((error): ContainerEnd => ({ exitCode: notStarted, message: messageOf(error) }))
     const message = end.message ?? (await written(log))
+    await rm(directory, { recursive: true, force: true })
     this.#grace?.cancel()
     const endedMs = this.#cluster.nowMs()
     const { exitCode } = end
@@ -125,7 +126,6 @@ export class PodProcess {
       ...(message !== "" && { message }),
     }
     this.#over.abort()
-    await rm(directory, { recursive: true, force: true })
   }
 }
 

@@ -199,25 +199,41 @@ test.each([
   expect((await pods())[0]?.status?.phase).toBe("Failed")
 })
 
-test("processes end with the node, and one that restarts fails their pods instead of starting them twice", async () => {
+test("a pod whose process was lost with the program that ran it is failed, not started again", async () => {
   let starts = 0
-  const run: RunContainer = async ({ stop }) => {
+  cluster.sandbox.put("v1.Pod", {
+    metadata: { namespace: "default", name: "lost" },
+    spec: {
+      nodeName: processNode,
+      restartPolicy: "Never",
+      containers: [{ name: "main", image: "none", command: ["/a"] }],
+    },
+    status: {
+      phase: "Running",
+      containerStatuses: [{ name: "main", ready: true, state: { running: { startedAt: "2026-11-23T12:00:00Z" } } }],
+    },
+  })
+  await processes(async () => {
     starts++
-    await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve()))
     return { exitCode: 0 }
-  }
-  const first = await processes(run)
+  })
+  await eventually(async () => expect((await pods())[0]?.status?.phase).toBe("Failed"))
+  expect(terminated((await pods())[0])?.message).toBe("its process ended with the program that ran it")
+  expect(starts).toBe(0)
+})
+
+test("closing ends the processes, with SIGKILL if they do not end by themselves", async () => {
+  const signals: string[] = []
+  const first = await processes(async ({ stop, kill }) => {
+    stop.addEventListener("abort", () => signals.push("SIGTERM"))
+    await new Promise<void>((resolve) => kill.addEventListener("abort", () => resolve()))
+    signals.push("SIGKILL")
+    return { exitCode: 137 }
+  })
   await job("")
   await eventually(async () => expect((await pods())[0]?.status?.phase).toBe("Running"))
-  const [pod] = await pods()
   await first.close()
-  // What a crash leaves: a pod that runs according to its status.
-  const { metadata, status } = pod as Pod
-  await cluster.client.patch(kinds.pods, metadata, "merge", { status }, { subresource: "status" })
-  await processes(run)
-  await eventually(async () => expect((await pods())[0]?.status?.phase).toBe("Failed"))
-  expect(starts).toBe(1)
-  expect(terminated((await pods())[0])?.message).toBe("its process ended with the program that ran it")
+  expect(signals).toEqual(["SIGTERM", "SIGKILL"])
 })
 
 const freePort = (): Promise<number> =>
