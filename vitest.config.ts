@@ -13,6 +13,8 @@ const isolated = [
   "test/actors/exporter/**",
 ]
 const tests = "test/**/*.test.ts"
+/** Tests that users would write. */
+const examples = "examples/host/typescript/*.test.ts"
 const cluster = "test/cluster/**"
 
 /** `npm test`: everything that needs no cluster. The suite against a real one is test/cluster/vitest.config.ts. */
@@ -21,7 +23,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "shared", include: [tests], exclude: [cluster, ...isolated], isolate: false },
+        test: { name: "shared", include: [tests, examples], exclude: [cluster, ...isolated], isolate: false },
       },
       {
         extends: true,

@@ -54,6 +54,7 @@ const partsOfAll = scenarios.filter(({ isPartOfAll = true }) => isPartOfAll)
 const studies: Readonly<Record<string, string>> = {
   scanner: "what the byte scanner costs, against JSON.parse",
   "http-receive": "what receiving costs, against node:http and undici",
+  offenders: "what a module that misbehaves costs the others of its worker",
   archive: "what the recording on disk costs: commit sizes, zstd levels, BLOBs against files",
 }
 

@@ -12,7 +12,8 @@
  *   src/apiserver/openapi/data/  dist/openapi/                 copied as they are
  *   src/sandbox/protobuf/data/  dist/protobuf/                likewise
  *
- * Guaranteed: a bundle is one file that imports nothing but Node's modules and `external` packages; it is replaced in
+ * Guaranteed: a bundle is one file that imports nothing but Node's modules and `external` packages, except that lib/rehearsal.js imports
+ * lib/host.js, so that there is one copy of each error class that controllers catch; it is replaced in
  * one step, so a process that starts meanwhile loads either the old or the new one completely, even if several builds
  * run at once; a bundle whose inputs have the same content is left alone. A bundle that fails to build is replaced by a
  * module that throws the reason, so that programs without it still work and outdated code never runs.
@@ -47,6 +48,9 @@ const testFolders: readonly string[] = ["test/runtime/workers", "test/recorder/w
  * memory for nothing.
  */
 const commandImport = /\bimport\("\.\/(?<name>[a-z0-9-]+)\.ts"\)/g
+
+/** What lib/rehearsal.js imports in place of a copy. */
+const hostLibrary = "./host.js"
 
 /** One bundle to make. */
 interface Target {
@@ -203,6 +207,15 @@ const bundle = async (root: string, target: Target): Promise<{ code: string; map
     external: target.external.flatMap((name) => [name, new RegExp(`^${name}/`)]),
     plugins: [
       {
+        name: "one copy of what controllers use",
+        resolveId: (source, importer) =>
+          target.name === "lib/rehearsal" &&
+          importer !== undefined &&
+          join(dirname(importer), source) === join(root, "src/host/index.ts")
+            ? { id: hostLibrary, external: true }
+            : undefined,
+      },
+      {
         name: "commands in bundles of their own",
         resolveId: (source, importer, { kind }) =>
           kind === "dynamic-import" && importer?.endsWith(join("src", "cli", "reel.ts"))
@@ -229,7 +242,9 @@ const bundle = async (root: string, target: Target): Promise<{ code: string; map
     if (unresolved.length > 0) throw new Error(unresolved.join("; "))
     const [chunk] = output
     const allowed = (name: string): boolean =>
-      isBuiltin(name) || target.external.some((known) => name === known || name.startsWith(`${known}/`))
+      isBuiltin(name) ||
+      (target.name === "lib/rehearsal" && name === hostLibrary) ||
+      target.external.some((known) => name === known || name.startsWith(`${known}/`))
     const strangers = chunk.imports.filter((name) => !allowed(name))
     if (strangers.length > 0) throw new Error(`it would import ${strangers.join(", ")}, which nobody installs`)
     const modules = chunk.moduleIds.filter((id) => id.startsWith(root) && !id.includes("/node_modules/"))

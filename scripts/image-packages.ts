@@ -12,15 +12,18 @@ const uselessFile = /(?:\.map|\.[cm]?ts|\.md|\.markdown|\.flow|\.tsbuildinfo)$|^
 /** The SDKs for exports to object stores: imported by names that are not visible in a bundle (src/blob/optional-package.ts). */
 const sdks: ReadonlyArray<string> = ["@aws-sdk/client-s3", "@azure/storage-blob", "@google-cloud/storage"]
 
+/** Loaded by the sandbox with the first expression (src/sandbox/cel/parse.ts), which a bundle does not show either. */
+const grammars: ReadonlyArray<string> = ["@marcbachmann/cel-js"]
+
 /**
- * Files below `root` of every package that the scripts import, of the stores' SDKs, and of what those depend on. Optional packages that
+ * Files below `root` of every package that the scripts import or load by name, and of what those depend on. Optional packages that
  * are not installed are omitted, as are the optional dependencies of others: piscina's changes the priority of threads, which is not
  * used here.
  */
 export const packageFiles = async (root: string, scripts: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
   const files: string[] = []
   const folders = new Set<string>()
-  for (const name of sdks) {
+  for (const name of [...sdks, ...grammars]) {
     const folder = await findPackage(root, "", name)
     if (folder === undefined) throw new Error(`${name} is not installed: run "npm ci"`)
     folders.add(folder)

@@ -43,13 +43,30 @@ export const layers: ReadonlyArray<Layer> = [
     reason: "A replay works with any client, and knows no sandbox.",
   },
   {
+    folder: "rehearsal",
+    imports: ["simulation", "sandbox", "host", "archive", "trace", "kube"],
+    reason: "Controllers meet recorded history; whoever runs them in production needs none of it.",
+  },
+  {
     folder: "k8s",
     imports: ["recorder", "host", "kube"],
     reason: "Manifests are computed from what is recorded, and from what controllers need.",
   },
   {
     folder: "cli",
-    imports: ["k8s", "recorder", "simulation", "sandbox", "host", "archive", "trace", "kube", "blob", "runtime"],
+    imports: [
+      "k8s",
+      "recorder",
+      "rehearsal",
+      "simulation",
+      "sandbox",
+      "host",
+      "archive",
+      "trace",
+      "kube",
+      "blob",
+      "runtime",
+    ],
   },
 ]
 

@@ -6,6 +6,7 @@
 import { createServer as createHttpServer, type Server } from "node:http"
 import { createServer as createHttpsServer } from "node:https"
 import type { AddressInfo } from "node:net"
+import { type Duplex, duplexPair } from "node:stream"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { compact } from "./answers/json-spacing.ts"
 import { ApiHandler } from "./api-handler.ts"
@@ -85,6 +86,16 @@ export class ApiServer {
   /** See {@link ApiHandler.sendBookmarks}. */
   sendBookmarks(plural?: string): void {
     this.#handler.sendBookmarks(plural)
+  }
+
+  /**
+   * A connection without the network, for clients in this process: HTTP/1.1, without TLS even if the port has it. Bytes pass within turns of
+   * the event loop, so that what happens in one process happens in the same order each time.
+   */
+  connect(): Duplex {
+    const [own, others] = duplexPair()
+    this.#server.emit(this.#options.tls === undefined ? "connection" : "secureConnection", own)
+    return others
   }
 
   /** Cuts every connection, idle ones included. New ones are accepted at once. */

@@ -17,10 +17,12 @@ import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { parseDuration } from "../kube/duration.ts"
 import type { EndpointSource } from "../kube/endpoint.ts"
+import { parseGvk } from "../kube/gvk.ts"
 import { visible } from "../recorder/configuration/quoted.ts"
 import {
   type CommandSyntax,
   integerBetween,
+  list,
   type OptionValues,
   optional,
   type Reading,
@@ -31,10 +33,15 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { UsageError } from "./command-line/usage-error.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
+
 import { type Condition, serveHost } from "./host/host-server.ts"
+import type { MadeKind } from "./host-replay.ts"
+
 import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
+import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
@@ -45,7 +52,61 @@ const idleTime = (given: string): Reading<number | undefined> => {
   return ms === undefined || ms < 1000 ? refused("must be at least 1s, such as 30s or 5m, or never") : value(ms)
 }
 
+/** ms. */
+const duration = (given: string): Reading<number> => {
+  const ms = parseDuration(given)
+  return ms === undefined ? refused("must be a duration such as 5ms or 30s") : value(ms)
+}
+
+const madeKind = (given: string): Reading<MadeKind> => {
+  const [owner = "", kind = "", ...more] = given.split("=")
+  return parseGvk(owner) !== undefined && parseGvk(kind) !== undefined && more.length === 0
+    ? value({ owner, kind })
+    : refused("must be OWNER=KIND, such as slinky.dev/v1.SimplePod=v1.Pod")
+}
+
 const options = {
+  replay: optional({
+    placeholder: "TRACE|DIRECTORY",
+    help: "feed this trace, or the data directory of a recorder, to the modules instead of a cluster, and print what they did",
+    parse: text,
+  }),
+  from: optional({
+    placeholder: "TIME",
+    help: "with --replay: the first moment; default: the start of the trace",
+    parse: parseMoment,
+  }),
+  to: optional({
+    placeholder: "TIME",
+    help: "with --replay: the moment at which it ends, exclusive; default: the end of the trace",
+    parse: parseMoment,
+  }),
+  speed: withDefault("max", {
+    placeholder: "NUMBER",
+    help: "with --replay: how many times faster than recorded; max: without waiting",
+    parse: parseSpeed,
+  }),
+  latency: withDefault("0s", {
+    placeholder: "DURATION",
+    help: "with --replay: time of the recording that each request of a module takes",
+    parse: duration,
+  }),
+  settle: withDefault("0s", {
+    placeholder: "DURATION",
+    help: "with --replay: time that goes on after the end of the trace, for retries and delays",
+    parse: duration,
+  }),
+  makes: list({
+    placeholder: "OWNER=KIND",
+    split: false,
+    help: "with --replay: WebAssembly modules make objects of KIND for those of OWNER, so what is recorded of them is not fed; scripts say it themselves",
+    parse: madeKind,
+  }),
+  journal: optional({
+    placeholder: "FILE",
+    help: "with --replay: write what happened, step by step, as NDJSON; the file must not exist",
+    parse: text,
+  }),
   kubeconfig: optional({
     placeholder: "FILE",
     help: "kubeconfig of the cluster; default: as kubectl finds it",
@@ -61,6 +122,11 @@ const options = {
     placeholder: "NUMBER",
     help: "threads that WebAssembly modules share",
     parse: integerBetween(1, 64),
+  }),
+  "state-directory": optional({
+    placeholder: "DIRECTORY",
+    help: "where modules with checkpoint: true keep what they know, so that they miss no deletion while the host is down",
+    parse: text,
   }),
   "unload-after": withDefault("1m", {
     placeholder: "DURATION",
@@ -78,11 +144,42 @@ const syntax: CommandSyntax<typeof options> = {
   ],
   options,
   operand: { placeholder: "DIRECTORY", help: "the modules", count: 1 },
-  examples: ["reel host modules", "reel host modules --kubeconfig sandbox.kubeconfig --workers 4"],
+  examples: [
+    "reel host modules",
+    "reel host modules --kubeconfig sandbox.kubeconfig --workers 4",
+    "reel host modules --replay production.ndjson.zst --journal journal.ndjson",
+  ],
 }
 
-export const hostCommand = (): Command =>
-  command(syntax, (given, terminal, [directory = ""]) => run(given, terminal, directory))
+/** `loadReplay`: what `--replay` needs, which is loaded for it only: a host in production needs no sandbox (26 MB). */
+export const hostCommand = (
+  loadReplay: () => Promise<Pick<typeof import("./host-replay.ts"), "replayHost">>,
+): Command =>
+  command(syntax, async (given, terminal, [directory = ""]) => {
+    const problem = wrongCombination(given)
+    if (problem !== undefined) {
+      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
+      return exitCodes.usage
+    }
+    const { replay: trace, from, to, speed, latency: latencyMs, settle: settleMs, makes, journal } = given
+    if (trace === undefined) return run(given, terminal, directory)
+    const { replayHost } = await loadReplay()
+    const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
+    return replayHost({ directory, trace, from, to, speed, latencyMs, settleMs, makes, journal }, terminal, say)
+  })
+
+/** Checks that involve more than one option. */
+const wrongCombination = (given: OptionValues<typeof options>): string | undefined => {
+  if (given.replay !== undefined)
+    return given.kubeconfig === undefined && given.context === undefined
+      ? undefined
+      : "--replay excludes --kubeconfig and --context: there is no cluster"
+  const needing = (["from", "to", "journal"] as const).find((name) => given[name] !== undefined)
+  if (needing !== undefined) return `--${needing} needs --replay`
+  if (given.makes.length > 0) return "--makes needs --replay"
+  if (given.latency > 0 || given.settle > 0) return "--latency and --settle need --replay"
+  return given.speed === "max" ? undefined : "--speed needs --replay"
+}
 
 const run = async (given: OptionValues<typeof options>, terminal: Terminal, directory: string): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
@@ -114,11 +211,18 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       workers: given.workers,
       imageDirectory: images,
       unloadAfterMs: given["unload-after"],
+      stateDirectory: given["state-directory"],
       checkWatch: (account, request) => access.check(account, request),
       onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
       onNote: (subject, note) => say(`${subject}: ${note}`),
     })
-    await using modules = new HostModules({ host, identityOf, clock: systemClock, say })
+    await using modules = new HostModules({
+      host,
+      identityOf,
+      clock: systemClock,
+      stateDirectory: given["state-directory"],
+      say,
+    })
     const conditions = (): ReadonlyArray<Condition> => [
       ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
       {
@@ -134,7 +238,14 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
         modules.scriptStatistics(),
         host.hubStatistics(),
       ])
-      return hostMetrics({ modules: statuses, requests, scripts, hub, refused: modules.refusals.length })
+      return hostMetrics({
+        modules: statuses,
+        workers: host.workers(),
+        requests,
+        scripts,
+        hub,
+        refused: modules.refusals.length,
+      })
     }
     await using server = await serveHost(given.listen, { conditions, metrics })
     say(`modules of ${directory}; metrics: ${server.url}/metrics`)

@@ -55,7 +55,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: "host",
     summary: "Runs the controllers of a directory in one process with shared watches.",
-    load: async () => (await import("./host.ts")).hostCommand(),
+    load: async () => (await import("./host.ts")).hostCommand(() => import("./host-replay.ts")),
   },
   {
     name: "k8s",

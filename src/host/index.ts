@@ -42,7 +42,7 @@ export type { Kind } from "../kube/kind.ts"
 export type { ObjectChange } from "./change-feed.ts"
 export type { CachedListOptions, CachedObjects, ObjectName } from "./controller/access/cached-objects.ts"
 export type { ControllerCluster, NewObject } from "./controller/access/controller-cluster.ts"
-export type { ControllerState, ControllerStatistics } from "./controller/controller-run.ts"
+export type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller/controller-run.ts"
 export {
   type ControllerDefinition,
   type DefinedController,
@@ -59,6 +59,7 @@ export {
   type Watch,
   type Write,
 } from "./controller/define-controller.ts"
+export type { CheckpointLocation } from "./controller/durable-progress.ts"
 export { InvalidControllerError, NotWatchedError, OwnershipError, TerminalError } from "./controller/errors.ts"
 export type { LeaderElectionOptions } from "./controller/leader-election.ts"
 export { setControllerReference, setOwnerReference } from "./controller/objects/owner-references.ts"

@@ -9,7 +9,7 @@ import { type StartThread, workerThread } from "../runtime/thread/thread.ts"
 /** Roles that run in their own workers. */
 export type HostRole = "hub" | "executor" | "module-worker"
 
-export const hostWorkerEntry = (role: HostRole): URL => {
+export const hostWorkerEntry = (role: HostRole | "module-compiler"): URL => {
   const bundles = [`./workers/${role}.js`, `../workers/${role}.js`, `../../dist/workers/${role}.js`]
   const found = bundles.map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url))
   return found ?? new URL(`./entries/${role}.ts`, import.meta.url)

@@ -136,6 +136,7 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
       config: command.config as Config,
       clock: this.#clock,
       outbox: (mailbox, options) => this.#outbox(mailbox, options),
+      closeOutbox: (mailbox) => this.#closeOutbox(mailbox),
       inbox: (mailbox, handler) => this.#inbox(mailbox, handler),
       report: (report) => {
         if (!this.#ended) this.#channel.post({ type: "report", report })
@@ -171,6 +172,13 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
       if (early !== undefined) outbox.attach(early)
     }
     return outbox
+  }
+
+  #closeOutbox(mailbox: string): void {
+    this.#outboxes.get(mailbox)?.detach()
+    this.#outboxes.delete(mailbox)
+    this.#earlyOutboxes.get(mailbox)?.close()
+    this.#earlyOutboxes.delete(mailbox)
   }
 
   #attachOutbox(mailbox: string, port: MessagePort): void {

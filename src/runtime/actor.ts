@@ -35,6 +35,11 @@ export interface ActorContext<Config, Report> {
   readonly clock: Clock
   /** The outbox of that mailbox; frames wait in it until a receiver is linked. */
   outbox(mailbox: string, options?: { readonly windowBytes?: number; readonly bufferBytes?: number }): Outbox
+  /**
+   * Closes an outbox whose receiver will not come back, and drops what waits in it. A later call of `outbox` makes a new one. Without effect if
+   * there is none.
+   */
+  closeOutbox(mailbox: string): void
   /** The inbox of that mailbox. Call it once per mailbox, before the body's effect completes. */
   inbox(mailbox: string, handler: InboxHandler): Inbox
   /** Reports to the supervisor, one way; for rare events such as a change of state. */

@@ -35,12 +35,20 @@ export type { FaultKind, Faults } from "./faults/faults.ts"
 export { everything } from "./faults/scope.ts"
 export type { RespondOptions } from "./faults/scripted-answers.ts"
 export { kubeconfigOf, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts"
-export type { LocalAnswer, LocalRequest } from "./local-request.ts"
+export type { LocalAnswer, LocalRequest, RequestTarget } from "./local-request.ts"
 export { type LocalProcessOptions, localProcess } from "./processes/local-process.ts"
 export { PodProcesses, type PodProcessesOptions, processNode } from "./processes/pod-processes.ts"
 export type { ContainerEnd, ContainerStart, RunContainer } from "./processes/run-container.ts"
 export { type Randomness, systemRandomness } from "./randomness.ts"
-export { type Restart, type RestartOptions, Sandbox, type SandboxOptions } from "./sandbox.ts"
+export {
+  type LoadedObject,
+  type ObservedChange,
+  type PartialLifecycle,
+  type Restart,
+  type RestartOptions,
+  Sandbox,
+  type SandboxOptions,
+} from "./sandbox.ts"
 export type { Ledger, LedgerEntry, LedgerMode } from "./store/ledger.ts"
 export type { KindedObject } from "./store/past.ts"
 export {

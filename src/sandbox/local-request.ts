@@ -17,6 +17,7 @@ import { isServedBelow } from "../apiserver/http/path-check.ts"
 import { parseRoute, type ResourceRoute } from "../apiserver/http/router.ts"
 import type { Resource } from "../apiserver/kinds/resources.ts"
 import { objectBytes } from "../apiserver/watch/change.ts"
+import { formatGvk } from "../kube/gvk.ts"
 import type { StoreBackend } from "./store/store-backend.ts"
 import { mediaType, writeVerbOf } from "./writes/receive-write.ts"
 import type { WriteOutcome } from "./writes/write-request.ts"
@@ -54,6 +55,25 @@ export const answerLocally = (backend: StoreBackend, request: LocalRequest): Eve
   if (request.method === "GET") return shown(read(backend, resource, route))
   const outcome = write(backend, resource, route, query, request)
   return outcome instanceof Promise ? outcome.then(shown) : shown(outcome)
+}
+
+/** The object or list that a request is about. */
+export interface RequestTarget {
+  /** `apps/v1.Deployment`. */
+  readonly gvk: string
+  /** Empty for none. */
+  readonly namespace: string
+  readonly name: string
+  readonly subresource: string
+}
+
+/** `undefined` if the path names no served kind. */
+export const targetOf = (backend: StoreBackend, { path }: Pick<LocalRequest, "path">): RequestTarget | undefined => {
+  const route = parseRoute(path.split("?", 1)[0] ?? "")
+  const resource = route.type === "resource" ? backend.registry.at(route.group, route.version, route.plural) : undefined
+  if (route.type !== "resource" || resource === undefined) return undefined
+  const { namespace = "", name = "", subresource = "" } = route
+  return { gvk: formatGvk(resource.gvk), namespace, name, subresource }
 }
 
 const read = (backend: StoreBackend, resource: Resource, route: ResourceRoute): WriteOutcome => {

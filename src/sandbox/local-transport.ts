@@ -1,22 +1,33 @@
 /**
  * The transport to a sandbox for clients in its own process: writes and reads of one object without a socket, as by
- * `Sandbox.request`; lists, watches and discovery over HTTP.
+ * `Sandbox.request`; lists, watches and discovery over HTTP, through sockets or, if asked for, through memory.
  *
  * Requests without a socket bypass faults and credentials and are not in the request log. Each is executed in its own turn of
  * the event loop, so that a client that sends one after the other does not starve the rest.
  */
+import type { Duplex } from "node:stream"
 import type { Eventually } from "../apiserver/eventually.ts"
 import { parseRoute } from "../apiserver/http/router.ts"
+import { backgroundClock, type Timers } from "../clock.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { HttpClient } from "../kube/http/http-client.ts"
 import type { HttpStream, ResponseHandler } from "../kube/http/response-handler.ts"
 import type { HttpRequest, Transport } from "../kube/http/transport.ts"
 import type { LocalAnswer, LocalRequest } from "./local-request.ts"
+import { throughMemory } from "./memory-socket.ts"
 
 /** The part of a sandbox that this needs. */
-interface LocalServer {
+export interface LocalServer {
   readonly endpoint: ApiEndpoint
+  connect(): Duplex
   request(request: LocalRequest): Eventually<LocalAnswer>
+}
+
+interface Options {
+  /** Lists and watches pass through memory, so that the order of everything is the same each time. Default: through sockets, as for other clients. */
+  readonly isInMemory?: boolean
+  /** For idle connections. Default: the machine's. */
+  readonly timers?: Timers
 }
 
 export class LocalTransport implements Transport {
@@ -25,10 +36,11 @@ export class LocalTransport implements Transport {
   readonly #http: HttpClient
 
   /** `userAgent`: names the field manager. */
-  constructor(server: LocalServer, userAgent: string) {
+  constructor(server: LocalServer, userAgent: string, { isInMemory = false, timers = backgroundClock }: Options = {}) {
     this.#server = server
     this.#userAgent = userAgent
-    this.#http = new HttpClient(server.endpoint, { userAgent })
+    const open = isInMemory ? { open: throughMemory(server) } : {}
+    this.#http = new HttpClient(server.endpoint, { userAgent, timers, ...open })
   }
 
   get(path: string, headers: Readonly<Record<string, string>>, handler: ResponseHandler): HttpStream {

@@ -13,6 +13,7 @@
  * Under overload: `put` never waits for watchers. Without `slowReaderLimit` their unread lines stay in memory.
  */
 
+import type { Duplex } from "node:stream"
 import { compact, spaced } from "../apiserver/answers/json-spacing.ts"
 import type { ApiServer } from "../apiserver/api-server.ts"
 import type { Eventually } from "../apiserver/eventually.ts"
@@ -21,6 +22,7 @@ import { builtinResources } from "../apiserver/kinds/builtin-resources.ts"
 import type { KubernetesObject, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
 import { type GvkName, type Resource, ResourceRegistry } from "../apiserver/kinds/resources.ts"
 import type { RequestLog } from "../apiserver/request-log.ts"
+import type { Change } from "../apiserver/watch/change.ts"
 import { systemClock } from "../clock.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import type { SandboxUser } from "./access/authentication.ts"
@@ -29,7 +31,8 @@ import { assembleBackend } from "./assembly.ts"
 import type { Faults } from "./faults/faults.ts"
 import { type FaultyServer, type FaultyServerOptions, listenWithFaults } from "./faults/faulty-server.ts"
 import { ClusterLife } from "./lifecycle/cluster-life.ts"
-import { answerLocally, type LocalAnswer, type LocalRequest } from "./local-request.ts"
+import { GarbageCollector } from "./lifecycle/garbage-collector.ts"
+import { answerLocally, type LocalAnswer, type LocalRequest, type RequestTarget, targetOf } from "./local-request.ts"
 import { type Randomness, systemRandomness } from "./randomness.ts"
 import { Ledger, type LedgerMode } from "./store/ledger.ts"
 import { ObjectStore } from "./store/object-store.ts"
@@ -38,6 +41,12 @@ import { ServedKinds } from "./store/served-kinds.ts"
 import type { StoreBackend } from "./store/store-backend.ts"
 import { receiveWrite } from "./writes/receive-write.ts"
 import type { WriteSurroundings } from "./writes/surroundings.ts"
+
+/** Garbage collection by ownerReferences and nothing else, for a store whose objects also come from elsewhere. */
+export interface PartialLifecycle {
+  /** Whether the garbage collector may touch the object with that UID. */
+  readonly collects: (uid: string) => boolean
+}
 
 export interface SandboxOptions extends FaultyServerOptions {
   /**
@@ -60,7 +69,7 @@ export interface SandboxOptions extends FaultyServerOptions {
    * garbage collection by ownerReferences, the expiry of Events, taints of Nodes that are not ready. Default false: only requested
    * changes happen, as in an API server by itself.
    */
-  readonly lifecycle?: boolean
+  readonly lifecycle?: boolean | PartialLifecycle
   /** The source of UIDs and generated names. Default: the machine's. */
   readonly random?: Randomness
   /** Revision before the first change. Default 1000, so that a restore can go back to a lower one. */
@@ -88,12 +97,27 @@ export interface Restart {
   restart(options?: RestartOptions): void
 }
 
+type Life = Pick<ClusterLife, "rebuild" | "close">
+
+/** An object with its identity, for {@link Sandbox.load}. */
+export interface LoadedObject extends KubernetesObject {
+  readonly metadata: KubernetesObject["metadata"] & { readonly uid: string }
+}
+
+/** A change of the store, for {@link Sandbox.observe}. */
+export interface ObservedChange {
+  /** `apps/v1.Deployment`; the kind as which it is stored. */
+  readonly gvk: string
+  readonly change: Change
+  readonly previous: Change | undefined
+}
+
 interface SandboxParts {
   readonly kinds: ServedKinds
   readonly store: ObjectStore
   readonly server: ApiServer
   readonly faults: Faults
-  readonly life: ClusterLife | undefined
+  readonly life: Life | undefined
   readonly backend: StoreBackend
   readonly around: WriteSurroundings
   readonly rebuild: () => void
@@ -108,7 +132,7 @@ export class Sandbox {
   readonly #kinds: ServedKinds
   readonly #store: ObjectStore
   readonly #server: ApiServer
-  readonly #life: ClusterLife | undefined
+  readonly #life: Life | undefined
   readonly #backend: StoreBackend
   readonly #around: WriteSurroundings
   readonly #rebuild: () => void
@@ -148,7 +172,7 @@ export class Sandbox {
       clock,
       random,
       format,
-      lifecycle,
+      lifecycle: lifecycle === true,
       onTrouble,
       ...(authorization !== undefined && token !== undefined && { authorization: { token, ...(users && { users }) } }),
     })
@@ -160,7 +184,12 @@ export class Sandbox {
         receiveWrite(exchange, route, resource, form, (request) => backend.write(request)),
     })
     const { tls } = options
-    const life = lifecycle ? new ClusterLife(around, tls?.ca ?? tls?.cert ?? "") : undefined
+    const life =
+      lifecycle === true
+        ? new ClusterLife(around, tls?.ca ?? tls?.cert ?? "")
+        : lifecycle === false
+          ? undefined
+          : new GarbageCollector(around, lifecycle.collects)
     // Once more, for the namespaces that there are now.
     if (around.access !== undefined) putDefaultPolicy(around)
     return new Sandbox({ kinds, store, server, faults, life, backend, around, rebuild, close })
@@ -210,6 +239,29 @@ export class Sandbox {
     return this.#store.put(gvk, object)
   }
 
+  /**
+   * Creates or replaces with the state as it is: UID, creationTimestamp, generation, managedFields and all else but the version are the
+   * caller's. An object of that name with another UID is deleted first. Throws UnknownKindError.
+   */
+  load(gvk: GvkName, object: LoadedObject): StoredObject {
+    return this.#store.load(gvk, object)
+  }
+
+  /** Calls the observer after each change of the store, in order; it must not throw. The subscription cannot be ended. */
+  observe(observer: (change: ObservedChange) => void): void {
+    this.#store.observe(({ name: gvk }, { change, previous }) => observer({ gvk, change, previous }))
+  }
+
+  /** Whether a kind is served now. */
+  serves(gvk: GvkName): boolean {
+    return this.#kinds.registry.has(gvk)
+  }
+
+  /** The objects of a kind, parsed anew, in no particular order. Throws UnknownKindError. */
+  list(gvk: GvkName): ReadonlyArray<StoredObject> {
+    return this.#store.list(gvk)
+  }
+
   /** Returns the last state as the DELETED event has it. Throws UnknownKindError, UnknownObjectError. */
   delete(gvk: GvkName, namespace: string, name: string): StoredObject {
     return this.#store.delete(gvk, namespace, name)
@@ -227,6 +279,16 @@ export class Sandbox {
    */
   request(request: LocalRequest): Eventually<LocalAnswer> {
     return answerLocally(this.#backend, request)
+  }
+
+  /** What a request is about; `undefined` if its path names no served kind. */
+  targetOf(request: Pick<LocalRequest, "path">): RequestTarget | undefined {
+    return targetOf(this.#backend, request)
+  }
+
+  /** See {@link ApiServer.connect}. */
+  connect(): Duplex {
+    return this.#server.connect()
   }
 
   /** Serves one more kind, `custom` by default. Throws KindConflictError. */

@@ -28,7 +28,10 @@ let ended: Promise<number>
 const start = async (): Promise<void> => {
   const kubeconfig = join(temporaryDirectory(), "kubeconfig")
   await writeKubeconfig(kubeconfig, sandbox.url)
-  ended = hostCommand().run([modules, "--kubeconfig", kubeconfig, "--listen", "0", "--workers", "1"], terminal)
+  ended = hostCommand(() => import("../../src/cli/host-replay.ts")).run(
+    [modules, "--kubeconfig", kubeconfig, "--listen", "0", "--workers", "1"],
+    terminal,
+  )
 }
 const says = (pattern: RegExp): Promise<RegExpMatchArray> =>
   eventually(() => {
@@ -171,8 +174,22 @@ test("follows a mounted ConfigMap, whose files are links to a directory that is 
   expect(await ended).toBe(exitCodes.ok)
 })
 
+test("refuses modules and scripts that ask for a checkpoint if there is no directory for it, and says which option to give", {
+  timeout: patient(60_000),
+}, async () => {
+  copyFileSync(guest, join(modules, "odd.wasm"))
+  write("odd.yaml", "name: odd\nabi: rust_v1alpha1\ncheckpoint: true\n")
+  write("labels.js", script("one"))
+  write("labels.yaml", "name: labels\ncheckpoint: true\nenv:\n  - name: NAMESPACE\n    value: shop\n")
+  await start()
+  await says(/module odd is not run: it asks for a checkpoint, .* start reel host with --state-directory DIRECTORY/)
+  await says(/module labels is not run: .* it asks for a checkpoint, .*--state-directory DIRECTORY/)
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
+})
+
 test("without a cluster, with a wrong port or idle time, says what to do", async () => {
-  const run = (...words: string[]) => hostCommand().run(words, terminal)
+  const run = (...words: string[]) => hostCommand(() => import("../../src/cli/host-replay.ts")).run(words, terminal)
   expect(await run(modules, "--kubeconfig", join(modules, "none"))).toBe(exitCodes.failed)
   expect(terminal.standardError.text()).toMatch(/none/)
   expect(await run(modules, "--listen", "far away")).toBe(exitCodes.usage)

@@ -4,9 +4,10 @@ import { AlreadyExistsError, NotFoundError } from "../../src/kube/client/api-err
 import { kinds } from "../../src/kube/client/kinds.ts"
 import type { ApiObject } from "../../src/kube/client/objects.ts"
 import type { StreamEnd } from "../../src/kube/http/response-handler.ts"
+import type { LocalRequest } from "../../src/sandbox/local-request.ts"
 import { LocalTransport } from "../../src/sandbox/local-transport.ts"
 import { Sandbox } from "../../src/sandbox/sandbox.ts"
-import { turn } from "../runtime/until.ts"
+import { turn, until } from "../runtime/until.ts"
 
 const settings: ApiObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" } }
 const place = { namespace: "default", name: "a" }
@@ -49,6 +50,53 @@ describe("A client in the sandbox's process", () => {
     await client.create(kinds.configMaps, settings)
     await expect(client.create(kinds.configMaps, settings)).rejects.toBeInstanceOf(AlreadyExistsError)
     await expect(client.get(kinds.configMaps, { ...place, name: "b" })).rejects.toBeInstanceOf(NotFoundError)
+  })
+})
+
+describe("A client whose lists and watches go through memory", () => {
+  test("needs no port: it lists, watches, and sees the end of both", async () => {
+    const { sandbox } = await start()
+    const server = {
+      // Nothing listens there.
+      endpoint: { server: "http://127.0.0.1:1", headers: [] },
+      connect: () => sandbox.connect(),
+      request: (request: LocalRequest) => sandbox.request(request),
+    }
+    const transport = new LocalTransport(server, "kubereel-test/1", { isInMemory: true })
+    const client = new ApiClient({ server: transport, userAgent: "kubereel-test/1" })
+    await client.create(kinds.configMaps, settings)
+    const { items } = await client.list(kinds.configMaps)
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(["a"])
+
+    const story: string[] = []
+    transport.get(
+      "/api/v1/configmaps?watch=1&resourceVersion=0",
+      {},
+      {
+        head: (status) => story.push(`head ${status}`),
+        data: (buffer, from, to) =>
+          story.push(...(buffer.toString("utf8", from, to).match(/"(?:ADDED|DELETED)"/g) ?? [])),
+        end: (outcome: StreamEnd) => story.push(outcome.tag),
+      },
+    )
+    await until(() => story.length > 1)
+    sandbox.delete("v1.ConfigMap", "default", "a")
+    await until(() => story.length > 2)
+    transport.close()
+    await turn()
+    expect(story).toEqual(["head 200", '"ADDED"', '"DELETED"', "aborted"])
+  })
+
+  test("notices that the server is closed", async () => {
+    const { sandbox } = await start()
+    const transport = new LocalTransport(sandbox, "kubereel-test/1", { isInMemory: true })
+    const ends: StreamEnd[] = []
+    const ignore = (): undefined => undefined
+    transport.get("/api/v1/pods?watch=1", {}, { head: ignore, data: ignore, end: (outcome) => ends.push(outcome) })
+    await until(() => sandbox.watchCount() === 1)
+    sandbox.faults.dropConnections()
+    await until(() => ends.length > 0)
+    expect(ends[0]?.tag).toMatch(/connection|truncated/)
   })
 })
 

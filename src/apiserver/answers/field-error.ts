@@ -108,6 +108,9 @@ const causeOf = ({ type, field, value, detail }: FieldError): FieldCause => {
   return { reason: `FieldValue${type}`, message, field }
 }
 
+/** The field and what is wrong with it: `spec.replicas: Invalid value: 0: must be positive`. */
+export const errorText = (error: FieldError): string => `${error.field}: ${causeOf(error).message}`
+
 /** The causes of the errors, each once, and the text of the 422 after `is invalid: `. */
 export const explained = (
   errors: ReadonlyArray<FieldError>,

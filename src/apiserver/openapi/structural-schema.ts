@@ -37,6 +37,21 @@ export interface StructuralSchema {
   readonly "x-kubernetes-list-type"?: ListType
   readonly "x-kubernetes-list-map-keys"?: ReadonlyArray<string>
   readonly "x-kubernetes-map-type"?: string
+  readonly "x-kubernetes-validations"?: ReadonlyArray<ValidationRule>
+}
+
+/** A rule in CEL that a value must obey. */
+export interface ValidationRule {
+  readonly rule: string
+  readonly message?: string
+  /** An expression for the message; it takes precedence. */
+  readonly messageExpression?: string
+  /** `FieldValueInvalid` by default. */
+  readonly reason?: string
+  /** The field that is reported instead of the value itself: `.spec.replicas`. */
+  readonly fieldPath?: string
+  /** Whether `oldSelf` is an optional value, so that the rule holds for new values too. */
+  readonly optionalOldSelf?: boolean
 }
 
 /** Deeper schemas count as "anything": the code that follows a schema is recursive, and its stack is limited. */

@@ -1,6 +1,6 @@
 /** Metrics of `reel host`: each module, the watches that they share, and what was refused. */
 import type { ControllerStatistics } from "../../host/controller/controller-run.ts"
-import type { ModuleStatus } from "../../host/dispatcher/dispatcher.ts"
+import type { ModuleStatus, WorkerStatus } from "../../host/dispatcher/module-status.ts"
 import type { HubStatistics } from "../../host/hub/hub-statistics.ts"
 import type { Metric } from "../../recorder/metrics/metrics-text.ts"
 
@@ -17,6 +17,7 @@ export interface RequestCounts {
 
 export interface HostState {
   readonly modules: ReadonlyArray<ModuleStatus>
+  readonly workers: ReadonlyArray<WorkerStatus>
   readonly requests: ReadonlyArray<RequestCounts>
   readonly scripts: ReadonlyArray<ControllerStatistics>
   /** `undefined` while the hub does not respond. */
@@ -25,7 +26,14 @@ export interface HostState {
   readonly refused: number
 }
 
-export const hostMetrics = ({ modules, requests, scripts, hub, refused }: HostState): ReadonlyArray<Metric> => {
+export const hostMetrics = ({
+  modules,
+  workers,
+  requests,
+  scripts,
+  hub,
+  refused,
+}: HostState): ReadonlyArray<Metric> => {
   const ofModule = (
     name: string,
     type: Metric["type"],
@@ -89,6 +97,7 @@ export const hostMetrics = ({ modules, requests, scripts, hub, refused }: HostSt
       "Changes that did not arrive: always 0, or there is a bug.",
       ({ missed }) => missed,
     ),
+    ofModule("moves_total", "counter", "Times that the module has moved to another worker.", ({ moves }) => moves),
     ofModule("unloads_total", "counter", "Times that the instance was unloaded.", ({ instance }) => instance?.unloads),
     ofRequests("requests_total", "counter", "Requests that the module has made.", (counts) => counts.requests),
     ofRequests(
@@ -101,6 +110,18 @@ export const hostMetrics = ({ modules, requests, scripts, hub, refused }: HostSt
     ofScript("reconciles_total", "counter", "Runs of the controller.", ({ runs }) => runs),
     ofScript("errors_total", "counter", "Runs of the controller that failed.", ({ failures }) => failures),
     ofScript("queued", "gauge", "Objects that wait for the controller.", ({ depth }) => depth),
+    {
+      name: "kubereel_host_worker_busy_ratio",
+      type: "gauge",
+      help: "Share of the worker's time that passed within modules, over the last seconds.",
+      samples: workers.map(({ name, busy }) => ({ labels: { worker: name }, value: busy })),
+    },
+    {
+      name: "kubereel_host_worker_modules",
+      type: "gauge",
+      help: "Modules that run on the worker.",
+      samples: workers.map(({ name, modules: count }) => ({ labels: { worker: name }, value: count })),
+    },
     {
       name: "kubereel_host_watches",
       type: "gauge",

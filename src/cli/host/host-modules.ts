@@ -6,8 +6,8 @@
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { RunningControllers } from "../../host/controller/run-controllers.ts"
-import type { ModuleStatus } from "../../host/dispatcher/dispatcher.ts"
 import type { ModuleHost } from "../../host/dispatcher/module-host.ts"
+import type { ModuleStatus } from "../../host/dispatcher/module-status.ts"
 import { TokenRefused } from "../../host/identity/token-request.ts"
 import type { ModuleChanges } from "../../host/modules/module-directory.ts"
 import type { ModuleFile } from "../../host/modules/module-file.ts"
@@ -22,6 +22,8 @@ export interface HostModulesOptions {
   readonly host: ModuleHost
   readonly identityOf: (file: ModuleFile) => EndpointSource
   readonly clock: Pick<Clock, "after">
+  /** For the checkpoints of scripts. */
+  readonly stateDirectory: string | undefined
   /** Gets what an operator should see, a line each. */
   readonly say: (line: string) => void
 }
@@ -97,14 +99,18 @@ export class HostModules implements AsyncDisposable {
   }
 
   async #start(module: ModuleSource): Promise<void> {
-    const { host, identityOf, say } = this.#options
+    const { host, identityOf, stateDirectory, say } = this.#options
     const { file, codePath, form } = module
     try {
       if (form === "wasm") await host.add({ file, codePath })
       else
         this.#scripts.set(
           file.name,
-          await startScript(module, identityOf(file), (detail) => say(`${file.name}: ${detail}`)),
+          await startScript(module, {
+            server: identityOf(file),
+            stateDirectory,
+            onTrouble: (detail) => say(`${file.name}: ${detail}`),
+          }),
         )
       this.#failed.delete(file.name)
       say(`module ${file.name} started`)

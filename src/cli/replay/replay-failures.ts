@@ -10,6 +10,7 @@ import { isCredentialsError } from "../../kube/credentials/errors.ts"
 import { messageOf } from "../../message-of.ts"
 import { TokenFileError } from "../../recorder/access/token-file.ts"
 import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
+import { KindNotInTrace, RehearsalStalled } from "../../rehearsal/errors.ts"
 import {
   OutsideTrace,
   RecordedCluster,
@@ -17,6 +18,7 @@ import {
   TargetLacks,
   TargetUnusable,
 } from "../../simulation/replay/errors.ts"
+import { NoRecording } from "../../simulation/source/recorded-directory.ts"
 import { RemovalIncomplete, RemovalUnchecked } from "../../simulation/target/clean-up.ts"
 import { InputUnreadable } from "../../trace/files/trace-input.ts"
 import { DecompressionError } from "../../trace/formats/compression.ts"
@@ -26,7 +28,6 @@ import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { exitCodeOfExport, isExportError } from "../export/export-errors.ts"
 import { AddressUnavailable } from "../listening-server.ts"
 import type { Say } from "./replay-order.ts"
-import { NoRecording } from "./source/recorded-directory.ts"
 
 /** Failures that a person can do something about. */
 const known = [
@@ -47,6 +48,8 @@ const known = [
   TargetLacks,
   TargetUnusable,
   OutsideTrace,
+  KindNotInTrace,
+  RehearsalStalled,
   RemovalIncomplete,
 ]
 

@@ -1,6 +1,6 @@
 /** The options of `reel replay` and the parsers of their values. */
 import { isIPv6 } from "node:net"
-import { type Speed, speedLimits } from "../../simulation/replay/replay-clock.ts"
+import { speedLimits } from "../../simulation/replay/replay-clock.ts"
 import { TRACE_FORMAT_NAMES } from "../../trace/formats/names.ts"
 import {
   flag,
@@ -14,24 +14,10 @@ import {
   value,
   withDefault,
 } from "../command-line/arguments.ts"
-import { parseDuration, parseInstant } from "../command-line/instant.ts"
+import { parseDuration } from "../command-line/instant.ts"
 import { parseListenAddress } from "../listening-server.ts"
+import { parseMoment, parseSpeed } from "./replay-values.ts"
 import { parseRecorderPlace } from "./source/running-recorder.ts"
-
-const parseSpeed = (given: string): Reading<Speed> => {
-  if (given === "max") return value("max")
-  const speed = /^\d{1,4}(?:\.\d{1,6})?$/.test(given) ? Number(given) : Number.NaN
-  const { minimum, maximum } = speedLimits
-  return speed >= minimum && speed <= maximum
-    ? value(speed)
-    : refused(`must be a number from ${minimum} to ${maximum}, or max`)
-}
-
-/** A moment of the trace; durations back from now would mean little in a trace. */
-const parseMoment = (given: string): Reading<number> =>
-  parseDuration(given.replace(/^-/, "")) === undefined && given !== "now"
-    ? parseInstant(given, { now: 0, before: 0 })
-    : refused("must be a time of the trace: RFC 3339 or seconds since 1970")
 
 const parsePositiveDuration = (given: string): Reading<number> => {
   const duration = parseDuration(given)

@@ -9,10 +9,11 @@
  * - One key is never run twice at the same time, not across terms either; different keys run in parallel.
  */
 
-import type { Clock } from "../../clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
 import { ConflictError, isTerminatingNamespace } from "../../kube/client/api-errors.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
+import type { ObjectChange } from "../change-feed.ts"
 import { keyOf, type ObjectCache } from "../object-cache.ts"
 import { noStatistics, type QueueStatistics } from "../queue-statistics.ts"
 import { WorkQueue } from "../work-queue.ts"
@@ -21,13 +22,15 @@ import { ControllerCluster, type SharedAccess } from "./access/controller-cluste
 import { frozen } from "./access/frozen.ts"
 import type { Acquired } from "./access/shared-caches.ts"
 import { type DefinedController, type Index, type Selection, selectionsOf } from "./define-controller.ts"
-import { NotWatchedError, TerminalError } from "./errors.ts"
+import { type CheckpointLocation, DurableProgress } from "./durable-progress.ts"
+import { NotWatchedError, type TerminalError } from "./errors.ts"
 import { asGvk } from "./kind-name.ts"
 import { reconcileOnce } from "./reconciler.ts"
 import { deliver, type Source, sourcesOf } from "./sources.ts"
 
 /**
- * `waiting`: for a kind that is not installed, or for the first lists. `standby`: everything is known, but another process leads. `reconciling`. `stopped`.
+ * `waiting`: for a kind that is not installed, for the first lists, or for a checkpoint that cannot be opened. `standby`: everything is known, but
+ * another process leads. `reconciling`. `stopped`.
  */
 export type ControllerState = "waiting" | "standby" | "reconciling" | "stopped"
 
@@ -43,14 +46,37 @@ export interface ControllerStatistics extends QueueStatistics {
   readonly timeouts: number
 }
 
+/** A run that has ended. `conflict`: it is repeated without a report; `given-up`: a TerminalError, or the namespace is being deleted. */
+export interface ReconciledRun {
+  readonly controller: string
+  readonly key: string
+  readonly outcome: "succeeded" | "failed" | "conflict" | "given-up"
+  /** ms of the clock at its start. */
+  readonly startedMs: number
+  readonly durationMs: number
+  /** What it threw; absent for one that succeeded. */
+  readonly error?: unknown
+  /** ms until the run that it asked for. */
+  readonly requeueAfterMs?: number
+}
+
 interface ControllerRunOptions {
   readonly access: SharedAccess
   readonly clock: Clock
   readonly random: () => number
   readonly trouble: (detail: string) => void
+  /** For controllers that keep a checkpoint. */
+  readonly checkpoints: CheckpointLocation | undefined
+  /** It reconciles, after it had to wait for its checkpoint. */
+  readonly begun: () => void
+  readonly onReconciled?: ((run: ReconciledRun) => void) | undefined
 }
 
+/** ms between two attempts to open a checkpoint that another process has, or that has no space. */
+const openAgainMs = 1000
+
 interface Term {
+  readonly progress: DurableProgress | undefined
   readonly queue: WorkQueue
   readonly abort: AbortController
   readonly stopListening: ReadonlyArray<(() => void) | undefined>
@@ -64,6 +90,8 @@ export class ControllerRun {
   #sources: ReadonlyArray<Source> = []
   #state: ControllerState = "waiting"
   #term: Term | undefined
+  /** While the checkpoint cannot be opened. */
+  #nextAttempt: Timer | undefined
   /** The counters of earlier terms. */
   #past: QueueStatistics = { ...noStatistics(), depth: 0, delayed: 0, longestRunningMs: 0 }
   #ending: Promise<void> | undefined
@@ -109,24 +137,73 @@ export class ControllerRun {
   /** Begins to reconcile, with all objects. Only once it is ready and has no term. */
   begin(): void {
     const { clock, random, trouble } = this.#options
-    const { concurrency } = this.controller
+    const { name, concurrency } = this.controller
+    let progress: DurableProgress | undefined
+    this.#nextAttempt = undefined
+    try {
+      progress = this.#openProgress()
+    } catch (error) {
+      if (this.#state !== "waiting") trouble(`${name} waits: ${messageOf(error)}`)
+      this.#state = "waiting"
+      this.#nextAttempt = clock.after(openAgainMs, () => {
+        this.begin()
+        if (this.#state === "reconciling") this.#options.begun()
+      })
+      return
+    }
     const abort = new AbortController()
     const queue = new WorkQueue({
       clock,
       random,
       concurrency,
-      process: (key) => this.#process(key, queue, abort.signal),
+      process: (key) => this.#process(key, queue, progress, abort.signal),
       onError: (key, error) => {
         if (!(error instanceof ConflictError) && !abort.signal.aborted) this.#failed(key, error)
       },
     })
     this.#state = "reconciling"
     // A handler first gets the present objects.
-    const stopListening = this.#sources.map((source, index) =>
+    const stopListening = this.#sources.map((source, index) => {
       // The acquired selections begin with those of the sources.
-      this.#acquired[index]?.cache.onChange((changes) => deliver(source, changes, (key) => queue.add(key), trouble)),
-    )
-    this.#term = { queue, abort, stopListening }
+      const cache = this.#acquired[index]?.cache
+      if (cache === undefined || progress === undefined)
+        return cache?.onChange((changes) => deliver(source, changes, (key) => queue.add(key), trouble))
+      const handle = (changes: ReadonlyArray<ObjectChange<ApiObject>>): void => {
+        progress.enter(index, changes)
+        for (const change of changes) this.#deliverDurably(source, index, change, queue, progress)
+      }
+      handle(progress.deletedMeanwhile(index, cache.all()))
+      return cache.onChange(handle)
+    })
+    this.#term = { progress, queue, abort, stopListening }
+  }
+
+  /** `undefined` for a controller without a checkpoint. */
+  #openProgress(): DurableProgress | undefined {
+    const { checkpoints, clock, trouble } = this.#options
+    const { name, checkpoint } = this.controller
+    if (checkpoint !== true || checkpoints === undefined) return undefined
+    const selections = this.#sources.map(({ selection }) => selection)
+    return new DurableProgress({ ...checkpoints, controller: name, selections, clock, say: trouble })
+  }
+
+  #deliverDurably(
+    source: Source,
+    index: number,
+    change: ObjectChange<ApiObject>,
+    queue: WorkQueue,
+    progress: DurableProgress,
+  ): void {
+    const keys = new Set<string>()
+    let isDelivered = true
+    const failed = (detail: string): void => {
+      isDelivered = false
+      this.#options.trouble(detail)
+    }
+    deliver(source, [change], (key) => keys.add(key), failed)
+    // Before the keys: a run counts only if it began later. A map that threw has not been told, and is asked again in the next term.
+    if (change.current === undefined && isDelivered) progress.woke(index, change, keys)
+    for (const key of keys) queue.add(key)
   }
 
   /**
@@ -136,6 +213,11 @@ export class ControllerRun {
    */
   end(graceMs: number): Promise<void> {
     const term = this.#term
+    if (this.#nextAttempt !== undefined) {
+      this.#nextAttempt.cancel()
+      this.#nextAttempt = undefined
+      this.#state = "standby"
+    }
     if (term === undefined) return Promise.resolve()
     if (graceMs <= 0) term.abort.abort(stopping())
     this.#ending ??= this.#end(term, graceMs).finally(() => {
@@ -157,10 +239,12 @@ export class ControllerRun {
   /** Gives up its selections. Call it after {@link ControllerRun.end}. */
   stop(): void {
     this.#state = "stopped"
+    // Of a term whose runs were given up.
+    this.#term?.progress?.close()
     for (const { release } of this.#acquired.splice(0)) release()
   }
 
-  async #end({ queue, abort, stopListening }: Term, graceMs: number): Promise<void> {
+  async #end({ progress, queue, abort, stopListening }: Term, graceMs: number): Promise<void> {
     for (const stop of stopListening) stop?.()
     const closed = queue.close()
     const timer = this.#options.clock.after(graceMs, () => abort.abort(stopping()))
@@ -168,14 +252,37 @@ export class ControllerRun {
     timer.cancel()
     // What a run has kept and uses later is refused.
     abort.abort(stopping())
+    progress?.close()
     this.#past = added(this.#past, { ...queue.statistics, delayed: 0 })
     this.#term = undefined
     if (this.#state === "reconciling") this.#state = "standby"
   }
 
-  async #process(key: string, queue: WorkQueue, signal: AbortSignal): Promise<void> {
-    const { controller } = this
+  async #process(
+    key: string,
+    queue: WorkQueue,
+    progress: DurableProgress | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     this.#running.add(key)
+    try {
+      if (progress !== undefined) await progress.durable(signal)
+      const owed = progress?.owedTo(key) ?? []
+      await this.#reconcile(key, queue, signal)
+      progress?.dealtWith(key, owed)
+    } finally {
+      this.#running.delete(key)
+    }
+  }
+
+  /** Rejects if the key has to be run again. */
+  async #reconcile(key: string, queue: WorkQueue, signal: AbortSignal): Promise<void> {
+    const { controller } = this
+    const startedMs = this.#options.clock.monotonicMs()
+    const ended = (outcome: ReconciledRun["outcome"], facts: { error?: unknown; requeueAfterMs?: number }): void => {
+      const durationMs = this.#options.clock.monotonicMs() - startedMs
+      this.#options.onReconciled?.({ controller: controller.name, key, outcome, startedMs, durationMs, ...facts })
+    }
     try {
       const againMs = await reconcileOnce({
         controller,
@@ -189,17 +296,18 @@ export class ControllerRun {
           this.#failed(key, new Error(`it has run for more than ${controller.reconcileTimeoutMs} ms`))
         },
       })
+      ended("succeeded", againMs === undefined ? {} : { requeueAfterMs: againMs })
       if (againMs === undefined) return
       this.#counters.requeues++
       queue.addAfter(key, againMs)
     } catch (error) {
-      if (error instanceof TerminalError) {
+      const isGivenUp = isTerminal(error) || isTerminatingNamespace(error)
+      ended(isGivenUp ? "given-up" : error instanceof ConflictError ? "conflict" : "failed", { error })
+      if (isTerminal(error)) {
         this.#counters.terminalFailures++
         this.#failed(key, error)
       } else if (!isTerminatingNamespace(error)) throw error
       // In a namespace that ends nothing can be created, and a retry would fail as well.
-    } finally {
-      this.#running.delete(key)
     }
   }
 
@@ -255,6 +363,10 @@ export class ControllerRun {
     this.#options.trouble(`${name} ${key}: ${what}`)
   }
 }
+
+/** A script may bring a copy of the library with it, so the class says nothing. */
+const isTerminal = (error: unknown): error is TerminalError =>
+  error instanceof Error && "_tag" in error && error._tag === ("TerminalError" satisfies TerminalError["_tag"])
 
 const stopping = (): Error => new Error("the controller has to stop")
 

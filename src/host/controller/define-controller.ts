@@ -148,6 +148,12 @@ export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   /** Added to every object before the first `reconcile` of it, so that no crash leaves anything behind. */
   readonly finalizer?: FinalizerDefinition<T> | undefined
   readonly reconcile: Reconcile<T>
+  /**
+   * Keeps on disk which objects of `for`, `owns` and `watches` the controller knows, so that it is told of deletions that happen while its process is
+   * down or restarts, for which a finalizer would be too much or is not its to add. Needs `checkpoint` in the options of `runControllers`. Default false:
+   * a controller that only looks at what exists needs none.
+   */
+  readonly checkpoint?: boolean | undefined
   /** Objects reconciled at once; never twice the same. Default 5, as the controllers of Kubernetes; controller-runtime's is 1. */
   readonly concurrency?: number | undefined
   /** ms after which a run's signal is aborted. Default: never. The key stays busy until the run has really ended. */

@@ -15,12 +15,14 @@ import { type Clock, systemClock } from "../../clock.ts"
 import { ApiClient } from "../../kube/client/api-client.ts"
 import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
 import { type Credentials, loadCredentials } from "../../kube/credentials/credentials.ts"
+import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import { EventRecorder } from "../event-recorder.ts"
 import type { SharedAccess } from "./access/controller-cluster.ts"
 import { KindResolver } from "./access/kind-resolver.ts"
 import { SharedCaches } from "./access/shared-caches.ts"
-import { ControllerRun, type ControllerStatistics } from "./controller-run.ts"
+import { ControllerRun, type ControllerStatistics, type ReconciledRun } from "./controller-run.ts"
 import type { DefinedController } from "./define-controller.ts"
+import type { CheckpointLocation } from "./durable-progress.ts"
 import { InvalidControllerError } from "./errors.ts"
 import { type ElectionSettings, electionTimes, type LeaderElectionOptions, LeaderElector } from "./leader-election.ts"
 
@@ -35,12 +37,21 @@ export interface RunOptions {
   readonly maximumConcurrent?: number | undefined
   /** Default: none; then only one process may run these controllers. */
   readonly leaderElection?: LeaderElectionOptions | undefined
+  /**
+   * Where controllers with `checkpoint: true` keep what they know; they are refused without it. A process that takes over the lead knows only its own
+   * checkpoint: deletions before that it can miss, unless the directory moves with the lead.
+   */
+  readonly checkpoint?: CheckpointLocation | undefined
   /** ms for current runs to end at {@link RunningControllers.close}, before their signal is aborted. Default 30,000, as controller-runtime. */
   readonly shutdownTimeoutMs?: number | undefined
   /** Closes the controllers when it is aborted. */
   readonly signal?: AbortSignal | undefined
   /** Gets what an operator should see: failed runs, refused watches, kinds that are missing, leadership lost. Default: a line on standard error. */
   readonly onTrouble?: ((detail: string) => void) | undefined
+  /** The numbers of the watch protocol that are not the default ones. */
+  readonly watchPolicy?: Partial<WatchPolicy> | undefined
+  /** Called after each run that has ended, before its retry; must not throw. Default: none. */
+  readonly onReconciled?: ((run: ReconciledRun) => void) | undefined
   /** Default: the machine's. */
   readonly clock?: Clock | undefined
   /** In [0, 1). Default `Math.random`. */
@@ -78,6 +89,12 @@ export const runControllers = async (
   const double = names.find((name, index) => names.indexOf(name) !== index)
   if (double !== undefined)
     throw new InvalidControllerError({ controller: double, problem: "another controller has the same name" })
+  const keeping = controllers.find(({ checkpoint }) => checkpoint === true)
+  if (keeping !== undefined && options.checkpoint === undefined)
+    throw new InvalidControllerError({
+      controller: keeping.name,
+      problem: "it keeps a checkpoint, but no directory is given: set checkpoint: { directory } in the options",
+    })
   const problem = options.leaderElection && electionTimes(options.leaderElection).problem
   if (problem !== undefined) throw new InvalidControllerError({ controller: names.join(", "), problem })
   if (options.server !== undefined) return new Host(controllers, options, options.server, "default")
@@ -117,13 +134,16 @@ class Host implements RunningControllers {
     const { connection } = api
     const now = (): string => `${new Date(Math.floor(clock.wallMicros() / 1000)).toISOString().slice(0, 19)}Z`
     const kinds = new KindResolver(connection, clock, trouble)
-    const caches = new SharedCaches({ connection, clock, random, trouble })
+    const caches = new SharedCaches({ connection, clock, random, trouble, policy: options.watchPolicy })
     const events = new EventRecorder({ api, clock, now, trouble })
     this.#access = { api, kinds, caches, events, now }
     this.#clock = clock
     this.#trouble = trouble
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? 30_000
-    this.#runs = controllers.map((one) => new ControllerRun(one, { access: this.#access, clock, random, trouble }))
+    const { checkpoint: checkpoints, onReconciled } = options
+    const begun = (): void => this.#beginReady()
+    const parts = { access: this.#access, clock, random, trouble, checkpoints, begun, onReconciled }
+    this.#runs = controllers.map((one) => new ControllerRun(one, parts))
     this.started = new Promise((resolve) => {
       this.#resolveStarted = resolve
     })

@@ -7,6 +7,7 @@
  * - A module that traps, exits or exhausts its memory is started again after a back-off, and no other notices.
  * - A module that does not return within its deadline costs the modules of its worker one restart, at once; it is alone afterwards.
  * - Whatever a module asked for ends with its instance.
+ * - When the workers are loaded unequally for some time, a module moves to another one, and goes on there (placing/module-move.ts).
  */
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
@@ -16,12 +17,23 @@ import type { Supervisor } from "../../runtime/supervisor.ts"
 import type { StartThread } from "../../runtime/thread/thread.ts"
 import type { ExecutorConfig, ExecutorControl, ExecutorReport } from "../executor/actor/definition.ts"
 import type { WatchRequest } from "../guest/abi-values.ts"
+import type { CompiledGuest } from "../guest/compiled-guest.ts"
 import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
-import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "./module-lifecycle.ts"
+import { ExpiryPace } from "./expiry-pace.ts"
+import type { HostPolicy } from "./host-policy.ts"
+import { ModuleRefused } from "./module-compiler.ts"
+import { type LifecycleInput, ModuleLifecycle } from "./module-lifecycle.ts"
+import type { ModuleStatus, WorkerStatus } from "./module-status.ts"
+import { type BalancedModule, Balancer } from "./placing/balancer.ts"
+import { BusyWindow, busyMemory } from "./placing/busy-time.ts"
+import { moveModule } from "./placing/module-move.ts"
+import { type PlannedMove, placeFor } from "./placing/placement.ts"
+import { WorkerPool } from "./placing/worker-pool.ts"
 import { type WatchAnswer, type WatchRefusal, WatchRegistry } from "./watch-registry.ts"
-import { type InstanceStatistics, ModuleRefused, type ModuleWorkerReport } from "./worker/definition.ts"
-import { WorkerPlace } from "./worker-place.ts"
+import type { InstanceStatistics, ModuleWorkerReport } from "./worker/definition.ts"
+import type { Departure } from "./worker/departure.ts"
+import type { WorkerPlace } from "./worker-place.ts"
 
 /** A module to run; it is registered with the executor already. */
 export interface ModuleSpec {
@@ -34,6 +46,8 @@ export interface ModuleSpec {
   readonly maximumMemoryBytes: number
   /** ms that one call may take. */
   readonly deadlineMs: number
+  /** Where it keeps its checkpoint. Absent: it keeps none. */
+  readonly checkpointDirectory?: string | undefined
 }
 
 export interface DispatcherOptions {
@@ -43,7 +57,10 @@ export interface DispatcherOptions {
   /** Shared workers; modules that overran their deadline have one each beside them. */
   readonly workers: number
   readonly startWorker: StartThread
+  /** Compiles the file of a module: {@link ModuleCompiler.compile}. */
+  readonly compile: (file: string, module: string) => Promise<CompiledGuest>
   readonly clock: Clock
+  readonly policy: HostPolicy
   /** Returns a number in [0, 1). */
   readonly random: () => number
   /** Exists; for images of unloaded modules. */
@@ -57,21 +74,6 @@ export interface DispatcherOptions {
   readonly onNote: (module: string, note: string) => void
 }
 
-export interface ModuleStatus {
-  readonly name: string
-  /** `refused`: its file is no module that can run. */
-  readonly phase: ModulePhase | "refused"
-  /** Why the last instance ended, or why the module is refused. */
-  readonly reason: string
-  readonly restarts: number
-  readonly isAlone: boolean
-  readonly worker: string | undefined
-  /** Rows of its watches that have not arrived, in all its instances: 0, or there is a bug. Each time its watch was ended, so it lists again. */
-  readonly missed: number
-  /** Absent while it is not running, or its worker does not answer. */
-  readonly instance?: InstanceStatistics
-}
-
 interface Module {
   readonly spec: ModuleSpec
   readonly slot: number
@@ -80,6 +82,12 @@ interface Module {
   retry: Timer | undefined
   refusal: string | undefined
   missed: number
+  moves: number
+  readonly busyMemory: SharedArrayBuffer
+  readonly busy: BusyWindow
+  /** What its present instance runs, once it has been loaded. */
+  running: { readonly incarnation: number; readonly compiled: CompiledGuest } | undefined
+  isMoving: boolean
   /** The end of the last instance at its worker. */
   released: Promise<unknown>
 }
@@ -89,33 +97,55 @@ export class Dispatcher {
   readonly #modules = new Map<string, Module>()
   /** Removed, but their workers may be in them still. */
   readonly #leaving = new Set<Module>()
-  readonly #shared: ReadonlyArray<WorkerPlace>
+  readonly #pool: WorkerPool
   readonly #watches: WatchRegistry
+  readonly #pace: ExpiryPace
+  readonly #balancer: Balancer
   #lastSlot = 0
   #lastIncarnation = 0
-  #lastWorker = 0
   #isClosed = false
 
   constructor(options: DispatcherOptions) {
     this.#options = options
+    const { clock, random, policy } = options
+    this.#pace = new ExpiryPace(clock, random, policy.expiredWatch)
     this.#watches = new WatchRegistry({
-      clock: options.clock,
+      clock,
+      pace: this.#pace,
       hub: options.hub,
       check: options.checkWatch,
       end: (worker, subscription, refusal) => this.#endWatch(worker, subscription, refusal),
     })
-    this.#shared = Array.from({ length: options.workers }, () => this.#spawn())
+    this.#pool = new WorkerPool({
+      ...options,
+      shared: options.workers,
+      start: options.startWorker,
+      restart: policy.workerRestart,
+      deadlineMs: (slot) => this.#ofSlot(slot)?.spec.deadlineMs ?? Number.POSITIVE_INFINITY,
+      onReport: (worker, report) => this.#report(worker.name, report),
+      onGone: (worker, slot, reason) => this.#gone(worker, slot, reason),
+    })
+    this.#balancer = new Balancer({
+      clock,
+      policy: policy.balance,
+      workers: () =>
+        this.#pool.shared.filter(({ supervisor }) => supervisor.state === "running").map(({ name }) => name),
+      modules: () => this.#balanced(),
+      move: (plan) => void this.#move(plan),
+    })
   }
 
   /** Starts a module. Throws an Error if there is one of that name. */
   add(spec: ModuleSpec): void {
     if (this.#modules.has(spec.name)) throw new Error(`a module named ${spec.name} is running already`)
-    const { clock, random } = this.#options
+    const { clock, random, policy } = this.#options
     const lifecycle = new ModuleLifecycle(
       () => clock.monotonicMs(),
       random,
       () => ++this.#lastIncarnation,
+      policy.moduleRestart,
     )
+    const memory = busyMemory()
     const module: Module = {
       spec,
       slot: ++this.#lastSlot,
@@ -124,6 +154,11 @@ export class Dispatcher {
       retry: undefined,
       refusal: undefined,
       missed: 0,
+      moves: 0,
+      busyMemory: memory,
+      busy: new BusyWindow(memory, policy.balance.windowMs),
+      running: undefined,
+      isMoving: false,
       released: Promise.resolve(),
     }
     this.#modules.set(spec.name, module)
@@ -139,13 +174,13 @@ export class Dispatcher {
     this.#step(module, { type: "remove" })
     const { place } = module
     // One that is to be alone may still wait for its back-off, with no other place than the shared one that it has held up.
-    if (place === undefined || this.#shared.includes(place)) await module.released
+    if (place === undefined || this.#pool.isShared(place)) await module.released
     else {
-      await this.#options.system.remove(place.name)
-      place.close()
+      await this.#pool.remove(place)
       this.#watches.workerGone(place.name)
     }
     this.#leaving.delete(module)
+    this.#pace.forget(name)
   }
 
   /** A new life of the hub runs: call it for each but the first. */
@@ -175,7 +210,7 @@ export class Dispatcher {
         for (const instance of found) instances.set(instance.module, instance)
       }),
     )
-    return [...this.#modules.values()].map(({ spec: { name }, lifecycle, place, refusal, missed }) => {
+    return [...this.#modules.values()].map(({ spec: { name }, lifecycle, place, refusal, missed, moves }) => {
       const instance = instances.get(name)
       const isPresent = instance?.incarnation === lifecycle.incarnation
       return {
@@ -186,22 +221,36 @@ export class Dispatcher {
         isAlone: lifecycle.isAlone,
         worker: place?.name,
         missed,
+        moves,
         ...(isPresent && { instance }),
       }
     })
   }
 
+  /** Of all threads of modules. */
+  workers(): ReadonlyArray<WorkerStatus> {
+    return this.#pool.all.map((place) => {
+      const present = [...this.#modules.values()].filter(
+        (module) => module.place === place && module.lifecycle.phase === "running",
+      )
+      const busy = present.reduce((sum, module) => sum + module.busy.share, 0)
+      const isShared = this.#pool.isShared(place)
+      return { name: place.name, isShared, modules: present.length, busy: Math.min(1, busy) }
+    })
+  }
+
   /** Ends the threads of all workers as crashes would. For tests. */
   async killWorkers(): Promise<void> {
-    await Promise.all(this.#places().map(({ supervisor }) => supervisor.kill()))
+    await Promise.all(this.#pool.all.map(({ supervisor }) => supervisor.kill()))
   }
 
   /** Ends everything but the threads, which the system stops. */
   close(): void {
     this.#isClosed = true
+    this.#balancer.close()
     this.#watches.close()
     for (const { retry } of this.#modules.values()) retry?.cancel()
-    for (const place of this.#places()) place.close()
+    this.#pool.close()
   }
 
   #step(module: Module, input: LifecycleInput): void {
@@ -226,30 +275,72 @@ export class Dispatcher {
     if (lifecycle.phase === "removed") module.retry?.cancel()
   }
 
-  /** Its own worker for a module that is alone, else the shared one with the fewest modules. */
+  /** Its own worker for a module that is alone, else the least busy of the shared ones. */
   #placeFor(module: Module): WorkerPlace {
     if (module.lifecycle.isAlone) {
       const { place } = module
-      return place !== undefined && !this.#shared.includes(place) ? place : this.#spawn()
+      return place !== undefined && !this.#pool.isShared(place) ? place : this.#pool.spawn()
     }
-    const counts = new Map(this.#shared.map((place) => [place, 0]))
-    for (const other of this.#modules.values()) {
-      if (other === module || other.place === undefined || other.lifecycle.phase !== "running") continue
-      counts.set(other.place, (counts.get(other.place) ?? 0) + 1)
+    const others = this.#balancer.loads().filter((load) => load.module !== module.spec.name)
+    const workers = this.#pool.shared.map(({ name }) => name)
+    return this.#pool.get(placeFor(workers, others)) as WorkerPlace
+  }
+
+  /** What the balancer looks at. */
+  #balanced(): ReadonlyArray<BalancedModule> {
+    return [...this.#modules.values()].flatMap(({ spec, place, lifecycle, running, busy, isMoving }) => {
+      if (place === undefined || lifecycle.phase !== "running" || !this.#pool.isShared(place)) return []
+      // The file of a checkpoint is locked by the thread that has it open.
+      const isHere = running?.incarnation === lifecycle.incarnation && !isMoving
+      const isMovable = isHere && spec.checkpointDirectory === undefined
+      return [{ name: spec.name, worker: place.name, busy, isMovable }]
+    })
+  }
+
+  async #move({ module: name, to: target }: PlannedMove): Promise<void> {
+    const module = this.#modules.get(name)
+    const { place: from, running, lifecycle } = module ?? {}
+    if (module === undefined || from === undefined || running === undefined || lifecycle === undefined) return
+    const { incarnation, compiled } = running
+    const to = this.#pool.get(target) as WorkerPlace
+    const isPresent = (): boolean => lifecycle.phase === "running" && lifecycle.incarnation === incarnation
+    module.isMoving = true
+    const outcome = await moveModule({
+      module: name,
+      incarnation,
+      from,
+      to,
+      watches: this.#watches,
+      isPresent,
+      load: (departure) => {
+        // From here on the end of that worker's thread is the module's matter.
+        module.place = to
+        return this.#loadAt(to, module, incarnation, compiled, departure)
+      },
+    })
+    module.isMoving = false
+    if (this.#isClosed || !isPresent()) return
+    const { onNote } = this.#options
+    if (outcome.type === "moved") {
+      module.moves++
+      onNote(name, `it has moved from ${from.name}, which was busy, to ${to.name}`)
+    } else if (outcome.type === "stayed")
+      onNote(name, `it was not moved from ${from.name}, which is busy: ${outcome.reason}`)
+    else {
+      onNote(name, `it is started again, because its move to ${to.name} has failed: ${outcome.reason}`)
+      this.#step(module, { type: "worker-gone" })
     }
-    const [first, ...rest] = this.#shared as [WorkerPlace, ...WorkerPlace[]]
-    return rest.reduce((best, place) => ((counts.get(place) ?? 0) < (counts.get(best) ?? 0) ? place : best), first)
   }
 
   async #load(module: Module, place: WorkerPlace, incarnation: number): Promise<void> {
-    const { spec, slot, lifecycle } = module
+    const { spec, lifecycle } = module
     const isPresent = (): boolean => lifecycle.phase === "running" && lifecycle.incarnation === incarnation
     try {
-      await place.running()
+      const { name, file } = spec
+      const [compiled] = await Promise.all([this.#options.compile(file, name), place.running()])
       if (!isPresent()) return
-      const { name, file, env, maximumMemoryBytes } = spec
-      const assignment = { module: name, incarnation, slot, file, env, maximumMemoryBytes }
-      await ask(place.supervisor.call("load", assignment))
+      await this.#loadAt(place, module, incarnation, compiled)
+      module.running = { incarnation, compiled }
     } catch (cause) {
       if (!isPresent()) return
       // The end of the thread is told by the place; then the module is placed anew.
@@ -268,6 +359,18 @@ export class Dispatcher {
     }
   }
 
+  #loadAt(
+    place: WorkerPlace,
+    { spec, slot, busyMemory: busy }: Module,
+    incarnation: number,
+    compiled: CompiledGuest,
+    departure?: Departure,
+  ): Promise<void> {
+    const { name, env, maximumMemoryBytes, checkpointDirectory } = spec
+    const assignment = { module: name, incarnation, slot, compiled, env, maximumMemoryBytes, checkpointDirectory, busy }
+    return ask(place.supervisor.call("load", departure === undefined ? assignment : { ...assignment, departure }))
+  }
+
   /** The end of the instance at its worker, if that lives. */
   #release(module: Module, incarnation: number): void {
     const { spec, place } = module
@@ -277,25 +380,6 @@ export class Dispatcher {
     module.released = failureOf(
       place.supervisor.call("release", { module: spec.name, incarnation }, Number.POSITIVE_INFINITY),
     )
-  }
-
-  #spawn(): WorkerPlace {
-    const { system, hub, executor, startWorker, clock, imageDirectory, unloadAfterMs } = this.#options
-    const name = `modules ${++this.#lastWorker}`
-    const place: WorkerPlace = new WorkerPlace({
-      name,
-      system,
-      hub,
-      executor,
-      start: startWorker,
-      clock,
-      imageDirectory,
-      unloadAfterMs,
-      deadlineMs: (slot) => this.#ofSlot(slot)?.spec.deadlineMs ?? Number.POSITIVE_INFINITY,
-      onReport: (report) => this.#report(name, report),
-      onGone: (slot, reason) => this.#gone(place, slot, reason),
-    })
-    return place
   }
 
   #report(worker: string, report: ModuleWorkerReport): void {
@@ -311,7 +395,7 @@ export class Dispatcher {
       case "paused":
         return this.#watches.pause(worker, report.subscription, report.isPaused)
       case "unwatched":
-        return this.#watches.unwatch(worker, report.subscription)
+        return this.#watches.unwatch(worker, report.subscription, report.isExpired)
       case "log":
         return this.#options.onLog(report.module, report.stream, report.line)
       case "missed": {
@@ -323,6 +407,8 @@ export class Dispatcher {
           `${report.rows} changes of a watch were lost on their way, a bug; the watch was ended, so that the module lists again`,
         )
       }
+      case "checkpoint":
+        return this.#options.onNote(report.module, report.detail)
       case "kept":
         return this.#options.onNote(report.module, `it was not unloaded: ${report.reason}`)
     }
@@ -336,16 +422,12 @@ export class Dispatcher {
     }
   }
 
-  #places(): ReadonlyArray<WorkerPlace> {
-    return [...new Set([...this.#shared, ...[...this.#modules.values()].flatMap(({ place }) => place ?? [])])]
-  }
-
   #ofSlot(slot: number): Module | undefined {
     return [...this.#modules.values(), ...this.#leaving].find((module) => module.slot === slot)
   }
 
   #endWatch(worker: string, subscription: number, refusal: WatchRefusal | undefined): void {
-    const place = this.#places().find(({ name }) => name === worker)
+    const place = this.#pool.get(worker)
     if (place === undefined) return
     const { code, reason, message } = refusal ?? { code: 0, reason: "", message: "" }
     // With its thread the watch has ended too.

@@ -6,11 +6,12 @@
  * answered 503.
  */
 import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { Timer } from "../../clock.ts"
 import { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
 import { ActorSystem } from "../../runtime/actor-system.ts"
-import type { ActorState, RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
+import type { ActorState, Supervisor } from "../../runtime/supervisor.ts"
 import type { StartThread } from "../../runtime/thread/thread.ts"
 import {
   type ExecutorConfig,
@@ -25,9 +26,12 @@ import { type HubConfig, type HubControl, type HubReport, hubDefinition } from "
 import type { HubStatistics } from "../hub/hub-statistics.ts"
 import type { ServiceAccountName } from "../identity/service-account.ts"
 import { defaultMemoryBytes, type ModuleFile } from "../modules/module-file.ts"
-import type { HostRole } from "../worker-entries.ts"
+import { type HostRole, hostWorkerEntry } from "../worker-entries.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
-import { Dispatcher, type DispatcherOptions, type ModuleStatus } from "./dispatcher.ts"
+import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts"
+import { defaultHostPolicy, type HostPolicy } from "./host-policy.ts"
+import { ModuleCompiler } from "./module-compiler.ts"
+import type { ModuleStatus, WorkerStatus } from "./module-status.ts"
 import type { WatchAnswer } from "./watch-registry.ts"
 
 export interface ModuleHostOptions
@@ -41,12 +45,25 @@ export interface ModuleHostOptions
    * which act as the host.
    */
   readonly checkWatch: (account: ServiceAccountName, request: WatchRequest) => Promise<WatchAnswer>
+  /** Where modules that ask for a checkpoint keep it; they are refused without it. For one host at a time. */
+  readonly stateDirectory?: string | undefined
+  /** Absent members have the defaults of {@link defaultHostPolicy}. */
+  readonly policy?: Partial<HostPolicy>
   /** `kubereel/<version>`. */
   readonly version: string
   readonly start: (role: HostRole) => StartThread
   readonly onLog: DispatcherOptions["onLog"]
   /** Something that an operator should see. `subject`: a module's name, or what of the host it is about. */
   readonly onNote: (subject: string, note: string) => void
+}
+
+/** A module asks for a checkpoint, and the host has no directory for it. */
+export class StateDirectoryMissing extends Schema.TaggedError<StateDirectoryMissing>()("StateDirectoryMissing", {
+  module: Schema.String,
+}) {
+  override get message(): string {
+    return "it asks for a checkpoint, but the host has no directory for it: start reel host with --state-directory DIRECTORY"
+  }
 }
 
 /** A module that runs, or is to. */
@@ -58,21 +75,6 @@ export interface HostedModule {
 /** Found after at most an eighth of a second more, so that a module that holds up others does so for less than a second in all. */
 export const defaultDeadlineMs = 500
 
-/** ms between two looks for credentials that have changed. */
-const renewEveryMs = 60_000
-
-/**
- * ms between two checks of all open watches. How often the API server is asked is the reviewer's matter: a right that is taken away lasts for
- * its cached minute and this time. A watch whose kind did not exist begins after this time, like the hub's own.
- */
-const recheckEveryMs = 10_000
-
-const restart: RestartPolicy = {
-  backOff: { initialMs: 100, maximumMs: 30_000, factor: 2, jitter: 1, resetAfterMs: 60_000 },
-  maximumCrashes: Number.POSITIVE_INFINITY,
-  windowMs: 600_000,
-}
-
 interface Registered {
   readonly module: HostedModule
   readonly credentials: CredentialRefresh
@@ -82,9 +84,11 @@ interface Registered {
 
 export class ModuleHost implements AsyncDisposable {
   readonly #options: ModuleHostOptions
+  readonly #policy: HostPolicy
   readonly #system: ActorSystem
   readonly #hub: Supervisor<HubConfig, HubControl, HubReport>
   readonly #executor: Supervisor<ExecutorConfig, ExecutorControl, ExecutorReport>
+  readonly #compiler: ModuleCompiler
   readonly #dispatcher: Dispatcher
   readonly #credentials: CredentialRefresh
   readonly #registered = new Map<string, Registered>()
@@ -99,6 +103,8 @@ export class ModuleHost implements AsyncDisposable {
   constructor(options: ModuleHostOptions) {
     const { clock, random, endpoints, version, start, onNote } = options
     this.#options = options
+    this.#policy = { ...defaultHostPolicy, ...options.policy }
+    const { actorRestart: restart, compileMs: deadlineMs } = this.#policy
     this.#system = new ActorSystem({ clock, random })
     this.#credentials = new CredentialRefresh(endpoints, {
       had: (endpoint) => this.#hubHas(endpoint),
@@ -139,8 +145,15 @@ export class ModuleHost implements AsyncDisposable {
         if (state === "gave-up") onNote("executor", `it cannot be started: ${reason}`)
       },
     })
+    this.#compiler = new ModuleCompiler({
+      entry: hostWorkerEntry("module-compiler"),
+      deadlineMs,
+      clock,
+    })
     this.#dispatcher = new Dispatcher({
       ...options,
+      policy: this.#policy,
+      compile: (file, module) => this.#compiler.compile(file, module),
       checkWatch: (module, request) => this.#checkWatch(module, request),
       system: this.#system,
       hub: this.#hub,
@@ -160,9 +173,10 @@ export class ModuleHost implements AsyncDisposable {
   }
 
   async #add(module: HostedModule): Promise<void> {
-    const { identityOf, onNote } = this.#options
+    const { identityOf, onNote, stateDirectory } = this.#options
     const { file, codePath } = module
-    const { name, env, limits } = file
+    const { name, env, limits, checkpoint } = file
+    if (checkpoint === true && stateDirectory === undefined) throw new StateDirectoryMissing({ module: name })
     const credentials: CredentialRefresh = new CredentialRefresh(identityOf(file), {
       had: (endpoint) => this.#moduleHas(name, credentials, endpoint),
       trouble: (reason) => reason !== undefined && onNote(name, reason),
@@ -178,6 +192,7 @@ export class ModuleHost implements AsyncDisposable {
         env,
         maximumMemoryBytes: limits.memoryBytes ?? defaultMemoryBytes,
         deadlineMs: limits.deadlineMs ?? defaultDeadlineMs,
+        checkpointDirectory: checkpoint === true ? stateDirectory : undefined,
       })
     } catch (cause) {
       this.#registered.delete(name)
@@ -204,6 +219,11 @@ export class ModuleHost implements AsyncDisposable {
     return this.#dispatcher.statistics()
   }
 
+  /** Of the threads of modules. */
+  workers(): ReadonlyArray<WorkerStatus> {
+    return this.#dispatcher.workers()
+  }
+
   /** Of the executor: requests and delays per module. Empty while it does not respond. */
   requestStatistics() {
     return askOr(this.#executor.call("statistics", undefined, 1000), [])
@@ -225,7 +245,7 @@ export class ModuleHost implements AsyncDisposable {
     this.#renewal?.cancel()
     this.#nextCheck?.cancel()
     this.#dispatcher.close()
-    await this.#system.stop()
+    await Promise.all([this.#compiler.close(), this.#system.stop()])
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -287,7 +307,7 @@ export class ModuleHost implements AsyncDisposable {
   }
 
   #scheduleRenewal(): void {
-    this.#renewal = this.#options.clock.after(renewEveryMs, () => void this.#renew())
+    this.#renewal = this.#options.clock.after(this.#policy.renewEveryMs, () => void this.#renew())
   }
 
   async #renew(): Promise<void> {
@@ -297,7 +317,7 @@ export class ModuleHost implements AsyncDisposable {
   }
 
   #scheduleCheck(): void {
-    this.#nextCheck = this.#options.clock.after(recheckEveryMs, () => void this.#check())
+    this.#nextCheck = this.#options.clock.after(this.#policy.recheckEveryMs, () => void this.#check())
   }
 
   async #check(): Promise<void> {

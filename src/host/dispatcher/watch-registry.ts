@@ -15,7 +15,8 @@ import type { Supervisor } from "../../runtime/supervisor.ts"
 import type { WatchRequest } from "../guest/abi-values.ts"
 import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
 import { InvalidSubscription } from "../hub/hub-selection.ts"
-import { ask, failureOf, tell } from "./actor-calls.ts"
+import { ask, failureOf, result, tell } from "./actor-calls.ts"
+import type { ExpiryPace } from "./expiry-pace.ts"
 
 /** Why a module does not get a watch: an HTTP status code with the reason and message of a Kubernetes Status. */
 export interface WatchRefusal {
@@ -35,6 +36,8 @@ export interface WatchRegistryOptions {
   readonly hub: Pick<Supervisor<HubConfig, HubControl, HubReport>, "call" | "running">
   /** Whether the module may have the watch. If it rejects, the guest is told 503 and asks again. */
   readonly check: (module: string, request: WatchRequest) => Promise<WatchAnswer>
+  /** Of watches from versions that have expired. */
+  readonly pace: ExpiryPace
   /** Ends the watch of a worker; with `undefined` the guest gets no ERROR event. */
   readonly end: (worker: string, subscription: number, refusal: WatchRefusal | undefined) => void
 }
@@ -44,6 +47,10 @@ export const refusalDelayMs = 1000
 
 interface Watch {
   readonly module: string
+  /** Its number at the worker and at the hub. */
+  readonly subscription: number
+  /** The worker of its module. */
+  worker: string
   readonly request: WatchRequest
   /** A check of its permission is under way. */
   isBeingChecked: boolean
@@ -52,10 +59,25 @@ interface Watch {
   isAsked: boolean
   isPaused: boolean
   isEnded: boolean
-  /** Until the module is told that it is refused. */
-  refusal: Timer | undefined
+  /** It is on its way to another worker: nothing is done about it until it has arrived. */
+  isMoving: boolean
+  /** Until it begins, or until the module is told that it is refused. */
+  timer: Timer | undefined
   /** What was last asked of the hub for it. */
   last: Promise<void>
+}
+
+interface WatchMove {
+  readonly module: string
+  readonly from: string
+  readonly to: string
+  /** All of the module. */
+  readonly subscriptions: ReadonlyArray<number>
+}
+
+interface LastRow {
+  readonly subscription: number
+  readonly lastRow: number | null
 }
 
 export class WatchRegistry {
@@ -79,17 +101,27 @@ export class WatchRegistry {
     this.#workers.set(worker, watches)
     const watch: Watch = {
       module,
+      subscription,
+      worker,
       request,
       isBeingChecked: false,
       isAllowed: false,
       isAsked: false,
       isPaused: false,
       isEnded: false,
-      refusal: undefined,
+      isMoving: false,
+      timer: undefined,
       last: Promise.resolve(),
     }
     watches.set(subscription, watch)
-    void this.#check(worker, subscription, watch)
+    const delayMs = this.#options.pace.delayMs(module, request.resourceVersion)
+    if (delayMs === 0) return void this.#check(watch)
+    // So that no other check begins it sooner.
+    watch.isBeingChecked = true
+    watch.timer = this.#options.clock.after(delayMs, () => {
+      watch.isBeingChecked = false
+      void this.#check(watch)
+    })
   }
 
   /**
@@ -99,8 +131,7 @@ export class WatchRegistry {
    */
   async recheck(): Promise<void> {
     const checks: Promise<void>[] = []
-    for (const [worker, watches] of this.#workers)
-      for (const [subscription, watch] of watches) checks.push(this.#check(worker, subscription, watch))
+    for (const watches of this.#workers.values()) for (const watch of watches.values()) checks.push(this.#check(watch))
     await Promise.all(checks)
   }
 
@@ -108,18 +139,60 @@ export class WatchRegistry {
     const watch = this.#workers.get(worker)?.get(subscription)
     if (watch === undefined) return
     watch.isPaused = isPaused
-    if (watch.isAllowed) this.#tellPaused(worker, subscription, watch)
+    if (watch.isAllowed) this.#tellPaused(watch)
   }
 
-  /** Nothing reads it any more. */
-  unwatch(worker: string, subscription: number): void {
+  /** Nothing reads it any more. `isExpired`: because the hub no longer knows the changes since its version. */
+  unwatch(worker: string, subscription: number, isExpired = false): void {
     const watches = this.#workers.get(worker)
     const watch = watches?.get(subscription)
     if (watch === undefined) return
+    if (isExpired) this.#options.pace.expired(watch.module)
     const receiver = { receiver: worker, id: subscription }
     if (watch.isAsked) this.#then(watch, () => this.#options.hub.call("unsubscribe", receiver))
     finish(watch)
     watches?.delete(subscription)
+  }
+
+  /**
+   * Passes the watches of a module to another worker; until they {@link arrived} there, nothing is done about them. Returns `undefined` if
+   * that is not possible, because one is not at the hub yet or has ended, and nothing has changed then. Resolves with the last row of each that
+   * was sent to the former worker, `null` of one that the hub has ended; with `undefined` if the hub is gone or does not respond.
+   */
+  move({ from, to, module, subscriptions }: WatchMove): Promise<ReadonlyArray<LastRow> | undefined> | undefined {
+    const source = this.#workers.get(from) ?? new Map<number, Watch>()
+    const target = this.#workers.get(to) ?? new Map<number, Watch>()
+    const watches = subscriptions.flatMap((subscription) => source.get(subscription) ?? [])
+    const isSettled = ({ isAsked, isEnded, isBeingChecked }: Watch): boolean => isAsked && !isEnded && !isBeingChecked
+    if (watches.length < subscriptions.length || !watches.every(isSettled)) return undefined
+    if (watches.some((watch) => watch.module !== module || target.has(watch.subscription))) return undefined
+    this.#workers.set(to, target)
+    return Promise.all(
+      watches.map((watch) => {
+        const { subscription } = watch
+        source.delete(subscription)
+        target.set(subscription, watch)
+        watch.worker = to
+        watch.isMoving = true
+        const moved = watch.last.then(() =>
+          result(this.#options.hub.call("move", { receiver: from, id: subscription, to })),
+        )
+        watch.last = moved.then(() => undefined)
+        return moved.then((outcome) => ("failure" in outcome ? undefined : { subscription, lastRow: outcome.value }))
+      }),
+    ).then((rows) => (rows.some((row) => row === undefined) ? undefined : (rows as ReadonlyArray<LastRow>)))
+  }
+
+  /** Their module runs at the other worker: what waits for them at the hub is delivered there. Returns those that have ended meanwhile. */
+  arrived(worker: string, subscriptions: ReadonlyArray<number>, isPaused: boolean): ReadonlyArray<number> {
+    return subscriptions.filter((subscription) => {
+      const watch = this.#workers.get(worker)?.get(subscription)
+      if (watch === undefined || watch.isEnded) return true
+      watch.isMoving = false
+      watch.isPaused = isPaused
+      this.#tellPaused(watch)
+      return false
+    })
   }
 
   /** The worker's thread has ended. Its next life must use other numbers: rows for the former ones may still be under way. */
@@ -148,19 +221,19 @@ export class WatchRegistry {
     this.#workers.clear()
   }
 
-  async #check(worker: string, subscription: number, watch: Watch): Promise<void> {
-    if (watch.isBeingChecked || watch.isEnded) return
+  async #check(watch: Watch): Promise<void> {
+    if (watch.isBeingChecked || watch.isEnded || watch.isMoving) return
     watch.isBeingChecked = true
     const answer = await this.#answerFor(watch)
     watch.isBeingChecked = false
     if (watch.isEnded || answer === "not-yet") return
     if (!watch.isAllowed) {
-      if (answer === undefined) this.#subscribe(worker, subscription, watch)
-      else this.#refuse(worker, subscription, watch, answer)
+      if (answer === undefined) this.#subscribe(watch)
+      else this.#refuse(watch, answer)
     } else if (answer?.code === 403) {
       // At the hub too, and now: the worker may be in a module, and would pass on what comes meanwhile.
-      this.unwatch(worker, subscription)
-      this.#options.end(worker, subscription, answer)
+      this.unwatch(watch.worker, watch.subscription)
+      this.#options.end(watch.worker, watch.subscription, answer)
     }
   }
 
@@ -172,13 +245,13 @@ export class WatchRegistry {
     }
   }
 
-  #subscribe(worker: string, subscription: number, watch: Watch): void {
+  #subscribe(watch: Watch): void {
     watch.isAllowed = true
-    watch.last = watch.last.then(() => this.#askHub(worker, subscription, watch))
-    if (watch.isPaused) this.#tellPaused(worker, subscription, watch)
+    watch.last = watch.last.then(() => this.#askHub(watch))
+    if (watch.isPaused) this.#tellPaused(watch)
   }
 
-  async #askHub(worker: string, subscription: number, watch: Watch): Promise<void> {
+  async #askHub(watch: Watch): Promise<void> {
     const { hub } = this.#options
     const { namespace, labelSelector, fieldSelector, resourceVersion } = watch.request
     try {
@@ -191,8 +264,8 @@ export class WatchRegistry {
     watch.isAsked = true
     const failure = await failureOf(
       hub.call("subscribe", {
-        receiver: worker,
-        id: subscription,
+        receiver: watch.worker,
+        id: watch.subscription,
         gvk: gvkOf(watch.request),
         namespace,
         labelSelector,
@@ -204,21 +277,21 @@ export class WatchRegistry {
     // Of the end of a hub its restart tells.
     if (failure === undefined || failure instanceof ActorGone) return
     if (failure instanceof InvalidSubscription)
-      this.#refuse(worker, subscription, watch, { code: 400, reason: "BadRequest", message: failure.message })
+      this.#refuse(watch, { code: 400, reason: "BadRequest", message: failure.message })
     // It is slow: the guest asks once more.
-    else this.#refuse(worker, subscription, watch, unavailable(messageOf(failure)))
+    else this.#refuse(watch, unavailable(messageOf(failure)))
   }
 
-  #refuse(worker: string, subscription: number, watch: Watch, refusal: WatchRefusal): void {
+  #refuse(watch: Watch, refusal: WatchRefusal): void {
     if (watch.isEnded) return
     const { clock, end } = this.#options
     watch.isEnded = true
-    watch.refusal = clock.after(refusalDelayMs, () => end(worker, subscription, refusal))
+    watch.timer = clock.after(refusalDelayMs, () => end(watch.worker, watch.subscription, refusal))
   }
 
-  #tellPaused(worker: string, subscription: number, watch: Watch): void {
-    const { isPaused } = watch
-    this.#then(watch, () => this.#options.hub.call("pause", { receiver: worker, id: subscription, isPaused }))
+  #tellPaused(watch: Watch): void {
+    const { worker: receiver, subscription: id, isPaused } = watch
+    this.#then(watch, () => this.#options.hub.call("pause", { receiver, id, isPaused }))
   }
 
   #then(watch: Watch, call: () => Effect.Effect<unknown, unknown>): void {
@@ -229,10 +302,10 @@ export class WatchRegistry {
   }
 }
 
-/** Cancels a refusal that is held back, and makes later steps skip the watch. */
+/** Cancels what is held back, and makes later steps skip the watch. */
 const finish = (watch: Watch): void => {
   watch.isEnded = true
-  watch.refusal?.cancel()
+  watch.timer?.cancel()
 }
 
 const unavailable = (message: string): WatchRefusal => ({ code: 503, reason: "ServiceUnavailable", message })

@@ -24,19 +24,14 @@ export interface PlaceOptions {
   readonly imageDirectory: string
   readonly unloadAfterMs: number | undefined
   readonly deadlineMs: (slot: number) => number
+  /** Of all workers of the host ({@link subscriptionMemory}). */
+  readonly subscriptions: SharedArrayBuffer
+  readonly restart: RestartPolicy
+  /** Gives a number above all former ones: the name of a worker that has ended is used again. */
+  readonly nextLife: () => number
   readonly onReport: (report: ModuleWorkerReport) => void
   /** The thread has ended, for the fault of the module of that slot, if it was in one. It is started again soon. */
   readonly onGone: (slot: number | undefined, reason: string) => void
-}
-
-/**
- * A worker is ended for the fault of one module, which is alone afterwards, so it is always started again, and soon: its other modules
- * wait for it.
- */
-const restart: RestartPolicy = {
-  backOff: { initialMs: 20, maximumMs: 5000, factor: 2, jitter: 0.5, resetAfterMs: 60_000 },
-  maximumCrashes: Number.POSITIVE_INFINITY,
-  windowMs: 60_000,
 }
 
 export class WorkerPlace {
@@ -45,25 +40,20 @@ export class WorkerPlace {
   readonly #watch: EntryWatch
   /** The module for which this life was ended: the thread may have left it, and entered another, before its end. */
   #overrun: number | undefined
-  /** The last number of a subscription that the hub can have heard of. */
-  #lastSubscription = 0
 
   constructor(options: PlaceOptions) {
-    const { name, system, hub, executor, start, clock, imageDirectory, unloadAfterMs, deadlineMs } = options
+    const { name, system, hub, executor, start, clock, imageDirectory, unloadAfterMs, subscriptions } = options
+    const { deadlineMs, restart, nextLife, onReport } = options
     this.name = name
     const entryMark = new SharedArrayBuffer(entryMarkBytes)
-    let life = 0
     this.supervisor = system.spawn({
       definition: moduleWorkerDefinition,
       name,
       start,
-      config: () => ({ entryMark, imageDirectory, unloadAfterMs, lastSubscription: this.#lastSubscription }),
-      incarnation: () => ++life,
+      config: () => ({ entryMark, imageDirectory, unloadAfterMs, subscriptions }),
+      incarnation: nextLife,
       restart,
-      onReport: (report) => {
-        if (report.type === "watch") this.#lastSubscription = report.subscription
-        options.onReport(report)
-      },
+      onReport,
       onStateChange: (state: ActorState, reason) => {
         if (state !== "backing-off") return
         const entered = takeLastEntry(entryMark)

@@ -27,6 +27,8 @@ export interface ModuleFile {
   readonly serviceAccount?: { readonly namespace: string; readonly name: string }
   /** What its account may, for `reel k8s --host`; absent: nothing is known. For a script, in addition to what its controllers declare. */
   readonly permissions?: ReadonlyArray<ModulePermission>
+  /** It keeps a checkpoint, and so misses no deletion while it does not run. Absent: it keeps none; a script's controllers decide by themselves. */
+  readonly checkpoint?: true
   /** What is absent has the host's defaults. */
   readonly limits: ModuleFileLimits
 }
@@ -46,7 +48,7 @@ export interface ModuleFileLimits {
 /** Bytes of linear memory that a module may have if its file says nothing else. */
 export const defaultMemoryBytes = 256 * 1024 * 1024
 
-const rootKeys = ["name", "abi", "env", "serviceAccount", "permissions", "limits"] as const
+const rootKeys = ["name", "abi", "env", "serviceAccount", "permissions", "checkpoint", "limits"] as const
 const limitKeys = ["memory", "deadline", "requestsPerSecond", "burst", "concurrentRequests", "requestTimeout"] as const
 
 /** The module's file, or everything that is wrong with it, in the order of the file. */
@@ -69,9 +71,11 @@ const readFile = (yaml: ModuleYaml): ModuleFile | undefined => {
   const env = present(root, "env", (node) => readEnvironment(yaml, node)) ?? []
   const serviceAccount = present(root, "serviceAccount", (node) => readServiceAccount(yaml, node))
   const permissions = present(root, "permissions", (node) => readPermissions(yaml, node))
+  const keeps = present(root, "checkpoint", (node) => yaml.text(node, "checkpoint", "true or false", booleanOf))
+  const checkpoint = keeps === "true" ? true : undefined
   const limits = present(root, "limits", (node) => readLimits(yaml, node)) ?? {}
   if (name === undefined) return undefined
-  return { name, ...defined({ abi, serviceAccount, permissions }), env, limits }
+  return { name, ...defined({ abi, serviceAccount, permissions, checkpoint }), env, limits }
 }
 
 const readEnvironment = (yaml: ModuleYaml, node: Node | undefined): ModuleFile["env"] | undefined => {
@@ -146,6 +150,8 @@ const defined = <Members extends object>(
 const dnsLabel = "a DNS label: at most 63 of a to z, 0 to 9 and -, beginning and ending with a letter or digit"
 const labelOf = (text: string): string | undefined =>
   /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text) ? text : undefined
+const booleanOf = (text: string): "true" | "false" | undefined =>
+  text === "true" || text === "false" ? text : undefined
 const subdomainOf = (text: string): string | undefined =>
   text.length <= 253 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/.test(text)
     ? text

@@ -13,9 +13,12 @@ import { parseResponseHead } from "./response-head.ts"
 import { maximumHeadBytes } from "./response-parser.ts"
 import type { HttpProxy, Target } from "./target.ts"
 
+/** What a request needs of an open connection. */
+export type RequestSocket = Pick<net.Socket, "write" | "resume" | "ref" | "unref">
+
 export interface SocketEvents {
   /** Connected, TLS included: requests may be written. */
-  ready(socket: net.Socket): void
+  ready(socket: RequestSocket): void
   /** Bytes `buffer[0, length)`, valid only during the call. `false` stops reading until `socket.resume()`; TLS may still
    * bring what its last record held. */
   bytes(buffer: Buffer, length: number): boolean
@@ -30,18 +33,21 @@ export interface OpeningSocket {
   destroy(): void
 }
 
+/** Opens a connection to a target. {@link openSocket}, or a way to a server that is in the same process. */
+export type OpenSocket = (
+  target: Target,
+  connectTimeoutMs: number,
+  timers: Timers,
+  events: SocketEvents,
+) => OpeningSocket
+
 /** Largest read; libuv offers 64 KiB too. */
 const readBufferBytes = 64 * 1024
 /** Below the idle limits of common load balancers and NATs, so that a dead peer is noticed and a quiet watch stays open. */
 const keepAliveMs = 15_000
 
 /** `connectTimeoutMs` covers name look-up, TCP, tunnel and TLS together. */
-export const openSocket = (
-  target: Target,
-  connectTimeoutMs: number,
-  timers: Timers,
-  events: SocketEvents,
-): OpeningSocket => {
+export const openSocket: OpenSocket = (target, connectTimeoutMs, timers, events) => {
   let socket: net.Socket | undefined
   let isClosed = false
   const destination = target.proxy ?? target

@@ -3,26 +3,32 @@
  *
  * An idle connection does not keep the process alive, and any byte or event on it ends it: a server sends nothing unasked.
  */
-import type { Socket } from "node:net"
 import type { Timers } from "../../clock.ts"
-import { type OpeningSocket, openSocket, type SocketEvents } from "./connect.ts"
+import type { OpeningSocket, OpenSocket, RequestSocket, SocketEvents } from "./connect.ts"
 import type { Carried, Carrier } from "./exchange.ts"
 import type { StreamEnd } from "./response-handler.ts"
 import type { Target } from "./target.ts"
+
+/** How connections are opened. */
+interface Opening {
+  readonly open: OpenSocket
+  readonly connectTimeoutMs: number
+  readonly timers: Timers
+}
 
 export class Connection implements Carrier, SocketEvents {
   readonly #opening: OpeningSocket
   /** Called once when an idle connection ends by itself. */
   readonly #onLost: (connection: Connection) => void
-  #socket: Socket | undefined
+  #socket: RequestSocket | undefined
   #carried: Carried | undefined
   #unsent: string | Uint8Array | undefined
   #isClosed = false
   #hasServed = false
 
-  constructor(target: Target, connectTimeoutMs: number, timers: Timers, onLost: (connection: Connection) => void) {
+  constructor(target: Target, { open, connectTimeoutMs, timers }: Opening, onLost: (connection: Connection) => void) {
     this.#onLost = onLost
-    this.#opening = openSocket(target, connectTimeoutMs, timers, this)
+    this.#opening = open(target, connectTimeoutMs, timers, this)
   }
 
   get hasServed(): boolean {
@@ -57,7 +63,7 @@ export class Connection implements Carrier, SocketEvents {
     this.#opening.destroy()
   }
 
-  ready(socket: Socket): void {
+  ready(socket: RequestSocket): void {
     this.#socket = socket
     if (this.#unsent !== undefined) socket.write(this.#unsent)
     this.#unsent = undefined

@@ -9,6 +9,7 @@
  */
 import { backgroundClock, type Timers } from "../../clock.ts"
 import type { ApiEndpoint } from "../endpoint.ts"
+import { type OpenSocket, openSocket } from "./connect.ts"
 import { Connection } from "./connection.ts"
 import { Exchange, type ExchangeOwner } from "./exchange.ts"
 import { requestText } from "./request-text.ts"
@@ -27,6 +28,8 @@ export interface HttpClientOptions {
    * Idle connections that are kept. Default 2: a worker has at most a list and a probe between two streams, and each idle one holds 64 KiB.
    */
   readonly maximumIdle?: number
+  /** Default: over the network. */
+  readonly open?: OpenSocket
 }
 
 /** Long enough for the next page of a list, shorter than the idle limit of any server but Node's. */
@@ -35,6 +38,7 @@ const idleMs = 15_000
 export class HttpClient implements ExchangeOwner<Connection>, Transport {
   readonly #userAgent: string
   readonly #connectTimeoutMs: number
+  readonly #open: OpenSocket
   readonly #timers: Timers
   readonly #maximumIdle: number
   #endpoint: ApiEndpoint
@@ -52,6 +56,7 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
     this.#target = parseTarget(endpoint)
     this.#userAgent = options.userAgent
     this.#connectTimeoutMs = options.connectTimeoutMs ?? 10_000
+    this.#open = options.open ?? openSocket
     this.#timers = options.timers ?? backgroundClock
     this.#maximumIdle = options.maximumIdle ?? 2
   }
@@ -110,7 +115,8 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
   }
 
   #connect(target: Target): Connection {
-    const connection = new Connection(target, this.#connectTimeoutMs, this.#timers, (lost) => this.#discard(lost))
+    const opening = { open: this.#open, connectTimeoutMs: this.#connectTimeoutMs, timers: this.#timers }
+    const connection = new Connection(target, opening, (lost) => this.#discard(lost))
     this.#madeFor.set(connection, target)
     return connection
   }

@@ -30,9 +30,12 @@ export class GarbageCollector {
   readonly #around: WriteSurroundings
   readonly #dependents = new Dependents()
   readonly #queue: WorkQueue
+  readonly #collects: (uid: string) => boolean
 
-  constructor(around: WriteSurroundings) {
+  /** `collects`: which objects, by UID, it may touch. Default: all. */
+  constructor(around: WriteSurroundings, collects: (uid: string) => boolean = () => true) {
     this.#around = around
+    this.#collects = collects
     this.#queue = deferredWork(around, (own, key) => this.#work(own, key))
     this.rebuild()
     around.store.observe((collection, record) => this.#observe(collection, record))
@@ -78,7 +81,7 @@ export class GarbageCollector {
     if (!registry.has(gvk)) return
     const collection = store.collection(gvk)
     const live = collection.live.get(keyOf(namespace, name))
-    if (live === undefined) return
+    if (live === undefined || !this.#collects(live.change.uid)) return
     if (live.change.terminating === true) this.#finish(around, collection, live)
     else if ((live.change.owners?.length ?? 0) > 0) this.#collect(around, collection, live)
   }

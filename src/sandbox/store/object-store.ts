@@ -143,6 +143,26 @@ export class ObjectStore {
     return this.#seenAs(gvk, stored)
   }
 
+  /** Stores a state with its own identity; only the version is the store's. See `Sandbox.load`. */
+  load(gvk: GvkName, given: KubernetesObject): StoredObject {
+    const collection = this.collection(gvk)
+    const view = this.#views.get(gvkName(gvk))
+    const object = (view === undefined ? given : view.toStored(given)) as MutableObject
+    const { namespaced } = collection.resource
+    const namespace = namespaced ? String(object.metadata.namespace ?? "default") : ""
+    const metadata: MutableObject["metadata"] = { ...object.metadata, ...(namespaced && { namespace }) }
+    const key = keyOf(namespace, String(metadata.name))
+    const existing = collection.live.get(key)
+    if (existing !== undefined && existing.change.uid !== metadata.uid) this.#delete(collection, existing)
+    const change = this.write(collection, { ...object, metadata }, collection.live.get(key))
+    return this.#seenAs(gvk, parseObject(change))
+  }
+
+  list(gvk: GvkName): ReadonlyArray<StoredObject> {
+    const objects = [...this.collection(gvk).live.values()]
+    return objects.map(({ change }) => this.#seenAs(gvk, parseObject(change)))
+  }
+
   get(gvk: GvkName, namespace: string, name: string): StoredObject | undefined {
     const { live, resource } = this.collection(gvk)
     const object = live.get(keyOf(resource.namespaced ? namespace : "", name))

@@ -24,8 +24,11 @@ export interface WritableKind {
   /** Converts an object to the stored kind, for kinds that are a view of another one. */
   readonly toStored: (object: MutableObject) => MutableObject
   readonly fromStored: (object: MutableObject) => MutableObject
-  /** Checks a custom object against its schema; throws Refusal. */
-  readonly checkSchema: (object: MutableObject) => void
+  /**
+   * Checks a custom object against its schema and the rules in it; throws Refusal. `old` is the object that it replaces; a rule that
+   * was broken before is a warning.
+   */
+  readonly checkSchema: (object: MutableObject, old: MutableObject | undefined, warnings: string[]) => void
 }
 
 export interface WriteSurroundings {

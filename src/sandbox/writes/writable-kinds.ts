@@ -13,7 +13,7 @@ import type { WritableKind } from "./surroundings.ts"
 /** The additions of a custom kind's schema to its rules. Both may throw Refusal. */
 interface SchemaRules {
   readonly setDefaults: (object: MutableObject) => void
-  readonly check: (object: MutableObject) => void
+  readonly check: WritableKind["checkSchema"]
 }
 
 export class WritableKinds {

@@ -1,10 +1,14 @@
 /** Replays of what a recorder has recorded: of its data directory, and out of the running recorder, as users run both. */
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
+import { hostCommand } from "../../../src/cli/host.ts"
 import { replayCommand } from "../../../src/cli/replay.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { kubeconfigOf } from "../../../src/sandbox/local-cluster.ts"
 import { patient } from "../../harness/patience.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { everything, type RecorderProcess, Workplace } from "../../recorder/recorder/recorder-command.ts"
 import { capturedTerminal } from "../captured-terminal.ts"
 import { startServiceProxy } from "../service-proxy.ts"
@@ -132,4 +136,28 @@ test.each([
   const answer = await replay(...argv)
   expect([answer.code, answer.output]).toEqual([exitCodes.usage, ""])
   expect(answer.error).toMatch(message)
+})
+
+test("the data directory of a running recorder is history for the controllers of reel host too", async () => {
+  const modules = temporaryDirectory()
+  writeFileSync(join(modules, "watcher.yaml"), "name: watcher\n")
+  writeFileSync(
+    join(modules, "watcher.js"),
+    `export default {
+      name: "watcher", for: { kind: "v1.ConfigMap" }, owns: [], watches: [], reads: [], indexes: [], writes: [], concurrency: 1,
+      reconcile: ({ key, object, cluster }) => { if (object) cluster.event(object, "Normal", "Seen", object.data.value) },
+    }`,
+  )
+  const terminal = capturedTerminal()
+  const journal = join(modules, "journal.ndjson")
+  const words = [modules, "--replay", place.path("data"), "--from", between, "--to", after, "--journal", journal]
+  expect([
+    await hostCommand(() => import("../../../src/cli/host-replay.ts")).run(words, terminal),
+    terminal.standardError.text(),
+  ]).toEqual([exitCodes.ok, ""])
+  expect(terminal.standardOutput.text()).toMatch(/: 3 changes fed, 0 left out$/m)
+  const seen = [
+    ...readFileSync(journal, "utf8").matchAll(/"name":"(\w)"},"eventType":"Normal","reason":"Seen","message":"(\d)"/g),
+  ]
+  expect(seen.map(([, name, value]) => `${name} ${value}`)).toEqual(["a 1", "b 1", "a 2", "c 1"])
 })

@@ -47,6 +47,7 @@ export function wakeup_stream(id: u64, pointer: usize, length: u32): void {
   const name = event.substring(at, event.indexOf('"', at))
   seen++
   if (name == "trap" && type == "ADDED") unreachable()
+  if (name == "outside" && type == "ADDED") store<u64>(0xfffffff0, 1)
   if (name == "loop" && type == "ADDED") { log("loops"); while (true) seen++ }
   if (name == "eat" && type == "ADDED") while (true) if (memory.grow(16) < 0) unreachable()
   if (name == "flood" && type == "ADDED") for (let i = 0; i < 5000; i++) request(changetype<usize>(httpRequest), httpRequest.length)
@@ -93,6 +94,8 @@ export interface OddWatch {
   readonly namespace?: string | undefined
   readonly fieldSelector?: string
   readonly labelSelector?: string
+  /** The version to continue from. Default: the present state. */
+  readonly resourceVersion?: string
   /** Default false. */
   readonly allowBookmarks?: boolean
 }
@@ -104,10 +107,17 @@ export const watchRequest = ({
   namespace,
   fieldSelector,
   labelSelector,
+  resourceVersion = "",
   allowBookmarks = false,
 }: OddWatch): string => {
   const [version = "", group = ""] = apiVersion.split("/").reverse()
-  const watch = new Bincode().text(apiVersion).text(group).text(kind).text(version).optional(namespace).text("")
+  const watch = new Bincode()
+    .text(apiVersion)
+    .text(group)
+    .text(kind)
+    .text(version)
+    .optional(namespace)
+    .text(resourceVersion)
   watch
     .optional(fieldSelector)
     .byte(0)

@@ -1,6 +1,8 @@
 /** Permissions of watches that change while they are open, on a clock that the test advances. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
+import { ExpiryPace } from "../../../src/host/dispatcher/expiry-pace.ts"
+import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
 import { type WatchAnswer, WatchRegistry } from "../../../src/host/dispatcher/watch-registry.ts"
 import type { WatchRequest } from "../../../src/host/guest/abi-values.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
@@ -24,6 +26,7 @@ const withRegistry = (first: WatchAnswer) => {
   const hub: string[] = []
   const ended: string[] = []
   const registry = new WatchRegistry({
+    pace: new ExpiryPace(clock, () => 0, defaultHostPolicy.expiredWatch),
     clock,
     hub: {
       running: () => Effect.void,

@@ -1,6 +1,8 @@
 /** The watches of the modules at a hub that is there, slow, gone, or restarted; and the checks of their permission. */
 import * as Effect from "effect/Effect"
 import { beforeEach, expect, test } from "vitest"
+import { ExpiryPace } from "../../../src/host/dispatcher/expiry-pace.ts"
+import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
 import { refusalDelayMs, type WatchRefusal, WatchRegistry } from "../../../src/host/dispatcher/watch-registry.ts"
 import { InvalidSubscription } from "../../../src/host/hub/hub-selection.ts"
 import { ActorGone } from "../../../src/runtime/errors.ts"
@@ -35,10 +37,12 @@ beforeEach(() => {
     call: (method: string, { receiver, id = "" }: { receiver: string; id?: number | string }) =>
       Effect.suspend(() => {
         calls.push(`${method} ${receiver} ${id}`.trim())
-        return failure === undefined || method !== "subscribe" ? Effect.void : Effect.fail(failure)
+        if (failure !== undefined && (method === "subscribe" || method === "move")) return Effect.fail(failure)
+        return method === "move" ? Effect.succeed(7) : Effect.void
       }),
   }
   registry = new WatchRegistry({
+    pace: new ExpiryPace(clock, () => 0, defaultHostPolicy.expiredWatch),
     hub: hub as never,
     clock,
     check: () => new Promise((resolve, reject) => checks.push({ resolve, reject })),
@@ -119,6 +123,67 @@ test("the end of a worker releases its subscriptions at once, and what is still 
   expect(calls).toEqual(["subscribe w 1", "release w"])
   expect(ends).toEqual([])
   expect([registry.size, clock.pending]).toEqual([0, 0])
+})
+
+test("a watch from a version begins later if such watches of its module expire again and again, and is not checked before", async () => {
+  const again = { apiVersion: "v1", kind: "ConfigMap", resourceVersion: "5" } as never
+  for (const subscription of [1, 2]) {
+    registry.begin("w", "m", subscription, again)
+    expect(checks).toHaveLength(subscription)
+    checks.at(-1)?.resolve()
+    await turn()
+    registry.unwatch("w", subscription, true)
+  }
+  registry.begin("w", "m", 3, again)
+  await registry.recheck()
+  clock.advance(999)
+  expect(checks).toHaveLength(2)
+  clock.advance(1)
+  expect(checks).toHaveLength(3)
+  registry.unwatch("w", 3)
+  expect(clock.pending).toBe(0)
+})
+
+test("watches move with their module: the hub is asked after what came before, and tells the last rows", async () => {
+  await begin(1)
+  registry.pause("w", 1, true)
+  const moved = registry.move({ module: "m", from: "w", to: "v", subscriptions: [1] })
+  expect(await moved).toEqual([{ subscription: 1, lastRow: 7 }])
+  expect(calls).toEqual(["subscribe w 1", "pause w 1", "move w 1"])
+  // Until it has arrived it is not checked again, and reports of the former worker are not about it.
+  registry.unwatch("w", 1)
+  await registry.recheck()
+  expect(checks).toHaveLength(1)
+  expect(registry.arrived("v", [1], false)).toEqual([])
+  await turn()
+  expect(calls.slice(3)).toEqual(["pause v 1"])
+  registry.hubRestarted()
+  expect(ends).toEqual(["v 1"])
+})
+
+test("a watch that the hub has ended while its module moved is named when it has arrived", async () => {
+  await begin(1)
+  await registry.move({ module: "m", from: "w", to: "v", subscriptions: [1] })
+  registry.hubRestarted()
+  expect(registry.arrived("v", [1], false)).toEqual([1])
+})
+
+test("watches do not move while one of them is not at the hub", async () => {
+  await begin(1)
+  registry.begin("w", "m", 2, request)
+  await begin(3, forbidden)
+  expect(registry.move({ module: "m", from: "w", to: "v", subscriptions: [1, 2] })).toBeUndefined()
+  expect(registry.move({ module: "m", from: "w", to: "v", subscriptions: [1, 3] })).toBeUndefined()
+  expect(registry.move({ module: "m", from: "w", to: "v", subscriptions: [1, 9] })).toBeUndefined()
+  registry.pause("w", 1, true)
+  await turn()
+  expect(calls).toEqual(["subscribe w 1", "pause w 1"])
+})
+
+test("a hub that ends meanwhile moves nothing", async () => {
+  await begin(1)
+  failure = new ActorGone({ actor: "hub", reason: "killed" })
+  expect(await registry.move({ module: "m", from: "w", to: "v", subscriptions: [1] })).toBeUndefined()
 })
 
 test("a closed registry leaves no timer behind", async () => {

@@ -11,6 +11,7 @@ const source = `
 @external("kube-watch-abi", "watch") declare function watch(pointer: usize, length: u32): u64
 @external("delay-abi", "delay") declare function delay(ms: u64): u64
 @external("wasi_snapshot_preview1", "fd_write") declare function fd_write(fd: u32, vectors: usize, count: u32, written: usize): u32
+@external("wasi_snapshot_preview1", "clock_time_get") declare function clock_time_get(id: u32, precision: u64, result: usize): u32
 @external("wasi_snapshot_preview1", "environ_get") declare function environ_get(pointers: usize, bytes: usize): u32
 
 const everything = StaticArray.fromArray<u8>([%0%])
@@ -20,6 +21,8 @@ let wanted: StaticArray<u8> = everything
 let habit: u8 = 0
 let seen: i32 = 0
 let ticks: i32 = 0
+let isBurning: bool = false
+const now = new StaticArray<u64>(1)
 
 function log(text: string): void {
   const bytes = String.UTF8.encode(text + "\\n")
@@ -45,11 +48,25 @@ export function run(): void {
   log("run")
   subscribe()
   if (habit == 100) delay(20)
+  if (habit == 98) delay(2)
+}
+
+function nanos(): u64 {
+  clock_time_get(1, 1, changetype<usize>(now))
+  return unchecked(now[0])
+}
+
+/** Keeps the worker busy for 3 ms. */
+function burn(): void {
+  const end = nanos() + 3000000
+  while (nanos() < end) {}
 }
 
 export function allocate(size: u32): usize { return heap.alloc(size) }
 
 export function wakeup_future(id: u64, pointer: usize, length: u32): void {
+  if (isBurning) burn()
+  if (habit == 98) { delay(2); return }
   log("tick " + (++ticks).toString())
   delay(20)
 }
@@ -68,6 +85,7 @@ export function wakeup_stream(id: u64, pointer: usize, length: u32): void {
   const name = after(event, '"name":"')
   if (type == "MODIFIED" && name == "bomb" && habit == 116) unreachable()
   if (type == "MODIFIED" && name == "maze" && habit == 108) while (true) seen++
+  if (name == "fire") isBurning = type != "DELETED"
   seen++
   log(type + " " + after(event, '"uid":"') + " " + after(event, '"resourceVersion":"') + " " + seen.toString())
 }
@@ -75,7 +93,7 @@ export function wakeup_stream(id: u64, pointer: usize, length: u32): void {
 
 /**
  * Compiles it; returns the path of the file. Habits: `t` traps when the object `bomb` changes, `l` never returns when `maze` does, `d` asks for
- * one delay after the other.
+ * one delay after the other, `b` as well, and keeps its worker busy while the object `fire` exists.
  */
 export const buildWitness = (directory: string): string => {
   const text = selections.reduce<string>(

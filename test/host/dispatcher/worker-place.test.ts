@@ -1,7 +1,9 @@
 /** Whose fault the end of a worker's thread is, and what its next life is told. */
 import { expect, test } from "vitest"
 import { EntryMark, lookEveryMs } from "../../../src/host/dispatcher/entry-mark.ts"
+import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
 import type { ModuleWorkerConfig } from "../../../src/host/dispatcher/worker/definition.ts"
+import { subscriptionMemory } from "../../../src/host/dispatcher/worker/subscription-numbers.ts"
 import { WorkerPlace } from "../../../src/host/dispatcher/worker-place.ts"
 import type { HostCommand } from "../../../src/runtime/actor-host.ts"
 import { ActorSystem } from "../../../src/runtime/actor-system.ts"
@@ -33,6 +35,8 @@ test("a thread is ended for the module that overran its deadline, also if it has
       },
     }
   }
+  const subscriptions = subscriptionMemory()
+  let life = 0
   const place = new WorkerPlace({
     name: "w",
     system: new ActorSystem({ clock, random: () => 0 }),
@@ -43,14 +47,13 @@ test("a thread is ended for the module that overran its deadline, also if it has
     imageDirectory: "",
     unloadAfterMs: undefined,
     deadlineMs: () => 500,
+    subscriptions,
+    restart: defaultHostPolicy.workerRestart,
+    nextLife: () => ++life,
     onReport: () => undefined,
     onGone: (slot) => gone.push(slot),
   })
   await turn()
-  observers[0]?.event({
-    type: "report",
-    report: { type: "watch", module: "m", incarnation: 1, subscription: 5, request: {} },
-  })
   mark?.begin(1)
   await turn()
   for (let ms = 0; ms < 1000 && gone.length === 0; ms += lookEveryMs) {
@@ -60,7 +63,8 @@ test("a thread is ended for the module that overran its deadline, also if it has
   expect(gone).toEqual([1])
   clock.advance(1000)
   await turn()
-  expect(configs.map(({ lastSubscription }) => lastSubscription)).toEqual([0, 5])
+  // So that its subscriptions have other numbers.
+  expect(configs.map((config) => config.subscriptions)).toEqual([subscriptions, subscriptions])
   // Of its next end the former fault says nothing.
   mark?.begin(3)
   observers[1]?.ended("out of memory")

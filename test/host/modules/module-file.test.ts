@@ -57,6 +57,12 @@ permissions:
     expect(parse(`name: simple-pod\n${line}\n`)).toContain(message)
   })
 
+  test("may ask for a checkpoint", () => {
+    expect(parse("name: a\ncheckpoint: true\n")).toEqual({ name: "a", checkpoint: true, env: [], limits: {} })
+    expect(parse("name: a\ncheckpoint: false\n")).toEqual({ name: "a", env: [], limits: {} })
+    expect(parse("name: a\ncheckpoint: yes\n")).toBe('m.yaml:2:13: checkpoint is "yes"; it must be true or false')
+  })
+
   test("may have environment, ServiceAccount and limits", () => {
     const text = `
 name: simple-pod
@@ -101,7 +107,7 @@ limits:
   test.each([
     [
       "",
-      "m.yaml:1:1: the file is empty; it must be a mapping with the keys name, abi, env, serviceAccount, permissions, limits",
+      "m.yaml:1:1: the file is empty; it must be a mapping with the keys name, abi, env, serviceAccount, permissions, checkpoint, limits",
     ],
     ["just text", 'm.yaml:1:1: the file is "just text"; it must be a mapping with the keys'],
     ["abi: rust_v1alpha1", "m.yaml:1:1: the key name is missing; add name: and a name such as simple-pod"],

@@ -161,7 +161,12 @@ describe("the pod", () => {
       expect(name).toBe("host")
       const terminal = capturedTerminal()
       // Mistakes in the arguments would be found before the missing kubeconfig, and end with 2.
-      expect(await hostCommand().run([...rest, "--kubeconfig", "/nowhere"], terminal)).toBe(1)
+      expect(
+        await hostCommand(() => import("../../../src/cli/host-replay.ts")).run(
+          [...rest, "--kubeconfig", "/nowhere"],
+          terminal,
+        ),
+      ).toBe(1)
       expect(terminal.standardError.text()).toContain("/nowhere")
     }
   })
@@ -293,7 +298,7 @@ test("options of the recorder are not those of a host", async () => {
 })
 
 test("alerts are about metrics that a host has", () => {
-  const metrics = hostMetrics({ modules: [], requests: [], scripts: [], hub: undefined, refused: 0 })
+  const metrics = hostMetrics({ modules: [], workers: [], requests: [], scripts: [], hub: undefined, refused: 0 })
   const names = new Set(metrics.map(({ name }) => name))
   for (const { expression } of hostAlerts) {
     const [used = ""] = /kubereel_[a-z_]+/.exec(expression) ?? []

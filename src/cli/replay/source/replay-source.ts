@@ -6,12 +6,12 @@ import { readTargetPath, type StoreAddress } from "../../../blob/target-address.
 import { systemClock } from "../../../clock.ts"
 import { visible } from "../../../recorder/configuration/quoted.ts"
 import type { ReplayOptions } from "../../../simulation/replay/replay.ts"
+import { recordedDirectory } from "../../../simulation/source/recorded-directory.ts"
 import { SpooledBytes } from "../../../trace/files/spooled-bytes.ts"
 import { openTraceFile } from "../../../trace/files/trace-input.ts"
 import { openTraceItems } from "../../../trace/files/trace-items.ts"
 import { fileSpool } from "../../../trace/spool.ts"
 import type { ReplayOrder } from "../replay-order.ts"
-import { recordedDirectory } from "./recorded-directory.ts"
 import { exportedWindow } from "./running-recorder.ts"
 
 export interface ReplaySource {
@@ -51,7 +51,8 @@ export const openSource = async (order: ReplayOrder, surroundings: SourceSurroun
   const store = readTargetPath(trace)
   if (store.tag === "store") return ofObject(name, store.address, { format, signal })
   const status = await stat(trace).catch(() => undefined)
-  if (status?.isDirectory() === true) return recordedDirectory(trace, window, signal)
+  if (status?.isDirectory() === true)
+    return { name: trace, isPipe: false, isReadOnce: false, ...recordedDirectory(trace, window, signal) }
   const open = async (): Promise<AsyncIterable<Uint8Array>> => (await openTraceFile(trace)).bytes
   if (status === undefined || status.isFile()) return ofBytes(name, open, { format, signal })
   return ofPipe(name, await open(), { format, signal }, repetitions)

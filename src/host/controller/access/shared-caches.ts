@@ -12,6 +12,7 @@ import type { ApiObject } from "../../../kube/client/objects.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import type { Kind } from "../../../kube/kind.ts"
 import { type LabelSelector, matchesLabels, parseLabelSelector } from "../../../kube/label-selector.ts"
+import type { WatchPolicy } from "../../../kube/watch/protocol/policy.ts"
 import { keyOf, type ObjectCache } from "../../object-cache.ts"
 import { SharedInformer } from "../../shared-informer.ts"
 
@@ -28,6 +29,7 @@ interface SharedCachesOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly trouble: (detail: string) => void
+  readonly policy?: Partial<WatchPolicy> | undefined
 }
 
 interface Shared {
@@ -101,11 +103,18 @@ export class SharedCaches {
   }
 
   #start(selection: KindSelection): Shared {
-    const { connection, clock, random, trouble } = this.#options
+    const { connection, clock, random, trouble, policy } = this.#options
     const parsed = parseLabelSelector(selection.labelSelector ?? "")
     // defineController has refused it.
     if ("problem" in parsed) throw new Error(parsed.problem)
-    const informer = new SharedInformer<ApiObject>({ ...selection, connection, clock, random, onTrouble: trouble })
+    const informer = new SharedInformer<ApiObject>({
+      ...selection,
+      connection,
+      clock,
+      random,
+      policy,
+      onTrouble: trouble,
+    })
     informer.start()
     return { selection, labels: parsed, informer, users: 0 }
   }

@@ -1,12 +1,11 @@
 /** The body of a module worker: its mailboxes, and how a file becomes a guest. */
 import { randomFillSync } from "node:crypto"
-import { readFileSync } from "node:fs"
 import * as Effect from "effect/Effect"
 import { messageOf } from "../../../message-of.ts"
 import type { ActorBody } from "../../../runtime/actor.ts"
 import { completionsMailbox, operationsMailbox } from "../../executor/actor/definition.ts"
 import { OperationSender } from "../../executor/actor/operation-sender.ts"
-import { type CompiledGuest, compileGuest } from "../../guest/compiled-guest.ts"
+import type { CompiledGuest } from "../../guest/compiled-guest.ts"
 import { decodeGuestImage, encodeGuestImage } from "../../guest/guest-image.ts"
 import { GuestInstance } from "../../guest/guest-instance.ts"
 import { deliveriesMailbox } from "../../hub/definition.ts"
@@ -14,7 +13,7 @@ import { readDeliveries } from "../../hub/deliveries.ts"
 import { EntryMark } from "../entry-mark.ts"
 import {
   type Assignment,
-  ModuleRefused,
+  ModuleStays,
   type ModuleWorkerConfig,
   type ModuleWorkerControl,
   type ModuleWorkerReport,
@@ -23,6 +22,7 @@ import { imageFile } from "./image-files.ts"
 import type { MakeGuest } from "./module-runner.ts"
 import { ModuleWorker } from "./module-worker.ts"
 import { RunnerTable } from "./runner-table.ts"
+import { subscriptionNumbers } from "./subscription-numbers.ts"
 
 export const moduleWorkerBody: ActorBody<ModuleWorkerConfig, ModuleWorkerControl, ModuleWorkerReport> = (context) =>
   Effect.gen(function* () {
@@ -42,7 +42,7 @@ export const moduleWorkerBody: ActorBody<ModuleWorkerConfig, ModuleWorkerControl
       operations,
       report: context.report,
       mark: new EntryMark(config.entryMark),
-      lastSubscription: config.lastSubscription,
+      nextSubscription: subscriptionNumbers(config.subscriptions),
       images: ({ slot, incarnation }) => imageFile(config.imageDirectory, `${slot}-${incarnation}`),
     })
     const deliveries = context.inbox(deliveriesMailbox(name), {
@@ -64,27 +64,29 @@ export const moduleWorkerBody: ActorBody<ModuleWorkerConfig, ModuleWorkerControl
     })
     yield* Effect.addFinalizer(() => Effect.sync(() => table.close()))
     return {
-      load: (assignment) =>
-        Effect.try({
-          try: () => worker.load(assignment, makerOf(assignment, context.report, clock)),
-          catch: (cause) => new ModuleRefused({ module: assignment.module, reason: messageOf(cause) }),
-        }),
+      load: (assignment) => Effect.sync(() => worker.load(assignment, makerOf(assignment, context.report, clock))),
       release: ({ module, incarnation }) => Effect.sync(() => worker.release(module, incarnation)),
       endWatch: ({ subscription, code, reason, message }) =>
         Effect.sync(() => worker.endWatch(subscription, code, reason, message)),
+      hold: ({ module, incarnation }) => moving(() => worker.hold(module, incarnation)),
+      depart: ({ module, incarnation, rows }) => moving(() => worker.depart(module, incarnation, rows)),
+      resume: ({ module, incarnation }) => Effect.sync(() => worker.resume(module, incarnation)),
       statistics: () => Effect.sync(() => worker.statistics()),
     }
   })
 
-/** Reads and compiles the module; throws why it cannot be one. */
+const moving = <Value>(step: () => Promise<Value>): Effect.Effect<Value, ModuleStays> =>
+  Effect.tryPromise({ try: step, catch: (cause) => new ModuleStays({ reason: messageOf(cause) }) })
+
+/** Makes instances of the module. */
 const makerOf = (
-  { module, file, env, maximumMemoryBytes }: Assignment,
+  { module, compiled, env, maximumMemoryBytes }: Assignment,
   report: (report: ModuleWorkerReport) => void,
   clock: ConstructorParameters<typeof GuestInstance>[1]["clock"],
 ): MakeGuest => {
-  const compiled: CompiledGuest = compileGuest(readFileSync(file), module)
+  const code = compiled as CompiledGuest
   return (calls, image) => {
-    const guest = new GuestInstance(compiled, {
+    const guest = new GuestInstance(code, {
       host: { ...calls, log: (stream, line) => report({ type: "log", module, stream, line }) },
       env,
       clock,

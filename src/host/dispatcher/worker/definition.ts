@@ -10,8 +10,8 @@ export interface ModuleWorkerConfig {
   readonly imageDirectory: string
   /** ms without an entry after which a module is unloaded. `undefined`: never. */
   readonly unloadAfterMs: number | undefined
-  /** Of the former lives: this one's subscriptions have other numbers. */
-  readonly lastSubscription: number
+  /** Of {@link subscriptionNumbers}, shared by all workers of a host. */
+  readonly subscriptions: SharedArrayBuffer
 }
 
 /** Identifies an instance. */
@@ -22,18 +22,21 @@ const Assignment = Schema.Struct({
   incarnation: Schema.Number,
   /** For the entry mark: unique among the host's modules. */
   slot: Schema.Number,
-  /** Path of the WebAssembly file. */
-  file: Schema.String,
+  /** The module's code: a {@link CompiledGuest}. */
+  compiled: Schema.Unknown,
   env: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })),
   maximumMemoryBytes: Schema.Number,
+  /** Where it keeps its checkpoint. Absent: it keeps none. */
+  checkpointDirectory: Schema.optional(Schema.String),
+  /** A `SharedArrayBuffer`, to which the time within the module is added ({@link busyMemory}). */
+  busy: Schema.Unknown,
+  /** A {@link Departure}, of a module that comes from another worker. */
+  departure: Schema.optionalKey(Schema.Unknown),
 })
 export type Assignment = typeof Assignment.Type
 
-/** The module cannot be loaded, and a later attempt with the same file would fail the same way. */
-export class ModuleRefused extends Schema.TaggedError<ModuleRefused>()("ModuleRefused", {
-  module: Schema.String,
-  reason: Schema.String,
-}) {
+/** The module is not moved: why. */
+export class ModuleStays extends Schema.TaggedError<ModuleStays>()("ModuleStays", { reason: Schema.String }) {
   override get message(): string {
     return this.reason
   }
@@ -60,7 +63,7 @@ export type InstanceStatistics = typeof InstanceStatistics.Type
 
 const moduleWorkerControl = {
   /** Completes before the module has run; its first call follows soon. */
-  load: { payload: Assignment, success: Schema.Void, error: ModuleRefused },
+  load: { payload: Assignment, success: Schema.Void, error: Schema.Never },
   /** Ends an instance; without effect if it is not there. */
   release: { payload: Instance, success: Schema.Void, error: Schema.Never },
   /** A watch cannot begin or go on: the guest gets an ERROR event unless `code` is 0, then the end. */
@@ -74,6 +77,26 @@ const moduleWorkerControl = {
     success: Schema.Void,
     error: Schema.Never,
   },
+  /**
+   * First step of a move: the instance is not entered any more. Completes with the numbers of its subscriptions when its requests have been
+   * answered and its image is kept.
+   */
+  hold: { payload: Instance, success: Schema.Array(Schema.Number), error: ModuleStays },
+  /**
+   * Second step: completes with a {@link Departure} when the last row of each subscription has come, or the end of one that has none. The
+   * instance is gone then.
+   */
+  depart: {
+    payload: Schema.Struct({
+      module: Schema.String,
+      incarnation: Schema.Number,
+      rows: Schema.Array(Schema.Struct({ subscription: Schema.Number, lastRow: Schema.NullOr(Schema.Number) })),
+    }),
+    success: Schema.Unknown,
+    error: ModuleStays,
+  },
+  /** Instead of the second step: the instance goes on. Without effect if it is not there. */
+  resume: { payload: Instance, success: Schema.Void, error: Schema.Never },
   statistics: { payload: Schema.Void, success: Schema.Array(InstanceStatistics), error: Schema.Never },
 } as const
 export type ModuleWorkerControl = typeof moduleWorkerControl
@@ -92,13 +115,15 @@ export type ModuleWorkerReport =
     }
   /** The module cannot take more at the moment, or can again. */
   | { readonly type: "paused"; readonly module: string; readonly subscription: number; readonly isPaused: boolean }
-  /** Nothing reads the subscription any more. */
-  | { readonly type: "unwatched"; readonly subscription: number }
+  /** Nothing reads the subscription any more. `isExpired`: because the hub has ended it, which does not know the changes since its version. */
+  | { readonly type: "unwatched"; readonly subscription: number; readonly isExpired: boolean }
   | { readonly type: "log"; readonly module: string; readonly stream: "stdout" | "stderr"; readonly line: string }
   /**
    * So many rows of a subscription have not arrived, which is a bug of the host. The watch was ended, so that the guest lists again.
    */
   | { readonly type: "missed"; readonly module: string; readonly incarnation: number; readonly rows: number }
+  /** Something about the module's checkpoint that an operator should see. */
+  | { readonly type: "checkpoint"; readonly module: string; readonly detail: string }
   /** The module was not unloaded: why. */
   | { readonly type: "kept"; readonly module: string; readonly reason: string }
 

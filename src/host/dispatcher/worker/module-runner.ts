@@ -47,12 +47,14 @@ export interface RunnerOptions {
   readonly operations: GuestCalls
   readonly images: ImageStore
   readonly clock: Pick<Clock, "monotonicMs">
-  /** Called around each entry, so that another thread can tell how long it takes. */
-  readonly entry: { begin(): void; end(): void }
+  /** Called around each entry, so that another thread can tell how long it takes; `ms` is how long it took. */
+  readonly entry: { begin(): void; end(ms: number): void }
   /** Called once, with what ended the guest. */
   readonly onEnded: (cause: unknown) => void
   /** Gets why an image was not written. The guest goes on. */
   readonly onUnloadFailed: (cause: unknown) => void
+  /** Continue as another runner, whose image `images` has, instead of starting. */
+  readonly state?: RunnerState
 }
 
 /** Counters since the runner began, and gauges. */
@@ -82,6 +84,14 @@ interface WakeUp {
   readonly id: bigint
   readonly ofWatch: boolean
   readonly value: Uint8Array | undefined
+  readonly taken: (() => void) | undefined
+}
+
+/** What a runner has left to the next one, beside the image. Plain data. */
+export interface RunnerState {
+  readonly open: ReadonlyMap<bigint, Operation>
+  readonly waiting: ReadonlyArray<WakeUp>
+  readonly counts: Pick<RunnerStatistics, "wakeUps" | "runMs" | "longestMs" | "dropped" | "unloads">
 }
 
 /** Entries of the queue that were taken and are still there: cut off in steps, because each cut moves the rest. */
@@ -89,7 +99,7 @@ const cutAfter = 1024
 
 export class ModuleRunner {
   readonly #options: RunnerOptions
-  readonly #open = new Map<bigint, Operation>()
+  readonly #open: Map<bigint, Operation>
   /** What waits, from `#first` on. */
   #queue: WakeUp[] = []
   #first = 0
@@ -98,6 +108,7 @@ export class ModuleRunner {
   #isStarted = false
   #hasEnded = false
   #isInside = false
+  #isHeld = false
   #lastRunMs: number
   #wakeUps = 0
   #runMs = 0
@@ -106,8 +117,19 @@ export class ModuleRunner {
   #unloads = 0
 
   constructor(options: RunnerOptions) {
+    const { clock, state } = options
     this.#options = options
-    this.#lastRunMs = options.clock.monotonicMs()
+    this.#lastRunMs = clock.monotonicMs()
+    this.#open = new Map(state?.open)
+    if (state === undefined) return
+    this.#isStarted = true
+    for (const wakeUp of state.waiting) this.#push(wakeUp)
+    const { wakeUps, runMs, longestMs, dropped, unloads } = state.counts
+    this.#wakeUps = wakeUps
+    this.#runMs = runMs
+    this.#longestMs = longestMs
+    this.#dropped = dropped
+    this.#unloads = unloads
   }
 
   /** The guest has been ended, by itself or by {@link close}. */
@@ -121,7 +143,20 @@ export class ModuleRunner {
 
   /** The guest has to be started, or something waits for it. */
   get isReady(): boolean {
-    return !this.#hasEnded && (!this.#isStarted || this.#first < this.#queue.length)
+    return !this.#hasEnded && !this.#isHeld && (!this.#isStarted || this.#first < this.#queue.length)
+  }
+
+  get isStarted(): boolean {
+    return this.#isStarted
+  }
+
+  get openRequests(): number {
+    return this.#count("request")
+  }
+
+  /** Bytes of its linear memory; 0 while it is unloaded. */
+  get memoryBytes(): number {
+    return this.#guest?.memoryBytes ?? 0
   }
 
   /** Bytes of the values that wait. */
@@ -129,11 +164,14 @@ export class ModuleRunner {
     return this.#queuedBytes
   }
 
-  /** The next value of a watch; `undefined` ends it. `value` must not change later. */
-  streamed(id: bigint, value: Uint8Array | undefined): void {
+  /**
+   * The next value of a watch; `undefined` ends it. `value` must not change later. `taken` is called once the guest has returned from the call
+   * with the value; never if it ends before.
+   */
+  streamed(id: bigint, value: Uint8Array | undefined, taken?: () => void): void {
     if (this.#open.get(id) !== "watch") return void this.#dropped++
     if (value === undefined) this.#open.delete(id)
-    this.#push({ id, ofWatch: true, value })
+    this.#push({ id, ofWatch: true, value, taken })
   }
 
   /** A request or a delay is done. */
@@ -141,7 +179,7 @@ export class ModuleRunner {
     const operation = this.#open.get(id)
     if (operation === undefined || operation === "watch") return void this.#dropped++
     this.#open.delete(id)
-    this.#push({ id, ofWatch: false, value })
+    this.#push({ id, ofWatch: false, value, taken: undefined })
   }
 
   /**
@@ -161,31 +199,54 @@ export class ModuleRunner {
    * Unloads the guest if it has not been entered for `idleMs` and no request is open: a response is usually near. Returns whether it did.
    */
   unloadIfIdle(idleMs: number): boolean {
-    const { clock, images, onUnloadFailed } = this.#options
-    const guest = this.#guest
-    if (guest === undefined || this.isReady || this.#isInside || this.#count("request") > 0) return false
+    const { clock, onUnloadFailed } = this.#options
+    if (!this.isLoaded || this.isReady || this.#isInside || this.openRequests > 0) return false
     if (clock.monotonicMs() - this.#lastRunMs < idleMs) return false
     try {
-      images.write(guest.image())
+      this.unload()
     } catch (cause) {
       // Not at every look: once more after another idle time.
       this.#lastRunMs = clock.monotonicMs()
       onUnloadFailed(cause)
       return false
     }
+    return true
+  }
+
+  /** Unloads the guest, which is not running, if it is loaded. Throws why its image cannot be kept; then it stays loaded. */
+  unload(): void {
+    const guest = this.#guest
+    if (guest === undefined) return
+    this.#options.images.write(guest.image())
     this.#guest = undefined
     this.#unloads++
-    return true
+  }
+
+  /** The guest is not entered until {@link resume}; what comes for it waits. */
+  hold(): void {
+    this.#isHeld = true
+  }
+
+  resume(): void {
+    this.#isHeld = false
+  }
+
+  /** Leaves the guest, which must be unloaded, to another runner, with its image. */
+  depart(): RunnerState {
+    if (this.isLoaded) throw new Error("a guest that is loaded cannot depart")
+    const { wakeUps, runMs, longestMs, dropped, unloads } = this.statistics()
+    const state = {
+      open: new Map(this.#open),
+      waiting: this.#queue.slice(this.#first),
+      counts: { wakeUps, runMs, longestMs, dropped, unloads },
+    }
+    this.#end()
+    return state
   }
 
   /** The guest is never entered again. */
   close(): void {
-    this.#hasEnded = true
-    this.#guest = undefined
-    this.#queue = []
-    this.#first = 0
-    this.#queuedBytes = 0
-    this.#open.clear()
+    this.#end()
     this.#options.images.remove()
   }
 
@@ -198,10 +259,10 @@ export class ModuleRunner {
       unloads: this.#unloads,
       queued: this.#queue.length - this.#first,
       queuedBytes: this.#queuedBytes,
-      memoryBytes: this.#guest?.memoryBytes ?? 0,
+      memoryBytes: this.memoryBytes,
       isLoaded: this.isLoaded,
       openWatches: this.#count("watch"),
-      openRequests: this.#count("request"),
+      openRequests: this.openRequests,
       openDelays: this.#count("delay"),
     }
   }
@@ -221,6 +282,15 @@ export class ModuleRunner {
     },
   }
 
+  #end(): void {
+    this.#hasEnded = true
+    this.#guest = undefined
+    this.#queue = []
+    this.#first = 0
+    this.#queuedBytes = 0
+    this.#open.clear()
+  }
+
   #push(wakeUp: WakeUp): void {
     this.#queue.push(wakeUp)
     this.#queuedBytes += wakeUp.value?.length ?? 0
@@ -230,35 +300,40 @@ export class ModuleRunner {
   #next(): void {
     if (!this.#isStarted) {
       this.#isStarted = true
-      this.#guest = this.#options.make(this.#calls, undefined)
-      this.#enter((guest) => guest.start())
+      // Within the entry: how long the engine takes for the instance is the module's doing.
+      this.#enter(() => {
+        const guest = this.#options.make(this.#calls, undefined)
+        this.#guest = guest
+        guest.start()
+      })
       return
     }
-    const { id, ofWatch, value } = this.#queue[this.#first] as WakeUp
+    const { id, ofWatch, value, taken } = this.#queue[this.#first] as WakeUp
+    // Outside of it: how long reading the image takes is the disk's, and nothing of the guest runs.
     this.#guest ??= this.#options.make(this.#calls, this.#options.images.read())
+    const guest = this.#guest
     this.#first++
     if (this.#first >= cutAfter || this.#first === this.#queue.length) {
       this.#queue = this.#queue.slice(this.#first)
       this.#first = 0
     }
     this.#queuedBytes -= value?.length ?? 0
-    this.#enter((guest) => (ofWatch ? guest.wakeStream(id, value) : guest.wakeFuture(id, value)))
+    this.#enter(() => (ofWatch ? guest.wakeStream(id, value) : guest.wakeFuture(id, value)))
+    taken?.()
   }
 
-  #enter(call: (guest: Guest) => void): void {
+  #enter(call: () => void): void {
     const { clock, entry } = this.#options
-    const guest = this.#guest
-    if (guest === undefined) throw new Error("a guest that is not loaded was entered")
     if (this.#isInside) throw new Error("a guest was entered from within itself")
     const begun = clock.monotonicMs()
     this.#isInside = true
     entry.begin()
     try {
-      call(guest)
+      call()
     } finally {
-      entry.end()
-      this.#isInside = false
       const end = clock.monotonicMs()
+      entry.end(end - begun)
+      this.#isInside = false
       this.#lastRunMs = end
       this.#wakeUps++
       this.#runMs += end - begun

@@ -15,33 +15,57 @@ import type { GuestRequest, WatchRequest } from "../../guest/abi-values.ts"
 import { encodeGuestResponse } from "../../guest/abi-values.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
 import type { HubChange } from "../../hub/hub-change.ts"
+import { addBusyTime } from "../placing/busy-time.ts"
 import type { Assignment, InstanceStatistics, ModuleWorkerReport } from "./definition.ts"
+import type { DepartedWatch, Departure } from "./departure.ts"
+import { ModuleProgress } from "./module-progress.ts"
 import { type ImageStore, type MakeGuest, ModuleRunner } from "./module-runner.ts"
 import type { RunnerTable } from "./runner-table.ts"
+import type { WatchProgress } from "./watch-progress.ts"
+import { isFromBeginning } from "./watch-progress.ts"
 import { type GuestWatch, type WatchValue, watchFailure, watchValueOf } from "./watch-value.ts"
 
 export interface ModuleWorkerOptions {
-  readonly clock: Pick<Clock, "monotonicMs">
+  readonly clock: Clock
   readonly table: RunnerTable
-  readonly operations: Pick<OperationSender, "request" | "delay" | "end" | "flush">
+  readonly operations: Pick<OperationSender, "request" | "delay" | "end" | "flush" | "release" | "adopt">
   readonly report: (report: ModuleWorkerReport) => void
   /** Of the worker: tells another thread which module it is in. */
   readonly mark: { begin(slot: number): void; end(): void }
   readonly images: (assignment: Assignment) => ImageStore
-  /** The number before that of the first subscription. Default 0. */
-  readonly lastSubscription?: number
+  /** Gives a number that no other subscription of the host has. */
+  readonly nextSubscription: () => number
 }
 
 /** Bytes that may wait for one module before it is paused. */
 export const pauseAboveBytes = 4 * 1024 * 1024
 
+/**
+ * Bytes of memory of the largest module that moves: the image of a larger one would hold up the other modules of both workers for more than some
+ * 200 ms.
+ */
+const largestMovedBytes = 64 * 1024 * 1024
+
 interface Instance {
   readonly assignment: Assignment
   readonly runner: ModuleRunner
-  /** The worker's numbers of its subscriptions. */
+  /** The numbers of its subscriptions. */
   readonly subscriptions: Set<number>
+  /** `undefined`: the module keeps no checkpoint. */
+  readonly progress: ModuleProgress | undefined
   isPaused: boolean
+  /** What its move waits for. */
+  awaited: Awaited | undefined
 }
+
+interface Awaited {
+  readonly isSo: () => boolean
+  readonly resolve: () => void
+  readonly reject: (cause: Error) => void
+}
+
+/** Of a watch whose module keeps no checkpoint. */
+const withoutProgress = { progress: undefined, isFromBeginning: false, census: undefined, censusOf: undefined }
 
 interface Watch extends GuestWatch {
   readonly instance: Instance
@@ -49,24 +73,36 @@ interface Watch extends GuestWatch {
   readonly id: bigint
   /** The hub's number of the last row. */
   lastRow: number
+  readonly progress: WatchProgress | undefined
+  /** It begins with the present state. */
+  readonly isFromBeginning: boolean
+  /** The subscription of its census, while that is not complete. */
+  census: number | undefined
+  /** It is the census of this subscription. */
+  readonly censusOf: number | undefined
 }
 
 export class ModuleWorker {
   readonly #options: ModuleWorkerOptions
   readonly #instances = new Map<string, Instance>()
   readonly #watches = new Map<number, Watch>()
-  #lastSubscription: number
 
   constructor(options: ModuleWorkerOptions) {
     this.#options = options
-    this.#lastSubscription = options.lastSubscription ?? 0
   }
 
-  /** Adds an instance, which is entered for the first time in the table's next round. */
+  /**
+   * Adds an instance, which is entered for the first time in the table's next round, or one that has departed elsewhere, which goes on when
+   * something comes for it.
+   */
   load(assignment: Assignment, make: MakeGuest): void {
     const { clock, table, operations, report, mark, images } = this.#options
     const { module, incarnation, slot } = assignment
+    const departure = assignment.departure as Departure | undefined
+    const busy = assignment.busy as SharedArrayBuffer
     this.release(module)
+    const progress = this.#progressOf(assignment)
+    if (progress === "unavailable") return
     const key = (id: bigint) => ({ module, incarnation, id })
     const runner = new ModuleRunner({
       make,
@@ -77,16 +113,103 @@ export class ModuleWorker {
       },
       images: images(assignment),
       clock,
-      entry: { begin: () => mark.begin(slot), end: () => mark.end() },
+      entry: {
+        begin: () => mark.begin(slot),
+        end: (ms) => {
+          mark.end()
+          addBusyTime(busy, ms)
+        },
+      },
       onEnded: (cause) => {
         this.release(module)
         report({ type: "ended", module, incarnation, reason: messageOf(cause) })
       },
       onUnloadFailed: (cause) => report({ type: "kept", module, reason: messageOf(cause) }),
+      ...(departure !== undefined && { state: departure.runner }),
     })
-    const instance: Instance = { assignment, runner, subscriptions: new Set(), isPaused: false }
+    const instance: Instance = {
+      assignment,
+      runner,
+      subscriptions: new Set(),
+      progress,
+      isPaused: departure?.isPaused ?? false,
+      awaited: undefined,
+    }
     this.#instances.set(module, instance)
+    for (const { subscription, ...watch } of departure?.watches ?? []) {
+      this.#watches.set(subscription, { ...watch, ...withoutProgress, instance })
+      instance.subscriptions.add(subscription)
+    }
+    if (departure !== undefined) operations.adopt(departure.released)
     table.add(slot, runner)
+  }
+
+  /**
+   * Enters the instance no more until {@link resume}. Resolves with the numbers of its subscriptions when its requests are answered and its
+   * image is kept. Rejects, and the instance goes on, if it cannot be moved.
+   */
+  async hold(module: string, incarnation: number): Promise<ReadonlyArray<number>> {
+    const instance = this.#present(module, incarnation)
+    const { runner, subscriptions } = instance
+    if (!runner.isStarted) throw new Error("it has not been started")
+    // Its file is locked by this thread, and comparisons may be under way.
+    if (instance.progress !== undefined) throw new Error("it keeps a checkpoint")
+    if (runner.memoryBytes > largestMovedBytes)
+      throw new Error(
+        `its memory of ${runner.memoryBytes} bytes would hold up others; up to ${largestMovedBytes} are moved`,
+      )
+    runner.hold()
+    try {
+      await this.#until(instance, () => runner.openRequests === 0)
+      runner.unload()
+    } catch (cause) {
+      this.resume(module, incarnation)
+      throw cause
+    }
+    return [...subscriptions]
+  }
+
+  /**
+   * Takes an instance that is held out of this worker, when everything that was sent to it here has come. `lastRow` is that of the
+   * subscription; `null` if the hub has ended it.
+   */
+  async depart(
+    module: string,
+    incarnation: number,
+    rows: ReadonlyArray<{ readonly subscription: number; readonly lastRow: number | null }>,
+  ): Promise<Departure> {
+    const { table, operations } = this.#options
+    const instance = this.#present(module, incarnation)
+    await this.#until(instance, () =>
+      rows.every(({ subscription, lastRow }) => {
+        const watch = this.#watches.get(subscription)
+        return watch === undefined || watch.lastRow === lastRow
+      }),
+    )
+    this.#instances.delete(module)
+    const watches = [...instance.subscriptions].flatMap((subscription): DepartedWatch[] => {
+      const watch = this.#watches.get(subscription)
+      this.#watches.delete(subscription)
+      if (watch === undefined) return []
+      const { id, apiVersion, kind, allowBookmarks, lastRow } = watch
+      return [{ subscription, id, apiVersion, kind, allowBookmarks, lastRow }]
+    })
+    return {
+      runner: table.depart(instance.assignment.slot),
+      watches,
+      released: operations.release({ module, incarnation }),
+      isPaused: instance.isPaused,
+    }
+  }
+
+  /** An instance that is held goes on; its move rejects, if it is still waited for. Without effect if it is not there. */
+  resume(module: string, incarnation: number): void {
+    const instance = this.#instances.get(module)
+    if (instance?.assignment.incarnation !== incarnation) return
+    instance.awaited?.reject(new Error("its move was given up"))
+    instance.awaited = undefined
+    instance.runner.resume()
+    this.#options.table.schedule()
   }
 
   /** Ends the present instance of the module, or the one with that number; without effect if it is not there. */
@@ -94,15 +217,17 @@ export class ModuleWorker {
     const { table, operations, report } = this.#options
     const instance = this.#instances.get(module)
     if (instance === undefined) return
-    const { assignment, subscriptions } = instance
+    const { assignment, subscriptions, progress } = instance
     if (incarnation !== undefined && assignment.incarnation !== incarnation) return
     this.#instances.delete(module)
+    instance.awaited?.reject(new Error("it has ended"))
     table.remove(assignment.slot)
     operations.end({ module, incarnation: assignment.incarnation })
     for (const subscription of subscriptions) {
       this.#watches.delete(subscription)
-      report({ type: "unwatched", subscription })
+      report({ type: "unwatched", subscription, isExpired: false })
     }
+    progress?.close()
     operations.flush()
   }
 
@@ -118,14 +243,12 @@ export class ModuleWorker {
         continue
       }
       watch.lastRow = number
-      const value = shared.get(change) ?? watchValueOf(watch, change)
-      if (value === undefined) continue
-      // A mark names the kind of its watch.
-      if (change.uid !== "") shared.set(change, value)
-      watch.instance.runner.streamed(watch.id, value.bytes)
-      if (value.isLast) this.#end(subscription, watch)
-      this.#regulate(watch.instance)
+      if (watch.progress === undefined) this.#pass(subscription, watch, change, shared)
+      else this.#enter(subscription, watch, watch.progress, change)
+      this.#look(watch.instance)
     }
+    // One commit for all rows of the frame.
+    for (const { progress } of this.#instances.values()) progress?.settle()
     this.#options.table.schedule()
   }
 
@@ -134,6 +257,7 @@ export class ModuleWorker {
     const instance = this.#instances.get(module)
     if (instance?.assignment.incarnation !== incarnation) return
     instance.runner.completed(id, response === undefined ? undefined : encodeGuestResponse(response))
+    this.#look(instance)
     this.#options.table.schedule()
   }
 
@@ -141,6 +265,11 @@ export class ModuleWorker {
   endWatch(subscription: number, code: number, reason: string, message: string): void {
     const watch = this.#watches.get(subscription)
     if (watch === undefined) return
+    if (watch.censusOf !== undefined) {
+      // Without it nobody knows what was deleted: the guest lists again, and so gets another one.
+      this.#unwatch(subscription, watch)
+      return this.endWatch(watch.censusOf, code, reason, message)
+    }
     if (code !== 0) watch.instance.runner.streamed(watch.id, watchFailure(code, reason, message))
     this.#end(subscription, watch)
     this.#options.table.schedule()
@@ -160,21 +289,113 @@ export class ModuleWorker {
     }))
   }
 
+  /** `undefined` for a module without a checkpoint. One that cannot be opened ends the instance, so that it is tried again after its back-off. */
+  #progressOf({ module, incarnation, checkpointDirectory }: Assignment): ModuleProgress | "unavailable" | undefined {
+    const { clock, report } = this.#options
+    if (checkpointDirectory === undefined) return undefined
+    try {
+      return new ModuleProgress({
+        directory: checkpointDirectory,
+        module,
+        clock,
+        pass: (subscription, change) => {
+          const watch = this.#watches.get(subscription)
+          if (watch !== undefined) this.#pass(subscription, watch, change)
+        },
+        changed: () => this.#options.table.schedule(),
+        say: (detail) => report({ type: "checkpoint", module, detail }),
+      })
+    } catch (cause) {
+      report({ type: "ended", module, incarnation, reason: messageOf(cause) })
+      return "unavailable"
+    }
+  }
+
   #watch(instance: Instance, id: bigint, request: WatchRequest): void {
-    const subscription = this.#freeSubscription()
+    const progress = instance.progress?.begin(request)
+    const subscription = this.#subscribe(instance, id, request, progress, undefined)
+    const watch = this.#watches.get(subscription)
+    if (progress === undefined || watch === undefined || watch.isFromBeginning) return
+    watch.census = this.#subscribe(instance, id, { ...request, resourceVersion: "" }, progress, subscription)
+  }
+
+  #subscribe(
+    instance: Instance,
+    id: bigint,
+    request: WatchRequest,
+    progress: WatchProgress | undefined,
+    censusOf: number | undefined,
+  ): number {
+    const subscription = this.#options.nextSubscription()
     const { module, incarnation } = instance.assignment
     const { apiVersion, kind, allowBookmarks } = request
-    this.#watches.set(subscription, { instance, id, apiVersion, kind, allowBookmarks, lastRow: 0 })
+    this.#watches.set(subscription, {
+      instance,
+      id,
+      apiVersion,
+      kind,
+      allowBookmarks,
+      lastRow: 0,
+      progress,
+      isFromBeginning: isFromBeginning(request),
+      census: undefined,
+      censusOf,
+    })
     instance.subscriptions.add(subscription)
     this.#options.report({ type: "watch", module, incarnation, subscription, request })
     if (instance.isPaused) this.#tellPaused(instance, subscription)
+    return subscription
   }
 
-  /** The hub has 32 bits for it. */
-  #freeSubscription(): number {
-    do this.#lastSubscription = (this.#lastSubscription + 1) >>> 0
-    while (this.#watches.has(this.#lastSubscription))
-    return this.#lastSubscription
+  /** The guest gets what comes of the row once that is durable. */
+  #enter(subscription: number, watch: Watch, progress: WatchProgress, change: HubChange): void {
+    const { instance, censusOf } = watch
+    if (censusOf === undefined) {
+      instance.progress?.hold(subscription, progress.row(change, watch.isFromBeginning))
+      return
+    }
+    // It was too slow for the hub.
+    if (change.type === "expired")
+      return this.endWatch(subscription, 410, "Expired", "the objects have changed too fast")
+    instance.progress?.hold(censusOf, progress.ofCensus(change))
+    if (change.type === "synced") this.#unwatch(subscription, watch)
+  }
+
+  /** `shared`: values that other watches of the same frame have got. */
+  #pass(subscription: number, watch: Watch, change: HubChange, shared?: Map<HubChange, WatchValue>): void {
+    const value = shared?.get(change) ?? watchValueOf(watch, change)
+    if (value === undefined) return
+    // A mark names the kind of its watch.
+    if (change.uid !== "") shared?.set(change, value)
+    const { runner, progress } = watch.instance
+    const { known } = watch.progress ?? {}
+    if (known !== undefined && change.type === "deleted")
+      runner.streamed(watch.id, value.bytes, () => progress?.returned(known, change.uid))
+    else runner.streamed(watch.id, value.bytes)
+    if (value.isLast) this.#end(subscription, watch, true)
+    this.#regulate(watch.instance)
+  }
+
+  #present(module: string, incarnation: number): Instance {
+    const instance = this.#instances.get(module)
+    if (instance?.assignment.incarnation !== incarnation) throw new Error("it is not there")
+    return instance
+  }
+
+  /** Resolves once it is so; rejects if the instance ends or goes on before. */
+  #until(instance: Instance, isSo: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      instance.awaited = { isSo, resolve, reject }
+      this.#look(instance)
+    })
+  }
+
+  /** Something has changed that the move of the instance may wait for. */
+  #look(instance: Instance): void {
+    const { awaited } = instance
+    if (awaited?.isSo() !== true) return
+    instance.awaited = undefined
+    awaited.resolve()
   }
 
   /** The guest lists again, so it gets what has been lost; that something was is a bug. */
@@ -183,21 +404,29 @@ export class ModuleWorker {
     // A row that comes again has not been lost, but what follows it is as doubtful.
     const rows = Math.max(number - watch.lastRow - 1, 1)
     this.#options.report({ type: "missed", module, incarnation, rows })
-    watch.instance.runner.streamed(watch.id, watchFailure(410, "Expired", `${rows} changes were lost on their way`))
-    this.#end(subscription, watch)
+    this.endWatch(subscription, 410, "Expired", `${rows} changes were lost on their way`)
   }
 
-  #end(subscription: number, watch: Watch): void {
+  #end(subscription: number, watch: Watch, isExpired = false): void {
     watch.instance.runner.streamed(watch.id, undefined)
+    const census = watch.census === undefined ? undefined : this.#watches.get(watch.census)
+    if (watch.census !== undefined && census !== undefined) this.#unwatch(watch.census, census)
+    if (watch.progress !== undefined) watch.instance.progress?.end(watch.progress)
+    this.#unwatch(subscription, watch, isExpired)
+  }
+
+  #unwatch(subscription: number, watch: Watch, isExpired = false): void {
     watch.instance.subscriptions.delete(subscription)
     this.#watches.delete(subscription)
-    this.#options.report({ type: "unwatched", subscription })
+    this.#look(watch.instance)
+    this.#options.report({ type: "unwatched", subscription, isExpired })
   }
 
   /** Between a quarter and the whole nothing changes, so that a module at its limit is not paused with each frame. */
   #regulate(instance: Instance): void {
     const { queuedBytes } = instance.runner
-    const isPaused = queuedBytes > pauseAboveBytes || (instance.isPaused && queuedBytes > pauseAboveBytes / 4)
+    const isMuch = queuedBytes > pauseAboveBytes || (instance.isPaused && queuedBytes > pauseAboveBytes / 4)
+    const isPaused = isMuch || instance.progress?.isWaiting === true
     if (isPaused === instance.isPaused) return
     instance.isPaused = isPaused
     for (const subscription of instance.subscriptions) this.#tellPaused(instance, subscription)

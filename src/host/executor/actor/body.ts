@@ -99,6 +99,15 @@ export const executorBody: ActorBody<ExecutorConfig, ExecutorControl, ExecutorRe
       modules.delete(module)
       paused.delete(module)
     }
+    const forgetWorker = (worker: string): void => {
+      table.workerLost(worker)
+      workers.get(worker)?.sender.drop()
+      workers.delete(worker)
+      // Modules that were paused for it may run elsewhere by now.
+      balance(worker)
+      inbox.detach(worker)
+      context.closeOutbox(completionsMailbox(worker))
+    }
     for (const registration of config.modules) register(registration)
 
     const inbox = context.inbox(operationsMailbox, {
@@ -125,6 +134,7 @@ export const executorBody: ActorBody<ExecutorConfig, ExecutorControl, ExecutorRe
       credentials: ({ module, endpoint }) =>
         Effect.sync(() => modules.get(module)?.credentials.give(endpoint as ApiEndpoint)),
       remove: (module) => Effect.sync(() => remove(module)),
+      forgetWorker: (worker) => Effect.sync(() => forgetWorker(worker)),
       statistics: () =>
         Effect.sync(() =>
           [...modules.keys()].flatMap((module) => {

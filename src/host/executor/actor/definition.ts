@@ -85,6 +85,8 @@ const executorControl = {
   },
   /** Gives up everything of a module, closes its connections and forgets it. */
   remove: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
+  /** That worker has ended and will not come back: what would be answered to it is given up, and its mailboxes are closed. */
+  forgetWorker: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
   /** Of all registered modules, since each was registered in this life (`RequestStatistics`, `OperationStatistics`). */
   statistics: { payload: Schema.Void, success: Schema.Array(ModuleStatistics), error: Schema.Never },
 } as const

@@ -17,11 +17,18 @@ import {
   type OperationKey,
 } from "../operation-frames.ts"
 
-/** An operation that is not completed. Plain data. */
-export interface Outstanding {
+/** An operation that is not completed. */
+interface Outstanding {
   readonly key: OperationKey
-  /** Monotonic ms, of a clock that all workers share, at which a delay ends; absent for a request. */
+  /** Monotonic ms of this thread at which a delay ends; absent for a request. */
   readonly dueMs?: number
+}
+
+/** An operation that goes to another worker. Plain data. */
+export interface Released {
+  readonly key: OperationKey
+  /** ms that are left of a delay; absent for a request. The clocks of two threads differ. */
+  readonly leftMs?: number
 }
 
 const longestDelayMs = 2n ** 64n - 1n
@@ -88,20 +95,23 @@ export class OperationSender {
   }
 
   /** The module moves to another worker: what its life waits for, for {@link adopt} there. Nothing of it is completed here any more. */
-  release(life: ModuleLife): ReadonlyArray<Outstanding> {
+  release(life: ModuleLife): ReadonlyArray<Released> {
     this.flush()
     const released = [...(this.#outstanding.get(keyOf(life))?.values() ?? [])]
     this.#outstanding.delete(keyOf(life))
-    return released
+    const now = this.#clock.monotonicMs()
+    return released.map(({ key, dueMs }) => (dueMs === undefined ? { key } : { key, leftMs: dueMs - now }))
   }
 
   /**
    * The module comes from another worker of this process. Its operations are completed here; a request whose response is on its way to the
    * former worker, or that has not reached the executor, is answered 503.
    */
-  adopt(released: ReadonlyArray<Outstanding>): void {
-    for (const one of released) this.#remember(one.key, one)
-    this.#nameAnew(released)
+  adopt(released: ReadonlyArray<Released>): void {
+    const now = this.#clock.monotonicMs()
+    const adopted = released.map(({ key, leftMs }) => (leftMs === undefined ? { key } : { key, dueMs: now + leftMs }))
+    for (const one of adopted) this.#remember(one.key, one)
+    this.#nameAnew(adopted)
   }
 
   #nameAnew(all: ReadonlyArray<Outstanding>): void {

@@ -6,6 +6,7 @@
  * not checked again when they become free.
  */
 
+import { errorText } from "../../../apiserver/answers/field-error.ts"
 import { type DefinedKind, definedKinds, publishedKind } from "../../../apiserver/kinds/definition.ts"
 import { KindConflictError } from "../../../apiserver/kinds/kind-errors.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
@@ -15,8 +16,10 @@ import { formatGvk } from "../../../kube/gvk.ts"
 import { child, isSame, items, text, texts } from "../../rules/fields.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
-import { checkCustomValue, customType } from "../../schema/custom/custom-schema.ts"
+import { customType } from "../../schema/custom/custom-schema.ts"
 import { applySchemaDefaults, dropNulls } from "../../schema/custom/schema-defaults.ts"
+import { compileRules } from "../../schema/validations/compiled-rules.ts"
+import { checkCustomObject } from "../../schema/validations/rule-check.ts"
 import type { Collection, LiveObject } from "../../store/collection.ts"
 import type { ServedKinds } from "../../store/served-kinds.ts"
 import { timestamp } from "../../timestamp.ts"
@@ -202,17 +205,19 @@ export class CustomKinds {
   }
 }
 
-/** Checks objects of the kind as the real server does: drops nulls, sets defaults, then validates. */
+/** Checks objects of the kind as the real server does: drops nulls, sets defaults, then validates, by schema and then by rules. */
 const describe = (writable: WritableKinds, { resource, schema }: DefinedKind): void => {
   const type = customType(schema)
+  const rules = schema && compileRules(schema)
   writable.describe(resource, type, {
     setDefaults: (object) => {
       dropNulls(type, object)
       applySchemaDefaults(type, object)
     },
-    check: (object) => {
-      const problems = checkCustomValue(schema, object)
-      if (problems.length > 0) refuse(invalidObject(resource, String(object.metadata.name ?? ""), problems))
+    check: (object, old, warnings) => {
+      const { errors, tolerated } = checkCustomObject(schema, rules, object, old)
+      warnings.push(...tolerated.map(errorText))
+      if (errors.length > 0) refuse(invalidObject(resource, String(object.metadata.name ?? ""), errors))
     },
   })
 }

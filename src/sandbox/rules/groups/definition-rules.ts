@@ -4,6 +4,7 @@ import { type Errors, invalid, invalidEach, notSupported, required } from "../..
 import type { StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { hostLabelComplaints, subdomainComplaints } from "../../../kube/names.ts"
 import { structuralProblems } from "../../schema/custom/structural-problems.ts"
+import { ruleProblems } from "../../schema/validations/rule-problems.ts"
 import { child, ensured, isAbsent, isSame, items, list, text } from "../fields.ts"
 import type { Kind } from "../kind.ts"
 import type { Fields, MutableObject } from "../kind-rules.ts"
@@ -66,7 +67,9 @@ const checkSchemas = (spec: Fields, errors: Errors): void => {
   for (const [index, schema] of schemas.entries()) {
     if (schema === undefined || (isShared && index > 0)) continue
     const field = isShared ? "spec.validation.openAPIV3Schema" : `spec.versions[${index}].schema.openAPIV3Schema`
-    errors.push(...structuralProblems(schema as StructuralSchema, field))
+    const problems = structuralProblems(schema as StructuralSchema, field)
+    // Rules are read with the types of the schema, so it must have them.
+    errors.push(...(problems.length > 0 ? problems : ruleProblems(schema as StructuralSchema, field)))
   }
 }
 

@@ -1,4 +1,4 @@
-/** Configurations of admission webhooks. `matchConditions` are not compiled: they are stored and not evaluated. */
+/** Configurations of admission webhooks. */
 
 import {
   duplicate,
@@ -7,8 +7,15 @@ import {
   invalidEach,
   notSupported,
   required,
+  tooMany,
 } from "../../../apiserver/answers/field-error.ts"
-import { hostLabelComplaints, portComplaints, subdomainComplaints } from "../../../kube/names.ts"
+import {
+  hostLabelComplaints,
+  portComplaints,
+  qualifiedNameComplaints,
+  subdomainComplaints,
+} from "../../../kube/names.ts"
+import { compileCondition } from "../../cel/condition.ts"
 import type { DefaultTable } from "../default-table.ts"
 import { child, isAbsent, items, list, number, text, texts } from "../fields.ts"
 import type { Kind } from "../kind.ts"
@@ -141,6 +148,26 @@ const checkVersions = (versions: ReadonlyArray<string>, field: string, errors: E
     errors.push(invalid(field, versions, `must include at least one of ${reviewVersions.join(", ")}`))
 }
 
+const mostConditions = 64
+
+const checkConditions = (conditions: ReadonlyArray<Fields>, field: string, errors: Errors): void => {
+  if (conditions.length > mostConditions) errors.push(tooMany(field, conditions.length, mostConditions))
+  const names = conditions.map((condition) => text(condition, "name"))
+  for (const [index, condition] of conditions.entries()) {
+    const place = `${field}[${index}]`
+    const expression = text(condition, "expression").trim()
+    const program = expression === "" ? undefined : compileCondition(expression)
+    if (program === undefined) errors.push(required(`${place}.expression`))
+    else if (typeof program === "string") errors.push(invalid(`${place}.expression`, expression, program))
+    const name = names[index] ?? ""
+    if (name === "") errors.push(required(`${place}.name`))
+    else {
+      errors.push(...invalidEach(`${place}.name`, name, qualifiedNameComplaints(name)))
+      if (names.indexOf(name) < index) errors.push(duplicate(`${place}.name`, name))
+    }
+  }
+}
+
 const checkWebhook = (webhook: Fields, field: string, errors: Errors): void => {
   const name = text(webhook, "name")
   if (name === "") errors.push(required(`${field}.name`))
@@ -161,6 +188,7 @@ const checkWebhook = (webhook: Fields, field: string, errors: Errors): void => {
   for (const key of ["namespaceSelector", "objectSelector"])
     checkSelector(child(webhook, key), `${field}.${key}`, errors)
   checkChoice(webhook, "reinvocationPolicy", field, ["IfNeeded", "Never"], errors)
+  checkConditions(items(webhook, "matchConditions"), `${field}.matchConditions`, errors)
   checkClient(child(webhook, "clientConfig"), `${field}.clientConfig`, errors)
   checkVersions(texts(webhook, "admissionReviewVersions"), `${field}.admissionReviewVersions`, errors)
 }

@@ -2,8 +2,7 @@
  * Custom kinds: a version's `openAPIV3Schema` as a {@link KubernetesType}, and objects against it.
  *
  * Guaranteed: `apiVersion`, `kind` and `metadata` have the server's own types whatever the schema says, at the root and
- * in embedded resources. The schema is assumed to be accepted by the server; non-structural parts are ignored. Not done:
- * `x-kubernetes-validations` (CEL rules) and ratcheting (the server forgives unchanged old values in updates).
+ * in embedded resources. The schema is assumed to be accepted by the server; non-structural parts are ignored.
  */
 
 import type { FieldError } from "../../../apiserver/answers/field-error.ts"
@@ -12,6 +11,7 @@ import { isRecord } from "../../../is-record.ts"
 import { objectMetaType } from "../catalogue.ts"
 import type { KubernetesType } from "../kubernetes-type.ts"
 import { makeType } from "../make-type.ts"
+import { Correlation } from "./correlation.ts"
 import { checkEmbeddedResources, checkLists } from "./custom-lists.ts"
 import { checkSchema } from "./custom-validation.ts"
 
@@ -23,12 +23,23 @@ export const customType = (schema: StructuralSchema | undefined): KubernetesType
   convertObject(schema ?? { type: "object", "x-kubernetes-preserve-unknown-fields": true }, true, 0)
 
 /**
- * The errors of an object of a custom kind; empty for a valid one. Prune, drop nulls and fill in defaults first, as
- * the server does. Problems are sorted by field name at each level; the server's order is random.
+ * The errors of an object of a custom kind by its schema, rules aside; empty for a valid one. Prune, drop nulls and fill in defaults
+ * first, as the server does. Problems are sorted by field name at each level; the server's order is random. `old` is the object
+ * that is replaced, whose problems are forgiven as far as the new one still has the same values.
  */
-export const checkCustomValue = (schema: StructuralSchema | undefined, object: unknown): FieldError[] => {
+export const checkCustomValue = (
+  schema: StructuralSchema | undefined,
+  object: unknown,
+  old?: unknown,
+): ReadonlyArray<FieldError> => {
   if (schema === undefined) return []
-  return [...checkSchema(schema, object), ...checkEmbeddedResources(schema, object), ...checkLists(schema, object)]
+  const correlated = old === undefined ? undefined : new Correlation(object, old, schema)
+  const hadRepetitions = old !== undefined && checkLists(schema, old).length > 0
+  return [
+    ...checkSchema(schema, object, "", 0, correlated),
+    ...checkEmbeddedResources(schema, object),
+    ...(hadRepetitions ? [] : checkLists(schema, object)),
+  ]
 }
 
 const convert = (schema: StructuralSchema, depth: number): KubernetesType => {

@@ -19,10 +19,31 @@ import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/op
 import { isRecord } from "../../../is-record.ts"
 import { matchesPattern } from "../pattern.ts"
 import { canonicalJson } from "./canonical-json.ts"
+import type { Correlation } from "./correlation.ts"
 import { isOfFormat, knownFormats } from "./custom-formats.ts"
 
-/** Problems of `value`; empty when it is valid. `path` is empty at the root. */
-export const checkSchema = (schema: StructuralSchema, value: unknown, path = "", depth = 0): FieldError[] => {
+/**
+ * Problems of `value`; empty when it is valid. `path` is empty at the root. In an update, `correlated` is the value with the one that it
+ * replaces: problems of what stays as it was are not reported.
+ */
+export const checkSchema = (
+  schema: StructuralSchema,
+  value: unknown,
+  path = "",
+  depth = 0,
+  correlated?: Correlation,
+): FieldError[] => {
+  const problems = problemsOf(schema, value, path, depth, correlated)
+  return problems.length > 0 && correlated?.isUnchanged === true ? [] : problems
+}
+
+const problemsOf = (
+  schema: StructuralSchema,
+  value: unknown,
+  path: string,
+  depth: number,
+  correlated: Correlation | undefined,
+): FieldError[] => {
   if (depth > maximumSchemaDepth) return []
   const types = typesOf(schema)
   if (value === null) {
@@ -32,9 +53,9 @@ export const checkSchema = (schema: StructuralSchema, value: unknown, path = "",
   const problems = [...typeProblems(schema, types, value, path), ...choiceProblems(schema, value, path, depth)]
   if (typeof value === "string") problems.push(...stringProblems(schema, value, path))
   if (typeof value === "number") problems.push(...numberProblems(schema, value, path))
-  if (Array.isArray(value)) problems.push(...listProblems(schema, value, path, depth))
+  if (Array.isArray(value)) problems.push(...listProblems(schema, value, path, depth, correlated))
   problems.push(...enumProblems(schema, value, path))
-  if (isRecord(value)) problems.push(...objectProblems(schema, value, path, depth))
+  if (isRecord(value)) problems.push(...objectProblems(schema, value, path, depth, correlated))
   return problems
 }
 
@@ -161,12 +182,13 @@ const listProblems = (
   value: ReadonlyArray<unknown>,
   path: string,
   depth: number,
+  correlated: Correlation | undefined,
 ): FieldError[] => {
   const { items, minItems, maxItems } = schema
   const problems: FieldError[] = []
   if (items !== undefined)
     for (const [index, item] of value.entries())
-      problems.push(...checkSchema(items, item, `${path}[${index}]`, depth + 1))
+      problems.push(...checkSchema(items, item, `${path}[${index}]`, depth + 1, correlated?.item(index)))
   if (minItems !== undefined && value.length < minItems)
     problems.push(invalid(path, value.length, `should have at least ${minItems} items`))
   if (maxItems !== undefined && value.length > maxItems) problems.push(tooMany(path, value.length, maxItems))
@@ -186,6 +208,7 @@ const objectProblems = (
   value: Readonly<Record<string, unknown>>,
   path: string,
   depth: number,
+  correlated: Correlation | undefined,
 ): FieldError[] => {
   const { properties = {}, additionalProperties, minProperties, maxProperties } = schema
   const problems: FieldError[] = []
@@ -198,7 +221,8 @@ const objectProblems = (
   for (const name of names) {
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined
     const rule = property ?? (isRecord(additionalProperties) ? additionalProperties : undefined)
-    if (rule !== undefined) problems.push(...checkSchema(rule, value[name], below(name), depth + 1))
+    if (rule !== undefined)
+      problems.push(...checkSchema(rule, value[name], below(name), depth + 1, correlated?.field(name)))
   }
   for (const name of schema.required ?? []) if (!Object.hasOwn(value, name)) problems.push(required(below(name)))
   return problems

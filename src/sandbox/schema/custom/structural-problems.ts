@@ -2,7 +2,7 @@
  * The errors of a CustomResourceDefinition's schema: missing or unknown types, lists without items, invalid patterns, defaults that
  * violate the schema (apiextensions-apiserver, pkg/apiserver/schema and its defaulting).
  *
- * Not checked: value validations under `anyOf` and the like, CEL rules, warnings. Properties are sorted; the server's order
+ * Not checked: value validations under `anyOf` and the like, warnings. Rules are checked in `../validations/rule-problems.ts`. Properties are sorted; the server's order
  * is random.
  */
 

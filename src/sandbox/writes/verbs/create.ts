@@ -58,7 +58,7 @@ export const createObject = (
   rules.prepareForCreate(object)
   const errors = rules.validate(object)
   if (errors.length > 0) refuse(invalidObject(resource, isNamed ? String(metadata.name) : "", errors))
-  kind.checkSchema(object)
+  kind.checkSchema(object, undefined, warnings)
   if (hasWebhooks) validateNew(around, kind, object, options)
   const name = String(metadata.name)
   const existing = collection.live.get(keyOf(namespace, name))

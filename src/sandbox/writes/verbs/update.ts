@@ -103,7 +103,7 @@ const prepareReplacement = (around: WriteSurroundings, kind: WritableKind, repla
   rules.settleUpdate(after, before, subresource)
   const errors = rules.validateUpdate(after, before, subresource)
   if (errors.length > 0) refuse(invalidObject(resource, existing.change.name, errors))
-  kind.checkSchema(after)
+  kind.checkSchema(after, before, replacement.options.warnings)
   if (hasWebhooks) validateReplacement(around, kind, replacement)
 }
 

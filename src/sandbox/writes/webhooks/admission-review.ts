@@ -33,30 +33,32 @@ export const dryRunRefused = ({ name }: Webhook): WebhookAnswer =>
 
 /** The body of a call that shows the request as one of `view`. */
 export const reviewText = (webhook: Webhook, uid: string, attributes: AdmissionAttributes, view: Resource): string => {
-  const { resource, subresource, kind, namespace, name, operation, object, oldObject, dryRun, options, user } =
-    attributes
+  const { resource, object, oldObject } = attributes
   const shown = (state: typeof object): MutableObject | null => asView(state, attributes, resource, view) ?? null
   return JSON.stringify({
     kind: "AdmissionReview",
     apiVersion: versionOf(webhook),
-    request: {
-      uid,
-      kind: kindOf(kind === resource.gvk ? view.gvk : kind),
-      resource: pluralOf(view),
-      subResource: orAbsent(subresource),
-      requestKind: kindOf(kind),
-      requestResource: pluralOf(resource),
-      requestSubResource: orAbsent(subresource),
-      name: orAbsent(name),
-      namespace: orAbsent(namespace),
-      operation,
-      userInfo: user,
-      object: shown(object),
-      oldObject: shown(oldObject),
-      dryRun,
-      options,
-    },
+    request: { uid, ...requestIn(attributes, view), object: shown(object), oldObject: shown(oldObject) },
   })
+}
+
+/** The request without its objects, as one of `view`. */
+export const requestIn = (attributes: AdmissionAttributes, view: Resource): Fields => {
+  const { resource, subresource, kind, namespace, name, operation, dryRun, options, user } = attributes
+  return {
+    kind: kindOf(kind === resource.gvk ? view.gvk : kind),
+    resource: pluralOf(view),
+    subResource: orAbsent(subresource),
+    requestKind: kindOf(kind),
+    requestResource: pluralOf(resource),
+    requestSubResource: orAbsent(subresource),
+    name: orAbsent(name),
+    namespace: orAbsent(namespace),
+    operation,
+    userInfo: user,
+    dryRun,
+    options,
+  }
 }
 
 const kindOf = ({ group, version, kind }: GroupVersionKind): Fields => ({ group, version, kind })

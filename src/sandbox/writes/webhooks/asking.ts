@@ -13,6 +13,7 @@ import { isSame } from "../../rules/fields.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
 import { Refusal } from "../refusal.ts"
 import type { WebhookAnswer } from "./admission-review.ts"
+import { meetsConditions } from "./match-conditions.ts"
 import { type AdmissionAttributes, asView, calledAs, type Served } from "./matching.ts"
 import type { Webhook, Webhooks } from "./webhook.ts"
 import type { WebhookCaller } from "./webhook-caller.ts"
@@ -52,9 +53,14 @@ export const askMutating = async (asked: Asked, reshaping: Reshaping): Promise<V
 export const askValidating = async ({ webhooks, attributes, served, caller }: Asked): Promise<Verdict> => {
   const called = webhooks.of("validating").flatMap((webhook) => {
     const view = calledAs(webhook, attributes, served)
-    return view === undefined ? [] : [{ webhook, view }]
+    const isMet = view !== undefined && meetsConditions(webhook, attributes, view)
+    return isMet === false || view === undefined ? [] : [{ webhook, view, isMet }]
   })
-  const answers = await Promise.all(called.map(({ webhook, view }) => caller.call(webhook, attributes, view)))
+  const answers = await Promise.all(
+    called.map(({ webhook, view, isMet }): Promise<WebhookAnswer> | WebhookAnswer =>
+      isMet === true ? caller.call(webhook, attributes, view) : { type: "refused", failure: isMet, warnings: [] },
+    ),
+  )
   const failures = called.map(({ webhook }, index) => failureIn(webhook, answers[index] as WebhookAnswer))
   const failure = failures.find((candidate) => candidate !== undefined)
   return { warnings: answers.flatMap(warningsOf), ...(failure !== undefined && { failure }) }
@@ -120,6 +126,8 @@ class MutatingRun {
     const now = { ...attributes, object: this.#object }
     const view = calledAs(webhook, now, served)
     if (view === undefined) return undefined
+    const isMet = meetsConditions(webhook, now, view)
+    if (isMet !== true) return isMet === false ? undefined : isMet
     const answer = await caller.call(webhook, now, view)
     this.warnings.push(...warningsOf(answer))
     const failure = failureIn(webhook, answer) ?? this.#change(webhook, answer, view)

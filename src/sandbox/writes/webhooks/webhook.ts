@@ -2,6 +2,8 @@
 
 import type { Change } from "../../../apiserver/watch/change.ts"
 import { type LabelSelector, type LabelSelectorObject, requirementsOf } from "../../../kube/label-selector.ts"
+import { compileCondition } from "../../cel/condition.ts"
+import type { Program } from "../../cel/program.ts"
 import { child, items, number, text, texts } from "../../rules/fields.ts"
 import { reviewVersions } from "../../rules/groups/webhook-rules.ts"
 import type { Fields } from "../../rules/kind-rules.ts"
@@ -32,6 +34,13 @@ export interface Webhook {
   /** The first of its `admissionReviewVersions` that there is. */
   readonly reviewVersion: string
   readonly target: WebhookTarget
+  /** `matchConditions`. */
+  readonly conditions: ReadonlyArray<MatchCondition>
+}
+
+export interface MatchCondition {
+  readonly expression: string
+  readonly program: Program
 }
 
 export interface WebhookRule {
@@ -100,7 +109,16 @@ const webhookOf = (type: WebhookType, webhook: Fields): Webhook => ({
   hasSideEffects: !["None", "NoneOnDryRun"].includes(text(webhook, "sideEffects")),
   reviewVersion: texts(webhook, "admissionReviewVersions").find((version) => reviewVersions.includes(version)) ?? "v1",
   target: targetOf(child(webhook, "clientConfig")),
+  conditions: items(webhook, "matchConditions").map(conditionOf),
 })
+
+/** Stored conditions have been compiled once; one that has bypassed that (`sandbox.put`) is a defect of whoever put it there. */
+const conditionOf = (condition: Fields): MatchCondition => {
+  const expression = text(condition, "expression").trim()
+  const program = compileCondition(expression)
+  if (typeof program === "string") throw new Error(`a stored condition is invalid: ${program}`)
+  return { expression, program }
+}
 
 const selectorIn = (webhook: Fields, key: string): LabelSelectorObject =>
   (child(webhook, key) ?? {}) as LabelSelectorObject

@@ -389,4 +389,56 @@ const configuring: Script = {
   ],
 }
 
-export const admissionWebhooks: readonly Script[] = [changing, scaling, denying, failing, configuring]
+const conditions = (...expressions: readonly string[]): JsonObject => ({
+  matchConditions: expressions.map((expression, index) => ({ name: `c${index}`, expression })),
+})
+
+/** The webhook at `/label` is asked only about objects that its conditions are true for. */
+const conditional: Script = {
+  name: "webhooks-if",
+  area: "admission",
+  leftovers: [`${mutating}/<ns>-if`, `${validating}/<ns>-if`],
+  steps: [
+    post(
+      "a condition that does not compile",
+      mutating,
+      configuration("if", webhook("label", conditions("object.", "1", "request.nope == 1", ""))),
+    ),
+    post("a doubled name", mutating, {
+      ...configuration(
+        "if",
+        webhook("label", {
+          matchConditions: [
+            { name: "a", expression: "true" },
+            { name: "a", expression: "true" },
+            { name: "a b", expression: "true" },
+            { expression: "true" },
+          ],
+        }),
+      ),
+    }),
+    post(
+      "the configuration",
+      mutating,
+      configuration(
+        "if",
+        webhook("label", {
+          ...conditions(
+            "object == null || object.data.k == 'v'",
+            "request.operation in ['CREATE', 'UPDATE'] && request.resource.resource == 'configmaps'",
+            "request.operation == 'CREATE' ? oldObject == null : oldObject.metadata.name == request.name",
+          ),
+        }),
+      ),
+    ),
+    whenNoticed(configMap("probe"), isLabelled),
+    post("met", configMaps, configMap("a")),
+    post("not met", configMaps, configMap("b", { k: "w" })),
+    post("fails", configMaps, configMap("c", { other: "w" })),
+    mergePatch("met by an update", `${configMaps}/a`, { data: { m: "1" } }),
+    mergePatch("not met by an update", `${configMaps}/a`, { data: { k: "w" } }),
+    remove("deleted", `${configMaps}/a`),
+  ],
+}
+
+export const admissionWebhooks: readonly Script[] = [changing, scaling, denying, failing, configuring, conditional]

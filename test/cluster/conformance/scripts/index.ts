@@ -22,6 +22,7 @@ import { reading } from "./reading.ts"
 import { servicesAndSecrets } from "./services-and-secrets.ts"
 import { statusScripts } from "./statuses.ts"
 import { storageKinds } from "./storage-kinds.ts"
+import { validationRules } from "./validation-rules.ts"
 import { workloadRuleScripts } from "./workload-rules.ts"
 import { writing } from "./writing.ts"
 
@@ -30,6 +31,7 @@ export const scripts: readonly Script[] = [
   ...namespaces,
   ...customObjects,
   ...definitionScripts,
+  ...validationRules,
   ...deleting,
   ...admissionWebhooks,
   ...reading,

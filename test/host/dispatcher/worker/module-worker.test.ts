@@ -1,9 +1,11 @@
 /** What a worker makes of the rows of the hub: their count, their numbers, and which watch they belong to. */
 import { beforeEach, expect, test } from "vitest"
+import { busyMemory } from "../../../../src/host/dispatcher/placing/busy-time.ts"
 import type { ModuleWorkerReport } from "../../../../src/host/dispatcher/worker/definition.ts"
 import type { GuestCalls } from "../../../../src/host/dispatcher/worker/module-runner.ts"
 import { ModuleWorker } from "../../../../src/host/dispatcher/worker/module-worker.ts"
 import { RunnerTable } from "../../../../src/host/dispatcher/worker/runner-table.ts"
+import { subscriptionMemory, subscriptionNumbers } from "../../../../src/host/dispatcher/worker/subscription-numbers.ts"
 import type { Delivery } from "../../../../src/host/hub/deliveries.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
 
@@ -18,7 +20,15 @@ const run = (): void => {
 }
 
 const load = (module: string, slot: number, kind = "ConfigMap", allowBookmarks = false): void => {
-  const assignment = { module, incarnation: 7, slot, file: "m.wasm", env: [], maximumMemoryBytes: 65_536 }
+  const assignment = {
+    module,
+    incarnation: 7,
+    slot,
+    compiled: undefined,
+    env: [],
+    maximumMemoryBytes: 65_536,
+    busy: busyMemory(),
+  }
   worker.load(assignment, (calls: GuestCalls) => ({
     start: () => calls.watch(0n, { apiVersion: "v1", kind, allowBookmarks } as never),
     wakeFuture: () => undefined,
@@ -32,17 +42,24 @@ const load = (module: string, slot: number, kind = "ConfigMap", allowBookmarks =
   run()
 }
 
-const start = (lastSubscription?: number): void => {
+const start = (subscriptions: SharedArrayBuffer = subscriptionMemory()): void => {
   const clock = new ManualClock()
   const table = new RunnerTable({ clock, soon: (action) => rounds.push(action), unloadAfterMs: undefined })
   worker = new ModuleWorker({
     clock,
     table,
-    operations: { request: () => undefined, delay: () => undefined, end: () => undefined, flush: () => undefined },
+    operations: {
+      request: () => undefined,
+      delay: () => undefined,
+      end: () => undefined,
+      flush: () => undefined,
+      release: () => [],
+      adopt: () => undefined,
+    },
     report: (report) => reports.push(report),
     mark: { begin: () => undefined, end: () => undefined },
     images: () => ({ write: () => undefined, read: () => new Uint8Array(), remove: () => undefined }),
-    ...(lastSubscription !== undefined && { lastSubscription }),
+    nextSubscription: subscriptionNumbers(subscriptions),
   })
   load("m", 1)
 }
@@ -82,8 +99,17 @@ test("a hole is told with the number of rows, and the watch ends with 410, so th
   worker.deliver([row(1), row(4), row(5)])
   run()
   expect(reports).toContainEqual({ type: "missed", module: "m", incarnation: 7, rows: 2 })
-  expect(reports.at(-1)).toEqual({ type: "unwatched", subscription: 1 })
+  expect(reports.at(-1)).toEqual({ type: "unwatched", subscription: 1, isExpired: false })
   expect(woken).toEqual([added(1), expect.stringMatching(/"ERROR".*"reason":"Expired","code":410/), "0 end"])
+})
+
+test("an expired row ends the watch, and the report says why, so that its module can be slowed", () => {
+  start()
+  const { change } = row(1)
+  worker.deliver([{ ...row(1), change: { ...change, type: "expired", bytes: Buffer.from('{"code":410}') } }])
+  run()
+  expect(reports.at(-1)).toEqual({ type: "unwatched", subscription: 1, isExpired: true })
+  expect(woken).toEqual(['0 {"type":"ERROR","object":{"code":410}}', "0 end"])
 })
 
 test("a lost first row is noticed as well, and a row that comes twice", () => {
@@ -96,15 +122,17 @@ test("a lost first row is noticed as well, and a row that comes twice", () => {
   expect(reports).toContainEqual({ type: "missed", module: "m", incarnation: 7, rows: 1 })
 })
 
-test("subscriptions are numbered after those of the former lives, whose rows are dropped, and from 0 again after 32 bits", () => {
-  start(41)
+test("a subscription has a number that no other has had, whose rows are dropped; after 32 bits they begin anew", () => {
+  const memory = subscriptionMemory()
+  const numbers = subscriptionNumbers(memory)
+  for (let count = 0; count < 41; count++) numbers()
+  start(memory)
   expect(reports).toMatchObject([{ type: "watch", subscription: 42 }])
   worker.deliver([row(9, 1), row(1, 42)])
   run()
   expect(woken).toEqual([added(1)])
-  reports = []
-  start(0xffff_ffff)
-  expect(reports).toMatchObject([{ type: "watch", subscription: 0 }])
+  new Int32Array(memory).fill(-1)
+  expect([numbers(), numbers()]).toEqual([0, 1])
 })
 
 test("modules that get the same change get the same copy of it, and each its own bookmark", () => {

@@ -56,6 +56,7 @@ test("are those to the servers that were called last, and a call that runs is ne
       hasSideEffects: false,
       reviewVersion: "v1",
       target,
+      conditions: [],
     }
     const place = { resource, subresource: "", kind: resource.gvk, namespace: "shop", name: "a" }
     const state = { object: { metadata: { name: "a" } }, oldObject: undefined, options: {}, dryRun: false }

@@ -1,11 +1,10 @@
-/** The data directory of a recorder as the source of a replay. It is only read, so the recorder may be running. */
+/** The data directory of a recorder as a source of recorded history. It is only read, so the recorder may be running. */
 import * as Schema from "effect/Schema"
-import { NotARecordingError } from "../../../archive/archive-errors.ts"
-import { ArchiveReader } from "../../../archive/archive-reader.ts"
-import { type RecordedWindow, recordedTrace } from "../../../archive/reading/recorded-trace.ts"
-import { ExportInterrupted } from "../../../trace/files/output-errors.ts"
-import type { TraceItem } from "../../../trace/trace-item.ts"
-import type { ReplaySource } from "./replay-source.ts"
+import { NotARecordingError } from "../../archive/archive-errors.ts"
+import { ArchiveReader } from "../../archive/archive-reader.ts"
+import { type RecordedWindow, recordedTrace } from "../../archive/reading/recorded-trace.ts"
+import { ExportInterrupted } from "../../trace/files/output-errors.ts"
+import type { TraceItem } from "../../trace/trace-item.ts"
 
 /** A directory was named that has nothing to replay. */
 export class NoRecording extends Schema.TaggedError<NoRecording>()("NoRecording", {
@@ -20,8 +19,20 @@ export class NoRecording extends Schema.TaggedError<NoRecording>()("NoRecording"
 /** ms of reading between two turns of the event loop, in which what is due is sent: reading is synchronous. */
 const turnMs = 4
 
-/** Throws {@link NoRecording}, or another ArchiveError. */
-export const recordedDirectory = (directory: string, window: RecordedWindow, signal: AbortSignal): ReplaySource => {
+/** A recording that can be read several times. */
+export interface RecordedDirectory {
+  /** The trace from its beginning. Rejects with {@link NoRecording}, or another ArchiveError. */
+  readonly open: () => Promise<AsyncGenerator<Iterable<TraceItem>, void>>
+  /** Call it when nothing is read any more. */
+  readonly close: () => void
+}
+
+/** Reads nothing yet. `signal` ends reading; reading takes a few ms at a time, between turns of the event loop. */
+export const recordedDirectory = (
+  directory: string,
+  window: RecordedWindow,
+  signal: AbortSignal,
+): RecordedDirectory => {
   const readers = new Set<ArchiveReader>()
   const open = async (): Promise<AsyncGenerator<Iterable<TraceItem>, void>> => {
     const reader = openReader(directory)
@@ -35,7 +46,7 @@ export const recordedDirectory = (directory: string, window: RecordedWindow, sig
     for (const reader of readers) reader.close()
     readers.clear()
   }
-  return { name: directory, isPipe: false, isReadOnce: false, open, close }
+  return { open, close }
 }
 
 const openReader = (directory: string): ArchiveReader => {

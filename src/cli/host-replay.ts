@@ -1,0 +1,190 @@
+/** `reel host --replay`: the modules of a directory meet recorded history instead of a cluster, and what they did is printed. */
+import { closeSync, openSync, writeSync } from "node:fs"
+import { readFile } from "node:fs/promises"
+import * as Result from "effect/Result"
+import { systemClock } from "../clock.ts"
+import { compileGuest } from "../host/guest/compiled-guest.ts"
+import { fileSystem } from "../host/modules/directory-io.ts"
+import { defaultMemoryBytes } from "../host/modules/module-file.ts"
+import { listModules, type ModuleSource } from "../host/modules/module-listing.ts"
+import { describeRefusal } from "../host/modules/module-problem.ts"
+import { provideScriptLibrary } from "../host/scripts/script-library.ts"
+import { loadScript } from "../host/scripts/thread/load-script.ts"
+import { messageOf } from "../message-of.ts"
+import { visible } from "../recorder/configuration/quoted.ts"
+import { HostedController } from "../rehearsal/cast/hosted-controller.ts"
+import { HostedModule } from "../rehearsal/cast/hosted-module.ts"
+import type { Participant } from "../rehearsal/cast/participant.ts"
+import { type JournalStep, journalText } from "../rehearsal/journal/journal.ts"
+import { openTrace } from "../rehearsal/open-trace.ts"
+import { rehearse } from "../rehearsal/rehearsal.ts"
+import type { Speed } from "../simulation/replay/replay-clock.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { ReplaySummary } from "./host/replay-summary.ts"
+import { reported } from "./replay/replay-failures.ts"
+import type { Terminal } from "./terminal/terminal.ts"
+
+/** Objects of `kind` that belong to an object of `owner` are made by the WebAssembly modules. */
+export interface MadeKind {
+  readonly owner: string
+  readonly kind: string
+}
+
+export interface HostReplay {
+  readonly directory: string
+  readonly trace: string
+  /** µs since the Unix epoch. */
+  readonly from: number | undefined
+  readonly to: number | undefined
+  readonly speed: Speed
+  readonly latencyMs: number
+  readonly settleMs: number
+  readonly makes: ReadonlyArray<MadeKind>
+  /** A file that does not exist. */
+  readonly journal: string | undefined
+}
+
+/** Resolves with `failed` if a module was refused or trapped, or if the last run for some object failed. */
+export const replayHost = (order: HostReplay, terminal: Terminal, say: (line: string) => void): Promise<ExitCode> => {
+  const stop = new AbortController()
+  const stopListening = terminal.onInterrupt(() => stop.abort())
+  return reported(say, () => run(order, terminal, say, stop.signal)).finally(stopListening)
+}
+
+const run = async (
+  order: HostReplay,
+  terminal: Terminal,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<ExitCode> => {
+  const { trace, from, to, speed, latencyMs, settleMs, journal } = order
+  const listing = await listModules(fileSystem, order.directory)
+  if (Result.isFailure(listing)) {
+    say(`cannot read the modules of ${order.directory}: ${listing.failure}`)
+    return exitCodes.failed
+  }
+  const { modules, refusals } = listing.success
+  for (const { path, refusal } of refusals) say(describeRefusal(path, refusal))
+  const cast = await participantsOf(modules, order.makes, say)
+  if (cast.participants.length === 0) {
+    say(`there is no module to replay into in ${order.directory}`)
+    return exitCodes.failed
+  }
+  let file: JournalFile | undefined
+  try {
+    file = journal === undefined ? undefined : new JournalFile(journal)
+  } catch (cause) {
+    say(`cannot write the journal ${journal}: ${messageOf(cause)}`)
+    return exitCodes.usage
+  }
+  const summary = new ReplaySummary()
+  using _file = file
+  using opened = await openTrace(trace, { from, to, signal })
+  const { gaps, start, end } = await rehearse({
+    items: opened.items,
+    participants: cast.participants,
+    window: { from, to },
+    latencyMs,
+    settleMs,
+    isKept: false,
+    signal,
+    onStep: (step) => {
+      summary.add(step)
+      file?.add(step)
+      for (const entry of step.entries) {
+        if (entry.type === "log") terminal.standardOutput.write(`${entry.controller}: ${visible(entry.line)}\n`)
+        if (entry.type === "trouble") say(`${step.time} ${entry.controller}: ${visible(entry.detail)}`)
+      }
+    },
+    ...(speed !== "max" && { pace: pacedBy(speed, signal) }),
+  })
+  for (const line of summary.lines({ participants: cast.participants, gaps, start, end }))
+    terminal.standardOutput.write(`${line}\n`)
+  if (signal.aborted) return exitCodes.interrupted
+  const isFailed = cast.refused + refusals.length > 0 || cast.participants.some(({ failure }) => failure !== undefined)
+  return isFailed || summary.failing.length > 0 ? exitCodes.failed : exitCodes.ok
+}
+
+/** One that cannot take part is reported, and the others do. */
+const participantsOf = async (
+  modules: ReadonlyArray<ModuleSource>,
+  makes: ReadonlyArray<MadeKind>,
+  say: (line: string) => void,
+) => {
+  provideScriptLibrary()
+  const participants: Participant[] = []
+  let refused = 0
+  const names = new Set<string>()
+  for (const module of modules) {
+    const { file, codePath, codeHash, form } = module
+    try {
+      if (names.has(file.name)) throw new Error("another module has the same name")
+      const made =
+        form === "wasm"
+          ? [await wasmModule(module, makes)]
+          : (await loadScript({ codePath, codeHash, env: file.env })).map(
+              (controller) => new HostedController(controller),
+            )
+      for (const { name } of made) if (names.has(name)) throw new Error(`another controller is called ${name}`)
+      for (const { name } of made) names.add(name)
+      names.add(file.name)
+      participants.push(...made)
+    } catch (cause) {
+      refused++
+      say(`module ${file.name} is not run: ${codePath}: ${messageOf(cause)}`)
+    }
+  }
+  return { participants, refused }
+}
+
+const wasmModule = async ({ file, codePath }: ModuleSource, makes: ReadonlyArray<MadeKind>): Promise<HostedModule> => {
+  const { name, env, limits } = file
+  const { memoryBytes = defaultMemoryBytes, deadlineMs: _deadline, ...ofRequests } = limits
+  const [first] = makes
+  return new HostedModule({
+    name,
+    compiled: compileGuest(await readFile(codePath), name),
+    env,
+    maximumMemoryBytes: memoryBytes,
+    limits: ofRequests,
+    makes: first && { owner: first.owner, kinds: makes.map(({ kind }) => kind) },
+  })
+}
+
+/** Waits in real time until a moment is due. */
+const pacedBy = (speed: number, signal: AbortSignal): ((micros: number) => Promise<void>) => {
+  let first: number | undefined
+  const begun = systemClock.monotonicMs()
+  return (micros) => {
+    first ??= micros
+    const waitMs = begun + (micros - first) / 1000 / speed - systemClock.monotonicMs()
+    if (waitMs <= 0 || signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = systemClock.after(waitMs, done)
+      function done(): void {
+        timer.cancel()
+        signal.removeEventListener("abort", done)
+        resolve()
+      }
+      signal.addEventListener("abort", done)
+    })
+  }
+}
+
+/** Written step by step, so that a rehearsal that is given up leaves what it did. */
+class JournalFile implements Disposable {
+  readonly #file: number
+
+  /** Throws the system's error, also if the file exists. */
+  constructor(path: string) {
+    this.#file = openSync(path, "wx")
+  }
+
+  add(step: JournalStep): void {
+    writeSync(this.#file, journalText([step]))
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#file)
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * The objects of one selection that a controller knows: those that it was given, and those of which it has not dealt with the deletion.
+ *
+ * In memory it is always right; what differs from the file waits in {@link KnownObjects.unwritten} until the checkpoint is committed.
+ */
+import type { ApiObject } from "../../kube/client/objects.ts"
+import { type KnownObject, knownText, readKnown } from "./known-object.ts"
+
+interface Known {
+  readonly text: string
+  /** Its deletion is being delivered. */
+  isGone: boolean
+}
+
+export class KnownObjects {
+  readonly #objects = new Map<string, Known>()
+  #unwritten = new Set<string>()
+
+  /** `rows`: UIDs and texts of the file. */
+  constructor(rows: Iterable<readonly [uid: string, text: string]> = []) {
+    for (const [uid, text] of rows) this.#objects.set(uid, { text, isGone: false })
+  }
+
+  get size(): number {
+    return this.#objects.size
+  }
+
+  /** All of them, also those whose deletion has not been dealt with. */
+  all(): ReadonlyArray<KnownObject> {
+    return [...this.#objects.values()].map(({ text }) => readKnown(text))
+  }
+
+  /** The controller is about to be given the object, which must be committed before. */
+  know(object: ApiObject): void {
+    const { uid } = object.metadata
+    // An API server gives every object one; without it there is no telling whether it is the same.
+    if (uid === undefined) return
+    const text = knownText(object)
+    const known = this.#objects.get(uid)
+    if (known?.text === text) known.isGone = false
+    else {
+      this.#objects.set(uid, { text, isGone: false })
+      this.#unwritten.add(uid)
+    }
+  }
+
+  /** The deletion is about to be delivered. The object stays known until {@link forget}. */
+  gone(uid: string): void {
+    const known = this.#objects.get(uid)
+    if (known !== undefined) known.isGone = true
+  }
+
+  /** The controller has dealt with the deletion. Without effect if the object has come back into the selection meanwhile. */
+  forget(uid: string): void {
+    if (this.#objects.get(uid)?.isGone !== true) return
+    this.#objects.delete(uid)
+    this.#unwritten.add(uid)
+  }
+
+  /** What differs from the file: texts by UID, `undefined` for those to remove. */
+  *unwritten(): Iterable<readonly [uid: string, text: string | undefined]> {
+    for (const uid of this.#unwritten) yield [uid, this.#objects.get(uid)?.text]
+  }
+
+  get isWritten(): boolean {
+    return this.#unwritten.size === 0
+  }
+
+  /** The file has everything. */
+  written(): void {
+    this.#unwritten = new Set()
+  }
+
+  /** It is not known what the file has. */
+  lost(): void {
+    for (const uid of this.#objects.keys()) this.#unwritten.add(uid)
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * What a controller with a checkpoint knows, over the lives of its process.
+ *
+ * Guaranteed:
+ * - An object of a watched selection is in the checkpoint before a run begins that could see it. While the file cannot be written, no run begins.
+ * - A deletion stays in the checkpoint until all the runs that it woke have succeeded, so whatever ends the process or the term meanwhile, the
+ *   next term begins with it. So a deletion is delivered at least once, and may be delivered again.
+ */
+import type { Clock, Timer } from "../../clock.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import { messageOf } from "../../message-of.ts"
+import type { ObjectChange } from "../change-feed.ts"
+import { Checkpoint } from "../checkpoint/checkpoint.ts"
+import type { KnownObjects } from "../checkpoint/known-objects.ts"
+import { StateComparison } from "../checkpoint/state-comparison.ts"
+import { keyOf } from "../object-cache.ts"
+import type { Selection } from "./define-controller.ts"
+
+/** Where the controllers of a process keep their checkpoints. */
+export interface CheckpointLocation {
+  /** Made if it does not exist. For one process at a time. */
+  readonly directory: string
+  /** Upper limit of each controller's file in bytes. Default: the disk's. */
+  readonly maximumBytes?: number | undefined
+}
+
+interface ProgressOptions extends CheckpointLocation {
+  readonly controller: string
+  /** Those that wake the controller, in the order of its sources. */
+  readonly selections: ReadonlyArray<Selection>
+  readonly clock: Clock
+  readonly say: (detail: string) => void
+}
+
+/** A deletion that the controller has not dealt with. */
+export interface OwedDeletion {
+  readonly known: KnownObjects
+  readonly uid: string
+  /** Those of which no run has succeeded since. */
+  readonly keys: Set<string>
+}
+
+/** ms between two attempts to write: a full disk is noticed to be free again within a second. */
+const retryMs = 1000
+/** ms for which removals are gathered: they are not urgent, and one commit for all costs as much as one for each. */
+const gatherMs = 50
+
+export class DurableProgress {
+  readonly #options: ProgressOptions
+  readonly #checkpoint: Checkpoint
+  readonly #known: ReadonlyArray<KnownObjects>
+  readonly #owed = new Map<string, Set<OwedDeletion>>()
+  readonly #waiting = new Set<() => void>()
+  #timer: Timer | undefined
+  #problem: string | undefined
+  #isClosed = false
+
+  /** Throws `CheckpointUnavailable`. */
+  constructor(options: ProgressOptions) {
+    const { directory, maximumBytes, controller, selections, clock, say } = options
+    this.#options = options
+    this.#checkpoint = new Checkpoint({ directory, name: `controller-${controller}`, clock, maximumBytes, say })
+    this.#known = namesOf(selections).map((name) => this.#checkpoint.selection(name))
+  }
+
+  /** What was deleted since the last term, with the last state known: apiVersion, kind, and of the metadata names, labels and owners. */
+  deletedMeanwhile(source: number, present: Iterable<ApiObject>): ReadonlyArray<ObjectChange<ApiObject>> {
+    const known = this.#of(source)
+    const comparison = new StateComparison(known.all())
+    const gone: ApiObject[] = []
+    for (const object of present) gone.push(...comparison.seen(keyOf(object), object.metadata.uid ?? ""))
+    gone.push(...comparison.completed())
+    return gone.map((previous) => ({ previous, current: undefined, isFinalStateUnknown: true }))
+  }
+
+  /** Enters changes of a source, before the controller is told of them. */
+  enter(source: number, changes: ReadonlyArray<ObjectChange<ApiObject>>): void {
+    const known = this.#of(source)
+    for (const { previous, current } of changes) {
+      if (current !== undefined) known.know(current)
+      else if (previous?.metadata.uid !== undefined) known.gone(previous.metadata.uid)
+    }
+    this.#write()
+  }
+
+  /** A deletion has woken these keys; none if it concerns nothing. */
+  woke(source: number, { previous }: ObjectChange<ApiObject>, keys: ReadonlySet<string>): void {
+    const known = this.#of(source)
+    const uid = previous?.metadata.uid
+    if (uid === undefined) return
+    const owed: OwedDeletion = { known, uid, keys: new Set(keys) }
+    for (const key of keys) this.#owed.set(key, (this.#owed.get(key) ?? new Set()).add(owed))
+    if (keys.size === 0) this.#forget(owed)
+  }
+
+  /** The deletions that a run of the key deals with which begins now. */
+  owedTo(key: string): ReadonlyArray<OwedDeletion> {
+    return [...(this.#owed.get(key) ?? [])]
+  }
+
+  /** That run has succeeded. */
+  dealtWith(key: string, deletions: ReadonlyArray<OwedDeletion>): void {
+    const ofKey = this.#owed.get(key)
+    for (const owed of deletions) {
+      ofKey?.delete(owed)
+      owed.keys.delete(key)
+      if (owed.keys.size === 0) this.#forget(owed)
+    }
+    if (ofKey?.size === 0) this.#owed.delete(key)
+  }
+
+  /** Resolves when everything that was entered is on disk. Rejects with the reason of the signal if that is aborted first. */
+  async durable(signal: AbortSignal): Promise<void> {
+    while (this.#problem !== undefined && !signal.aborted)
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          this.#waiting.delete(done)
+          signal.removeEventListener("abort", done)
+          resolve()
+        }
+        this.#waiting.add(done)
+        signal.addEventListener("abort", done)
+      })
+    signal.throwIfAborted()
+  }
+
+  /** The term is over. */
+  close(): void {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    this.#checkpoint.close()
+  }
+
+  #of(source: number): KnownObjects {
+    const known = this.#known[source]
+    if (known === undefined) throw new RangeError(`there is no source ${source}`)
+    return known
+  }
+
+  #forget({ known, uid }: OwedDeletion): void {
+    known.forget(uid)
+    if (!this.#isClosed) this.#timer ??= this.#options.clock.after(gatherMs, () => this.#write())
+  }
+
+  #write(): void {
+    const { controller, clock, say } = this.#options
+    this.#timer?.cancel()
+    this.#timer = undefined
+    try {
+      this.#checkpoint.commit()
+    } catch (cause) {
+      const problem = messageOf(cause)
+      if (problem !== this.#problem) say(`${controller} waits: ${problem}`)
+      this.#problem = problem
+      this.#timer = clock.after(retryMs, () => this.#write())
+      return
+    }
+    if (this.#problem === undefined) return
+    this.#problem = undefined
+    say(`${controller} goes on: its checkpoint is written`)
+    for (const done of [...this.#waiting]) done()
+  }
+}
+
+/** Stable over releases of the controller: by what is selected. Equal ones are numbered, because each has its own map or predicate. */
+const namesOf = (selections: ReadonlyArray<Selection>): ReadonlyArray<string> => {
+  const counts = new Map<string, number>()
+  return selections.map(({ kind, namespace, labelSelector, fieldSelector }) => {
+    const name = JSON.stringify([kind, namespace ?? "", labelSelector ?? "", fieldSelector ?? ""])
+    const count = (counts.get(name) ?? 0) + 1
+    counts.set(name, count)
+    return count === 1 ? name : `${name} ${count}`
+  })
+}

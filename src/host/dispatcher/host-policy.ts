@@ -1,0 +1,52 @@
+/** How long a host waits: before it starts something again, and between its looks. Tests pass shorter times. */
+import type { BackOffPolicy } from "../../runtime/back-off.ts"
+import type { RestartPolicy } from "../../runtime/supervisor.ts"
+import { moduleBackOff } from "./module-lifecycle.ts"
+import type { BalancePolicy } from "./placing/balancer.ts"
+import { defaultMovePolicy } from "./placing/placement.ts"
+
+export interface HostPolicy {
+  /** Of the threads of hub and executor. Default: 100 ms doubling to 30 s, without end: no module works without them. */
+  readonly actorRestart: RestartPolicy
+  /**
+   * Of the threads of modules. Default: 20 ms doubling to 5 s, without end. One is ended for the fault of one module, which is alone
+   * afterwards, and its other modules wait for it.
+   */
+  readonly workerRestart: RestartPolicy
+  /** Of a module that has ended. Default: {@link moduleBackOff}. */
+  readonly moduleRestart: BackOffPolicy
+  /**
+   * Before a module watches again from a version, if such a watch of it has expired (410). Default: 1 s doubling to 1 min, forgotten after 2 min
+   * without; see {@link ExpiryPace}.
+   */
+  readonly expiredWatch: BackOffPolicy
+  /** ms that a compilation may take. Default 30,000: a Go module of 25 MB takes a quarter of a second, and only modules that are to start wait. */
+  readonly compileMs: number
+  /** ms between two looks for credentials that have changed. Default 60,000. */
+  readonly renewEveryMs: number
+  /**
+   * ms between two checks of all open watches. Default 10,000. How often the API server is asked is the reviewer's matter: a right that is taken
+   * away lasts for its cached minute and this time. A watch whose kind did not exist begins after this time, like the hub's own.
+   */
+  readonly recheckEveryMs: number
+  readonly balance: BalancePolicy
+}
+
+export const defaultHostPolicy: HostPolicy = {
+  actorRestart: {
+    backOff: { initialMs: 100, maximumMs: 30_000, factor: 2, jitter: 1, resetAfterMs: 60_000 },
+    maximumCrashes: Number.POSITIVE_INFINITY,
+    windowMs: 600_000,
+  },
+  workerRestart: {
+    backOff: { initialMs: 20, maximumMs: 5000, factor: 2, jitter: 0.5, resetAfterMs: 60_000 },
+    maximumCrashes: Number.POSITIVE_INFINITY,
+    windowMs: 60_000,
+  },
+  moduleRestart: moduleBackOff,
+  expiredWatch: { initialMs: 1000, maximumMs: 60_000, factor: 2, jitter: 0.2, resetAfterMs: 120_000 },
+  compileMs: 30_000,
+  renewEveryMs: 60_000,
+  recheckEveryMs: 10_000,
+  balance: { everyMs: 1000, windowMs: 5000, move: defaultMovePolicy },
+}

@@ -1,0 +1,263 @@
+/**
+ * A WebAssembly module as a participant of a rehearsal: the guest, the hub and the executor of a host, but all in this thread, on the
+ * rehearsal's clock.
+ *
+ * What differs from a host: the guest's deadline is not enforced, because nothing can interrupt it within its own thread; it is never unloaded;
+ * one that traps is not started again, since a trap is what a rehearsal is to find; and it may watch and write what it likes, whatever its
+ * ServiceAccount may do in the recorded cluster.
+ */
+
+import { gvkOf } from "../../host/dispatcher/watch-registry.ts"
+import { ModuleRunner } from "../../host/dispatcher/worker/module-runner.ts"
+import { watchFailure, watchValueOf } from "../../host/dispatcher/worker/watch-value.ts"
+import type { ModuleLimits } from "../../host/executor/module-limits.ts"
+import { RequestExecutor } from "../../host/executor/request-executor.ts"
+import { TimerWheel } from "../../host/executor/timer-wheel.ts"
+import { encodeGuestResponse, type WatchRequest } from "../../host/guest/abi-values.ts"
+import type { CompiledGuest } from "../../host/guest/compiled-guest.ts"
+import { GuestInstance } from "../../host/guest/guest-instance.ts"
+import type { HubSubscriptionHandle } from "../../host/hub/hub-change.ts"
+import { InvalidSubscription } from "../../host/hub/hub-selection.ts"
+import { WatchHub } from "../../host/hub/watch-hub.ts"
+import { ApiConnection } from "../../kube/client/api-connection.ts"
+import { parseGvk } from "../../kube/gvk.ts"
+import { messageOf } from "../../message-of.ts"
+import type { OwnWork } from "../feed/feed-rule.ts"
+import { lastingWatches } from "./lasting-watches.ts"
+import type { Participant, Stage } from "./participant.ts"
+
+export interface HostedModuleOptions {
+  readonly name: string
+  readonly compiled: CompiledGuest
+  readonly env: ReadonlyArray<{ readonly name: string; readonly value: string }>
+  readonly maximumMemoryBytes: number
+  readonly limits: Partial<ModuleLimits>
+  /** Kinds of objects that it makes, by the kind of their owner: what is recorded of them is its own work. Default: not known. */
+  readonly makes?: { readonly owner: string; readonly kinds: ReadonlyArray<string> } | undefined
+}
+
+export class HostedModule implements Participant {
+  readonly name: string
+  readonly work: OwnWork
+  readonly #options: HostedModuleOptions
+  readonly #watches = new Map<bigint, HubSubscriptionHandle>()
+  #running:
+    | {
+        readonly runner: ModuleRunner
+        readonly hub: WatchHub
+        readonly requests: RequestExecutor
+        readonly delays: TimerWheel<string, bigint>
+      }
+    | undefined
+  #isScheduled = false
+  #activity = 0
+  #failure: string | undefined
+
+  constructor(options: HostedModuleOptions) {
+    const { name, makes } = options
+    this.#options = options
+    this.name = name
+    this.work = {
+      name,
+      for: makes?.owner,
+      owns: makes?.kinds ?? [],
+      writesStatus: false,
+      managers: new Set([name]),
+    }
+  }
+
+  get activity(): number {
+    return this.#activity + this.wakeUps
+  }
+
+  get wakeUps(): number {
+    return this.#running?.runner.statistics().wakeUps ?? 0
+  }
+
+  get failure(): string | undefined {
+    return this.#failure
+  }
+
+  get busy(): ReadonlyArray<string> {
+    return this.#running?.runner.isReady === true ? [this.name] : []
+  }
+
+  async start(stage: Stage): Promise<void> {
+    const { transport, clock, random, note } = stage
+    const { compiled, env, maximumMemoryBytes, limits } = this.#options
+    const trouble = (detail: string): void => {
+      this.#activity++
+      note({ type: "trouble", controller: this.name, detail })
+    }
+    const hub = new WatchHub({
+      transport,
+      clock,
+      random: random.next,
+      policy: lastingWatches,
+      listener: {
+        stateChanged: (selection, state, detail) => {
+          if (state === "forbidden" || state === "failing") trouble(`${selection} is ${state}: ${detail}`)
+        },
+        alarm: trouble,
+        unauthorized: () => trouble("the sandbox has refused the credentials"),
+      },
+    })
+    const requests = new RequestExecutor({
+      clock,
+      identity: () => new ApiConnection({ server: transport, userAgent: this.name }),
+    })
+    requests.register(this.name, limits)
+    const delays = new TimerWheel<string, bigint>(clock, (ids) => {
+      for (const id of ids) runner.completed(id, undefined)
+      this.#schedule()
+    })
+    const runner = new ModuleRunner({
+      make: (calls) =>
+        new InMemory(
+          new GuestInstance(compiled, {
+            host: { ...calls, log: (_stream, line) => note({ type: "log", controller: this.name, line }) },
+            name: this.name,
+            env,
+            clock,
+            random: random.fill,
+            maximumMemoryBytes,
+          }),
+        ),
+      operations: {
+        watch: (id, request) => this.#watch(id, request),
+        request: (id, request) =>
+          void requests.submit(this.name, request, (response) => {
+            this.#activity++
+            runner.completed(id, encodeGuestResponse(response))
+            this.#schedule()
+          }),
+        delay: (id, ms) => void delays.add(this.name, ms, id),
+      },
+      images: neverUnloaded,
+      clock,
+      entry: { begin: () => undefined, end: () => undefined },
+      onEnded: (cause) => {
+        this.#failure = messageOf(cause)
+        trouble(this.#failure)
+        this.#stop()
+      },
+      onUnloadFailed: (cause) => trouble(messageOf(cause)),
+    })
+    this.#running = { runner, hub, requests, delays }
+    this.#schedule()
+  }
+
+  async close(): Promise<void> {
+    this.#stop()
+    this.#running?.runner.close()
+  }
+
+  #stop(): void {
+    this.#watches.clear()
+    this.#running?.delays.cancelAll(this.name)
+    this.#running?.hub.stop()
+    this.#running?.requests.close()
+  }
+
+  #watch(id: bigint, request: WatchRequest): void {
+    const { hub, runner } = this.#started()
+    const { namespace, labelSelector, fieldSelector, resourceVersion } = request
+    const kind = parseGvk(gvkOf(request))
+    const refuse = (message: string): void => {
+      runner.streamed(id, watchFailure(400, "BadRequest", message))
+      runner.streamed(id, undefined)
+      this.#schedule()
+    }
+    if (kind === undefined) return refuse(`${JSON.stringify(gvkOf(request))} is not GROUP/VERSION.KIND`)
+    try {
+      const selection = {
+        id: `${this.name} ${id}`,
+        kind,
+        view: "full",
+        namespace,
+        labelSelector,
+        fieldSelector,
+      } as const
+      // It may be called before there is a handle, and never within the guest.
+      const available = (): void => void setImmediate(() => this.#take(id, request))
+      this.#watches.set(id, hub.subscribe({ ...selection, after: resourceVersion }, { available }))
+    } catch (cause) {
+      if (!(cause instanceof InvalidSubscription)) throw cause
+      refuse(cause.message)
+    }
+  }
+
+  #take(id: bigint, request: WatchRequest): void {
+    const handle = this.#watches.get(id)
+    if (handle === undefined) return
+    const { runner } = this.#started()
+    while (handle.pending > 0) {
+      for (const change of handle.take()) {
+        this.#activity++
+        const value = watchValueOf(request, change)
+        if (value === undefined) continue
+        runner.streamed(id, value.bytes)
+        if (!value.isLast) continue
+        runner.streamed(id, undefined)
+        handle.unsubscribe()
+        this.#watches.delete(id)
+      }
+    }
+    this.#schedule()
+  }
+
+  /** Enters the guest in a turn of its own, as a worker does. */
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#activity++
+      if (this.#running?.runner.run(Number.POSITIVE_INFINITY) === true) this.#schedule()
+    })
+  }
+
+  #started() {
+    if (this.#running === undefined) throw new Error(`the module ${this.name} has not been started`)
+    return this.#running
+  }
+}
+
+/** A guest of which no image is taken. */
+class InMemory {
+  readonly #guest: GuestInstance
+
+  constructor(guest: GuestInstance) {
+    this.#guest = guest
+  }
+
+  get memoryBytes(): number {
+    return this.#guest.memoryBytes
+  }
+
+  start(): void {
+    this.#guest.start()
+  }
+
+  wakeFuture(id: bigint, value: Uint8Array | undefined): unknown {
+    return this.#guest.wakeFuture(id, value)
+  }
+
+  wakeStream(id: bigint, value: Uint8Array | undefined): unknown {
+    return this.#guest.wakeStream(id, value)
+  }
+
+  image(): never {
+    throw new Error("a module is not unloaded in a rehearsal")
+  }
+}
+
+const neverUnloaded = {
+  write: (): never => {
+    throw new Error("a module is not unloaded in a rehearsal")
+  },
+  read: (): never => {
+    throw new Error("a module is not unloaded in a rehearsal")
+  },
+  remove: () => undefined,
+}

@@ -1,0 +1,31 @@
+/** A controller that takes part in a rehearsal, in whatever form it is. */
+import type { Transport } from "../../kube/http/transport.ts"
+import type { OwnWork } from "../feed/feed-rule.ts"
+import type { JournalEntry } from "../journal/journal.ts"
+import type { SeededRandomness } from "../stage/seeded-randomness.ts"
+import type { VirtualClock } from "../stage/virtual-clock.ts"
+
+/** The world of a participant. */
+export interface Stage {
+  readonly transport: Transport
+  readonly clock: VirtualClock
+  readonly random: SeededRandomness
+  readonly note: (entry: JournalEntry) => void
+}
+
+export interface Participant {
+  /** Its name in the journal, unique. */
+  readonly name: string
+  readonly work: OwnWork
+  /** Begins; called once, when the state at the start is there. */
+  start(stage: Stage): Promise<void>
+  /** Grows whenever it does anything. */
+  readonly activity: number
+  /** What it has begun and not finished, for people; empty if it is at rest or waits for a timer. */
+  readonly busy: ReadonlyArray<string>
+  /** Runs of a controller, calls into a module. */
+  readonly wakeUps: number
+  /** Why it has ended before its time: a module has trapped. */
+  readonly failure: string | undefined
+  close(): Promise<void>
+}
