@@ -87,6 +87,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./host.ts")).hostCommand(() => import("./host-replay.ts")),
   },
   {
+    name: "driver",
+    summary: "Replays one repetition of a Simulation; the controller of Simulations starts it.",
+    load: async () => (await import("./driver.ts")).driverCommand(),
+  },
+  {
     name: "k8s",
     summary:
       "Prints manifests that run a recorder, or controllers, in a cluster with the minimum permissions they need.",
