@@ -50,7 +50,9 @@ export const setUp = async (
       .get<Secret>(secrets, { namespace: pod.metadata.namespace, name })
       .catch((error) => (isOptional && error instanceof NotFoundError ? undefined : Promise.reject(error)))
   const mounts = await mountAll(pod, container, directory, secret)
-  const local = (text: string): string => mounts.reduce((path, [from, to]) => moved(path, from, to), text)
+  // The longest first: a file may be mounted below a directory that is.
+  const byLength = [...mounts].sort(([one], [other]) => other.length - one.length)
+  const local = (text: string): string => moved(text, byLength)
   const environment: Record<string, string> = {}
   for (const source of records(container.envFrom)) {
     if (!isRecord(source.secretRef)) throw new UnsupportedPod({ what: `envFrom ${keysOf(source)}` })
@@ -102,10 +104,11 @@ const mountAll = async (
 }
 
 /** A path as an argument of its own, after `=`, or in a URL. */
-const moved = (text: string, from: string, to: string): string => {
+const moved = (text: string, mounts: ReadonlyArray<readonly [from: string, to: string]>): string => {
   const start = /^(?:[^/]*=)?(?:file:\/\/)?/.exec(text)?.[0] ?? ""
   const path = text.slice(start.length)
-  return path === from || path.startsWith(`${from}/`) ? start + to + path.slice(from.length) : text
+  const mount = mounts.find(([from]) => path === from || path.startsWith(`${from}/`))
+  return mount === undefined ? text : start + mount[1] + path.slice(mount[0].length)
 }
 
 /** `$(NAME)`, as Kubernetes expands it: a name that is not set stays as it is. */

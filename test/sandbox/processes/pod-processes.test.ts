@@ -184,6 +184,36 @@ test("a pod waits for a Secret that does not exist yet, and its files are remove
   await expect(readFile(join(directories[0] ?? "", "etc/keys/tls.key"))).rejects.toMatchObject({ code: "ENOENT" })
 })
 
+test("of mounts below each other the innermost counts, and a path of the host stays as it is", async () => {
+  secret({ key: "a key" })
+  let seen: ReadonlyArray<string> = []
+  await processes(async ({ args }) => {
+    seen = args
+    return { exitCode: 0, message: await readFile(args[0] ?? "", "utf8") }
+  })
+  const volumeMounts = [
+    { name: "all", mountPath: "/data" },
+    { name: "host", mountPath: "/data/host" },
+    { name: "keys", mountPath: "/data/keys" },
+  ]
+  const volumes = [
+    { name: "all", emptyDir: {} },
+    { name: "host", hostPath: { path: "/data/host" } },
+    { name: "keys", secret: { secretName: "keys" } },
+  ]
+  await job(
+    "",
+    { args: ["/data/keys/key", "--trace=file:///data/host/trace", "/data/x", "/database"], volumeMounts },
+    { volumes },
+  )
+  await eventually(async () => expect(terminated((await pods())[0])?.message).toBe("a key"))
+  expect(seen.slice(1)).toEqual([
+    "--trace=file:///data/host/trace",
+    expect.stringMatching(/kubereel-pod-.*\/data\/x$/),
+    "/database",
+  ])
+})
+
 test.each([
   ["a program that nobody named", { command: ["/other"] }, "the program /other is not supported"],
   [
