@@ -47,7 +47,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: "run",
     aliases: ["r"],
-    summary: "Runs a Simulation: a replay in a cluster by its controller.",
+    summary: "Runs a Simulation: a replay in a cluster by its controller, or with --sandbox in this process.",
     load: async () => (await import("./simulation/run.ts")).runCommand(),
   },
   {

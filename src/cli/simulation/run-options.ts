@@ -82,11 +82,21 @@ export const runOptions = {
   driverNamespace: withDefault("simkube", { placeholder: "NAME", help: "namespace of the driver", parse: text }),
   driverPort: optional({
     placeholder: "PORT",
-    help: "port of the driver's webhook; default: 8888",
+    help: "port of the driver's webhook; default: 8888, with --sandbox any free one",
     parse: integerBetween(1, 65_535),
   }),
   driverSecrets: names("NAME", "Secrets whose keys become environment variables of the driver"),
-  driverVerbosity: withDefault("info", { placeholder: "LEVEL", help: "what the driver logs", parse: text }),
+  driverVerbosity: withDefault("info", {
+    placeholder: "LEVEL",
+    help: "what the driver logs; with --sandbox, debug shows it",
+    parse: text,
+  }),
+  driverArg: list({
+    placeholder: "ARGUMENT",
+    help: "further argument of the driver, such as --driver-arg=--settle=1s",
+    parse: text,
+    split: false,
+  }),
   skipLocalVolumeMount: flag({ help: "the trace's path is in the image: do not mount it from the node" }),
   virtualNsPrefix: withDefault("virtual", {
     placeholder: "TEXT",
@@ -127,10 +137,13 @@ export const runOptions = {
     parse: text,
   }),
   ...clusterOptions,
+  sandbox: flag({
+    help: "run everything in this process: a cluster in memory, the controller and the driver; TRACE is a path here",
+  }),
   wait: flag({ help: "wait until the simulation has ended; the exit code says how" }),
   timeout: optional({
     placeholder: "DURATION",
-    help: "for --wait: give up after this time; default: never",
+    help: "for --wait and --sandbox: give up after this time; default: never",
     parse: parseTimeout,
   }),
   dryRun: flag({ help: "only print the manifest, for kubectl apply" }),

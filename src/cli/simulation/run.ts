@@ -16,7 +16,7 @@ import { type RunChoices, simulationOf } from "./simulation-manifest.ts"
 
 const syntax: CommandSyntax<typeof runOptions> = {
   name: "reel run",
-  summary: "Runs a Simulation: a replay in a cluster by its controller.",
+  summary: "Runs a Simulation: a replay in a cluster by its controller, or with --sandbox in this process.",
   description: [
     "Creates a Simulation, which the controller of the cluster (reel controller, or SimKube's) carries out. The options are those of skctl run; hooks and metrics are " +
       "optional here.",
@@ -27,6 +27,7 @@ const syntax: CommandSyntax<typeof runOptions> = {
   examples: [
     "reel run monday -f s3://traces/monday.sktrace --speed 10 --wait",
     "reel run monday -f s3://traces/monday.sktrace --dry-run | kubectl apply -f -",
+    "reel run look --sandbox -f monday.sktrace --speed 100",
   ],
 }
 
@@ -42,12 +43,26 @@ export const runCommand = (): Command =>
       const surroundings = { now: new Date().toISOString(), directory: process.cwd() }
       const simulation = simulationOf(name, given, hooks, surroundings)
       if (given.dryRun) return print(simulation, given.output, terminal)
+      if (given.sandbox) {
+        const isVerbose = given.driverVerbosity === "debug" || given.driverVerbosity === "trace"
+        const { runInSandbox } = await import("./local-run.ts")
+        return runInSandbox(
+          simulation,
+          { command: syntax.name, port: given.driverPort, timeoutMs: given.timeout, isVerbose },
+          terminal,
+        )
+      }
       return inCluster(syntax.name, given, terminal, (client) => create(client, simulation, given, terminal))
     })
   })
 
 const wrongCombination = (given: RunChoices): string | undefined => {
-  if (given.timeout !== undefined && !given.wait) return "--timeout requires --wait"
+  if (given.sandbox && (given.kubeconfig ?? given.context) !== undefined)
+    return "--sandbox excludes --kubeconfig and --context"
+  if (given.sandbox && given.startPaused) return "--sandbox excludes --start-paused: nothing could resume it"
+  if (given.sandbox && given.driverSecrets.length > 0)
+    return "--sandbox excludes --driver-secrets: the driver has the environment of this process"
+  if (given.timeout !== undefined && !given.wait && !given.sandbox) return "--timeout requires --wait or --sandbox"
   return given.dryRun && given.wait ? "--dry-run excludes --wait" : undefined
 }
 

@@ -33,7 +33,7 @@ export const simulationOf = (
         port: given.driverPort ?? defaultPort,
         tracePath: traceAddress(given.tracePath, directory),
         virtualNsPrefix: given.virtualNsPrefix,
-        args: ["--verbosity", given.driverVerbosity],
+        args: ["--verbosity", given.driverVerbosity, ...given.driverArg],
         ...(given.driverSecrets.length > 0 && { secrets: given.driverSecrets }),
       },
       lifecycleParams: {
