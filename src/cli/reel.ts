@@ -48,28 +48,28 @@ export const commands: readonly CommandEntry[] = [
     name: "run",
     aliases: ["r"],
     summary: "Runs a Simulation: a replay in a cluster by its controller, or with --sandbox in this process.",
-    load: async () => (await import("./simulation/run.ts")).runCommand(),
+    load: async () => (await import("./run.ts")).runCommand(),
   },
   {
     name: "status",
     summary: "Shows Simulations and how far they are.",
-    load: async () => (await import("./simulation/status.ts")).statusCommand(),
+    load: async () => (await import("./status.ts")).statusCommand(),
   },
   {
     name: "pause",
     summary: "Pauses a Simulation: the trace's time stops within a second.",
-    load: async () => (await import("./simulation/pause.ts")).pauseCommand(),
+    load: async () => (await import("./pause.ts")).pauseCommand(),
   },
   {
     name: "resume",
     summary: "Resumes a paused Simulation where it stopped.",
-    load: async () => (await import("./simulation/pause.ts")).resumeCommand(),
+    load: async () => (await import("./resume.ts")).resumeCommand(),
   },
   {
     name: "delete",
     aliases: ["d", "del", "rm"],
     summary: "Deletes a Simulation; one that runs is ended, and what it created is removed.",
-    load: async () => (await import("./simulation/delete.ts")).deleteCommand(),
+    load: async () => (await import("./delete.ts")).deleteCommand(),
   },
   {
     name: "compare",

@@ -1,18 +1,18 @@
 /** `reel run`: creates a Simulation, in a cluster or in one of its own. */
 import { stringify } from "yaml"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { simulationKind } from "../../simulation/api/derived-names.ts"
-import type { Simulation } from "../../simulation/api/simulation.ts"
-import type { CommandSyntax } from "../command-line/arguments.ts"
-import { type Command, command } from "../command-line/command.ts"
-import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { UsageError } from "../command-line/usage-error.ts"
-import type { Terminal } from "../terminal/terminal.ts"
-import { awaitEnd } from "./await-end.ts"
-import { readHookFiles } from "./hook-files.ts"
-import { runOptions } from "./run-options.ts"
-import { inCluster, reporting } from "./simulation-cluster.ts"
-import { type RunChoices, simulationOf } from "./simulation-manifest.ts"
+import type { ApiClient } from "../kube/client/api-client.ts"
+import { simulationKind } from "../simulation/api/derived-names.ts"
+import type { Simulation } from "../simulation/api/simulation.ts"
+import type { CommandSyntax } from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { awaitEnd } from "./simulation/await-end.ts"
+import { readHookFiles } from "./simulation/hook-files.ts"
+import { runOptions } from "./simulation/run-options.ts"
+import { inCluster, reporting } from "./simulation/simulation-cluster.ts"
+import { type RunChoices, simulationOf } from "./simulation/simulation-manifest.ts"
+import type { Terminal } from "./terminal/terminal.ts"
 
 const syntax: CommandSyntax<typeof runOptions> = {
   name: "reel run",
@@ -45,7 +45,7 @@ export const runCommand = (): Command =>
       if (given.dryRun) return print(simulation, given.output, terminal)
       if (given.sandbox) {
         const isVerbose = given.driverVerbosity === "debug" || given.driverVerbosity === "trace"
-        const { runInSandbox } = await import("./local-run.ts")
+        const { runInSandbox } = await import("./simulation/local-run.ts")
         return runInSandbox(
           simulation,
           { command: syntax.name, port: given.driverPort, timeoutMs: given.timeout, isVerbose },

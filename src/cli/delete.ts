@@ -1,11 +1,11 @@
 /** `reel delete`. */
-import { simulationKind } from "../../simulation/api/derived-names.ts"
-import type { Simulation } from "../../simulation/api/simulation.ts"
-import { type CommandSyntax, flag } from "../command-line/arguments.ts"
-import { type Command, command } from "../command-line/command.ts"
-import { exitCodes } from "../command-line/exit-codes.ts"
-import { followSimulations } from "./follow-simulations.ts"
-import { clusterOptions, inCluster } from "./simulation-cluster.ts"
+import { simulationKind } from "../simulation/api/derived-names.ts"
+import type { Simulation } from "../simulation/api/simulation.ts"
+import { type CommandSyntax, flag } from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { exitCodes } from "./command-line/exit-codes.ts"
+import { followSimulations } from "./simulation/follow-simulations.ts"
+import { clusterOptions, inCluster } from "./simulation/simulation-cluster.ts"
 
 const options = {
   wait: flag({ help: "wait until the Simulation and everything that it created are gone" }),

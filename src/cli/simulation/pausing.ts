@@ -1,30 +1,13 @@
-/** `reel pause` and `reel resume`. */
+/** What `reel pause` and `reel resume` have in common. */
 import { simulationKind } from "../../simulation/api/derived-names.ts"
 import type { Simulation } from "../../simulation/api/simulation.ts"
 import type { CommandSyntax } from "../command-line/arguments.ts"
 import { type Command, command } from "../command-line/command.ts"
 import { exitCodes } from "../command-line/exit-codes.ts"
-import { clusterOptions, inCluster, SimulationProblem } from "./simulation-cluster.ts"
+import { type clusterOptions, inCluster, SimulationProblem } from "./simulation-cluster.ts"
 
-const operand = { placeholder: "NAME", help: "name of the Simulation", count: 1 }
-
-const pauseSyntax: CommandSyntax<typeof clusterOptions> = {
-  name: "reel pause",
-  summary: "Pauses a Simulation: the trace's time stops within a second.",
-  options: clusterOptions,
-  operand,
-  examples: ["reel pause monday"],
-}
-
-const resumeSyntax: CommandSyntax<typeof clusterOptions> = {
-  name: "reel resume",
-  summary: "Resumes a paused Simulation where it stopped.",
-  options: clusterOptions,
-  operand,
-  examples: ["reel resume monday"],
-}
-
-const changing = (syntax: CommandSyntax<typeof clusterOptions>, isPausing: boolean): Command =>
+/** The command that pauses a Simulation, or lets it go on. */
+export const pausing = (syntax: CommandSyntax<typeof clusterOptions>, isPausing: boolean): Command =>
   command(syntax, (given, terminal, [name = ""]) =>
     inCluster(syntax.name, given, terminal, async (client) => {
       const { metadata, spec, status } = await client.get<Simulation>(simulationKind, { name })
@@ -42,6 +25,3 @@ const changing = (syntax: CommandSyntax<typeof clusterOptions>, isPausing: boole
       return exitCodes.ok
     }),
   )
-
-export const pauseCommand = (): Command => changing(pauseSyntax, true)
-export const resumeCommand = (): Command => changing(resumeSyntax, false)
