@@ -32,7 +32,7 @@ import type { OutputOptions } from "rolldown"
 import { messageOf } from "../src/message-of.ts"
 
 /** Packages that never go into a bundle: piscina starts its worker threads from files beside its own. */
-const external: readonly string[] = ["piscina"]
+export const external: readonly string[] = ["piscina"]
 
 /** The folders of workers' entry points. Their names must be unique. */
 const workerFolders: readonly string[] = ["src/actors/entries", "src/host/entries"]

@@ -13,13 +13,17 @@ export interface HostRunOptions {
   /** Of each: its own of the cluster's ten, in turn, or all of them. */
   readonly kindsEach: "one" | "all"
   readonly kinds: ReadonlyArray<HostKind>
+  /** The built program of `managers`, which they need. */
+  readonly managerPath: string | undefined
   /** Events/s, one after another. */
   readonly paces: ReadonlyArray<number>
   /** Shortest time of a pace, s. */
   readonly seconds: number
   /** Fewest events of a pace. */
   readonly events: number
-  /** ms of rest before memory is read, and before that. */
+  /** ms from the lists until memory is read: longer than a host keeps the thread that compiles modules. */
+  readonly restMs: number
+  /** ms from the last delivery until memory is read again. */
   readonly settleMs: number
   /** ms in which the CPU at rest is measured. */
   readonly idleMs: number
@@ -34,6 +38,8 @@ export interface PaceRun {
   readonly cpuMicros: number
   /** Changes that entered, through those that could. Below 1 where states were folded. */
   readonly share: number
+  /** Bytes just after the last delivery: what the deliveries have left is not yet collected. */
+  readonly pss: number
   /** Of the bench's own sender, ms. */
   readonly lateMs: number
 }
@@ -56,12 +62,13 @@ const watchedBy = ({ controllers, kindsEach, kinds }: Pick<HostRunOptions, "cont
   )
 
 export const runHost = async (options: HostRunOptions): Promise<HostRun> => {
-  const { sort, kinds, paces, seconds, events, settleMs, idleMs } = options
+  const { sort, kinds, managerPath, paces, seconds, events, restMs, settleMs, idleMs } = options
   await using directory = await temporaryDirectory()
   await using cluster = await HostCluster.start(kinds)
   const watched = watchedBy(options)
-  await using subject = await HostedSubject.start(cluster, { sort, watched, imageDirectory: directory.path })
-  await sleep(settleMs)
+  const hosted = { sort, watched, imageDirectory: directory.path, managerPath }
+  await using subject = await HostedSubject.start(cluster, hosted)
+  await sleep(restMs)
   const { pss } = subject
   const idleFrom = subject.cpuSeconds
   await sleep(idleMs)
@@ -88,6 +95,7 @@ const changeAndMeasure = async (
   const { ofKind, lateMs } = await cluster.change(Math.ceil(perSecond * seconds), perSecond)
   const latencies = await subject.measured(() => cluster.mark())
   const cpuSeconds = subject.cpuSeconds - cpuFrom
+  const { pss } = subject
   const sentOf = new Map(cluster.kinds.map((kind, index) => [kind, ofKind[index] ?? 0]))
   const possible = watched.flat().reduce((sum, kind) => sum + (sentOf.get(kind) ?? 0), 0)
   return {
@@ -96,11 +104,13 @@ const changeAndMeasure = async (
     p99Ms: percentile(latencies, 0.99) / 1000,
     cpuMicros: (cpuSeconds / latencies.length) * 1e6,
     share: latencies.length / possible,
+    pss,
     lateMs,
   }
 }
 
 export interface UnloadingRun {
+  readonly controllers: number
   readonly loadedPss: number
   /** Bytes when no module is in memory. */
   readonly unloadedPss: number
@@ -116,10 +126,10 @@ const patienceMs = 60_000
 
 /** Modules with a kind of their own that are unloaded, and woken one at a time. */
 export const runUnloading = async (
-  options: Pick<HostRunOptions, "controllers" | "kinds" | "settleMs">,
+  options: Pick<HostRunOptions, "controllers" | "kinds" | "restMs">,
   times: number,
 ): Promise<UnloadingRun> => {
-  const { kinds, settleMs } = options
+  const { controllers, kinds, restMs } = options
   await using directory = await temporaryDirectory()
   await using cluster = await HostCluster.start(kinds)
   const watched = watchedBy({ ...options, kindsEach: "one" })
@@ -134,7 +144,7 @@ export const runUnloading = async (
     }
   }
   await allUnloaded()
-  await sleep(settleMs)
+  await sleep(restMs)
   const unloadedPss = subject.pss
   const coldMs: Array<number> = []
   for (let time = 0; time < times; time++) {
@@ -143,7 +153,7 @@ export const runUnloading = async (
     await cluster.change(kinds.length, 10)
     coldMs.push(...(await subject.measured(() => cluster.mark())).map((micros) => micros / 1000))
   }
-  return { loadedPss, unloadedPss, coldMs }
+  return { controllers, loadedPss, unloadedPss, coldMs }
 }
 
 const temporaryDirectory = async (): Promise<AsyncDisposable & { readonly path: string }> => {

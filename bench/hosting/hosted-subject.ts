@@ -1,5 +1,5 @@
 /** What scenario *host* measures: controllers on the same cluster, in one process or in one each. */
-import { fieldOf, LineProcess } from "../processes/line-process.ts"
+import { fieldOf, LineProcess, type LineProcessOptions } from "../processes/line-process.ts"
 import { readCpuSeconds, readPss } from "../processes/process-watch.ts"
 import { asJavaScript } from "../subjects/as-javascript.ts"
 import type { Measured } from "./change-stamp.ts"
@@ -7,8 +7,11 @@ import { buildCountingGuest, measuredIn } from "./counting-guest.ts"
 import { gvkOfKind, type HostCluster, type HostKind, listPath } from "./host-cluster.ts"
 import type { ModulesOptions, ModulesState } from "./modules-process.ts"
 
-/** `modules`: WebAssembly; `controllers`: TypeScript, in one process; `informers`: client-node, one process each. */
-export type SubjectSort = "modules" | "controllers" | "informers"
+/**
+ * `modules`: WebAssembly, `controllers`: TypeScript, each in one process for all; `informers`: client-node, `managers`: controller-runtime, in a
+ * process for each.
+ */
+export type SubjectSort = "modules" | "controllers" | "informers" | "managers"
 
 export interface HostedOptions {
   readonly sort: SubjectSort
@@ -16,6 +19,8 @@ export interface HostedOptions {
   readonly watched: ReadonlyArray<ReadonlyArray<HostKind>>
   /** For images of unloaded modules. */
   readonly imageDirectory: string
+  /** The built program of `managers`, which they need. */
+  readonly managerPath?: string | undefined
   /** Only of modules. Default: never. */
   readonly unloadAfterMs?: number
 }
@@ -36,16 +41,15 @@ export class HostedSubject implements AsyncDisposable {
   /** Resolves when all have listed. */
   static async start(cluster: HostCluster, options: HostedOptions): Promise<HostedSubject> {
     const { sort, watched } = options
-    const count = sort === "informers" ? watched.length : 1
-    const scripts = await scriptsOf(cluster, options)
+    const commands = await commandsOf(cluster, options)
     const processes: Array<LineProcess> = []
     // Each ends with this process.
-    process.setMaxListeners(Math.max(process.getMaxListeners(), count + 10))
+    process.setMaxListeners(Math.max(process.getMaxListeners(), commands.length + 10))
     try {
       let startedMs: ReadonlyArray<number> = []
-      for (let index = 0; index < count; index++) {
-        const script = scripts[index] ?? []
-        const child = new LineProcess({ script, endsBy: "input" })
+      // One after another: together they would be slower, and the last ones not within their time.
+      for (const command of commands) {
+        const child = new LineProcess({ ...command, endsBy: "input" })
         processes.push(child)
         const synced =
           sort === "modules"
@@ -129,23 +133,27 @@ const heard = (
   return child.hear(what, timeoutMs, (line) => (isOne(line) && ++found === count ? true : undefined))
 }
 
-/** Arguments of each process. */
-const scriptsOf = async (
+/** Of each process. */
+const commandsOf = async (
   { port }: HostCluster,
-  { sort, watched, imageDirectory, unloadAfterMs }: HostedOptions,
-): Promise<ReadonlyArray<ReadonlyArray<string>>> => {
+  { sort, watched, imageDirectory, managerPath, unloadAfterMs }: HostedOptions,
+): Promise<ReadonlyArray<Pick<LineProcessOptions, "program" | "script">>> => {
+  if (sort === "managers") {
+    if (managerPath === undefined) throw new Error("managers need the program that controller-runtime was built into")
+    return watched.map((kinds) => ({ program: managerPath, script: [String(port), ...kinds.map(gvkOfKind)] }))
+  }
   const programOf = (packages: "imported" | "bundled"): Promise<string> => {
     const name = { modules: "modules-process", controllers: "controllers-process", informers: "informer-process" }[sort]
     return asJavaScript(new URL(`./${name}.ts`, import.meta.url), packages)
   }
   if (sort === "controllers") {
     const kinds = watched.map((each) => each.map(gvkOfKind).join(","))
-    return [[await programOf("imported"), String(port), ...kinds]]
+    return [{ script: [await programOf("imported"), String(port), ...kinds] }]
   }
   if (sort === "informers") {
     const program = await programOf("imported")
     const argument = (kind: HostKind): string => [kind.apiVersion, kind.kind, listPath(kind)].join(",")
-    return watched.map((kinds) => [program, String(port), ...kinds.map(argument)])
+    return watched.map((kinds) => ({ script: [program, String(port), ...kinds.map(argument)] }))
   }
   const modules = watched.map(buildCountingGuest)
   const options: ModulesOptions = {
@@ -155,5 +163,5 @@ const scriptsOf = async (
     imageDirectory,
     ...(unloadAfterMs !== undefined && { unloadAfterMs }),
   }
-  return [[await programOf("bundled"), JSON.stringify(options)]]
+  return [{ script: [await programOf("bundled"), JSON.stringify(options)] }]
 }

@@ -13,8 +13,10 @@ const keptLines = 20
 const endMs = 10_000
 
 export interface LineProcessOptions {
-  /** Arguments of Node; the first is the script. Instead a command line, which gets a process group of its own. */
+  /** Arguments of the program; the first of Node's is the script. Instead a command line, which gets a process group of its own. */
   readonly script: ReadonlyArray<string> | string
+  /** Path of the program that gets arguments. Default: this Node, which is what most subjects run on. */
+  readonly program?: string
   readonly environment?: Readonly<Record<string, string>>
   /** How it is asked to end: its standard input is closed, or SIGTERM is sent as well. */
   readonly endsBy: "input" | "signal"
@@ -31,12 +33,12 @@ export class LineProcess implements AsyncDisposable {
   readonly #listeners = new Set<(line: string | undefined) => void>()
   #isOver = false
 
-  /** Lines of both outputs are read; the program is this Node. */
-  constructor({ script, environment, endsBy }: LineProcessOptions) {
+  /** Lines of both outputs are read. */
+  constructor({ script, program = process.execPath, environment, endsBy }: LineProcessOptions) {
     this.#endsBy = endsBy
     this.#isGroup = typeof script === "string"
-    const [program, args] = typeof script === "string" ? ["/bin/sh", ["-c", script]] : [process.execPath, [...script]]
-    this.#child = spawn(program, args, {
+    const [file, args] = typeof script === "string" ? ["/bin/sh", ["-c", script]] : [program, [...script]]
+    this.#child = spawn(file, args, {
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, ...environment },
       detached: this.#isGroup,

@@ -43,6 +43,7 @@ const colours: Readonly<Record<Subject, string>> = {
   ours: "#1f5fa8",
   nullReader: "#9aa5b1",
   informer: "#e8a33d",
+  controllerRuntime: "#6b2d5c",
   peer: "#8fbf6f",
 }
 const boundColours = { must: "#c0392b", aim: "#27864a" } as const

@@ -22,6 +22,7 @@ export interface Measure {
   readonly ours: ReadonlyArray<number>
   readonly nullReader?: ReadonlyArray<number>
   readonly informer?: ReadonlyArray<number>
+  readonly controllerRuntime?: ReadonlyArray<number>
   /** Another recorder, given on the command line. */
   readonly peer?: ReadonlyArray<number>
   /** False: ratios of subjects mean nothing here, because it is about the machine or a ratio itself. Default true. */
@@ -43,7 +44,12 @@ const isWithin = ({ relation, value: limit }: Bound, value: number): boolean =>
   relation === "at most" ? value <= limit : value >= limit
 
 /** The possible subjects besides ours, and the names of their columns. */
-export const otherSubjects = { nullReader: "null reader", informer: "client-node informer", peer: "peer" } as const
+export const otherSubjects = {
+  nullReader: "null reader",
+  informer: "client-node informer",
+  controllerRuntime: "controller-runtime",
+  peer: "peer",
+} as const
 
 export type OtherSubject = keyof typeof otherSubjects
 

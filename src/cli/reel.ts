@@ -87,14 +87,14 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./host.ts")).hostCommand(() => import("./host-replay.ts")),
   },
   {
-    name: "driver",
-    summary: "Replays one repetition of a Simulation; the controller of Simulations starts it.",
-    load: async () => (await import("./driver.ts")).driverCommand(),
-  },
-  {
     name: "controller",
     summary: "Runs the Simulations of a cluster, one at a time, until Ctrl-C or SIGTERM.",
     load: async () => (await import("./controller.ts")).controllerCommand(),
+  },
+  {
+    name: "driver",
+    summary: "Replays one repetition of a Simulation; the controller of Simulations starts it.",
+    load: async () => (await import("./driver.ts")).driverCommand(),
   },
   {
     name: "k8s",

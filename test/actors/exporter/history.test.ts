@@ -10,6 +10,7 @@ import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { NdjsonReader } from "../../../src/trace/formats/ndjson/ndjson-reader.ts"
 import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
+import { rounds } from "../../harness/effort.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
 
 const kinds = ["apps/v1.Deployment", "apps/v1.StatefulSet"] as const
@@ -197,6 +198,6 @@ test("a history read back from NDJSON and from SimKube's format gives the state 
         rmSync(directory, { recursive: true, force: true })
       }
     }),
-    { numRuns: 60 },
+    { numRuns: rounds(120) },
   )
 })

@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { selectionOf } from "../../../src/actors/watcher/selection.ts"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { type PlayedChange, PlayedCluster } from "./played-cluster.ts"
@@ -247,7 +248,7 @@ test("for any events and any ends of lives, each namespace is recorded as if it 
         expect(missing.filter((change) => !isCovered(change))).toEqual([])
       }
     }),
-    { numRuns: 60 },
+    { numRuns: rounds(120) },
   )
 })
 
@@ -368,6 +369,6 @@ test("for any requested namespaces and any cluster, the recording ends with what
         gaps.some(({ fromTime, toTime }) => fromTime <= time + 5000 && time <= toTime)
       expect(missing.filter((each) => !isCovered(each))).toEqual([])
     }),
-    { numRuns: 60 },
+    { numRuns: rounds(120) },
   )
 })

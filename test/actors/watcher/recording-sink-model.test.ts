@@ -1,6 +1,7 @@
 /** The recording sink against a plain model of a cluster, over random histories with lists, restarts and epochs. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { rounds } from "../../harness/effort.ts"
 import { type BenchOptions, type KubernetesObject, object, SinkBench } from "./sink-bench.ts"
 
 /** What happens to the cluster and to the recorder. */
@@ -158,7 +159,7 @@ describe.each(["all", "content"] as const)("with detect: %s", (detect) => {
       fc.property(happenings, (history) => {
         run({ detect, slabBytes: 64 * 1024 }, history).check()
       }),
-      { numRuns: 100 },
+      { numRuns: rounds(200) },
     )
   })
 
@@ -180,7 +181,7 @@ describe.each(["all", "content"] as const)("with detect: %s", (detect) => {
           promised = Number(frame.completeThrough)
         }
       }),
-      { numRuns: 100 },
+      { numRuns: rounds(200) },
     )
   })
 })

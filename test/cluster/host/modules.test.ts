@@ -7,7 +7,7 @@ import { ApiClient } from "../../../src/kube/client/api-client.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import { loadCredentials } from "../../../src/kube/credentials/credentials.ts"
 import type { EndpointSource } from "../../../src/kube/endpoint.ts"
-import { toolchains } from "../../examples/host/toolchains.ts"
+import { built, toolchains } from "../../examples/host/toolchains.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { hostWithAccounts } from "../../host/dispatcher/host-with-accounts.ts"
 import { buildOddGuest } from "../../host/dispatcher/odd-guests.ts"
@@ -46,7 +46,7 @@ describe.each(toolchains)("The SimplePod controller in $language", (toolchain) =
 
   test("keeps one pod per object as its ServiceAccount, and the garbage collector removes them", async () => {
     const guest = join(guests, `${toolchain.language}.wasm`)
-    toolchain.build(guest)
+    built(toolchain, guest)
     await keepsPods(administrator, await makeNamespace(toolchain.language), guest)
   })
 })

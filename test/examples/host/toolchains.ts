@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type CompiledGuest, compileGuest } from "../../../src/host/guest/compiled-guest.ts"
+import { buildOnce, textsBelow } from "../../harness/built-once.ts"
 
 export const project = fileURLToPath(new URL("../../../", import.meta.url))
 export const examples = join(project, "examples/host")
@@ -87,8 +88,12 @@ export const toolchains: ReadonlyArray<Toolchain> = [
   },
 ]
 
+/** Builds the guest, once in a run. */
+export const built = ({ language, build }: Toolchain, output: string): void =>
+  buildOnce([language, ...textsBelow(join(examples, language))], output, build)
+
 /** The built guest. */
 export const compiled = (toolchain: Toolchain, output: string): CompiledGuest => {
-  toolchain.build(output)
+  built(toolchain, output)
   return compileGuest(readFileSync(output), toolchain.language)
 }

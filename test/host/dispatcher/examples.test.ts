@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, describe, onTestFinished, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
-import { toolchains } from "../../examples/host/toolchains.ts"
+import { built, toolchains } from "../../examples/host/toolchains.ts"
 import { patient } from "../../harness/patience.ts"
 import { keepsPods } from "./simplepod-life.ts"
 
@@ -17,7 +17,7 @@ describe.each(toolchains)("the SimplePod controller in $language", (toolchain) =
     if (missing !== undefined) return
     directory = mkdtempSync(join(tmpdir(), "kubereel-guest-"))
     guest = join(directory, "simplepod.wasm")
-    toolchain.build(guest)
+    built(toolchain, guest)
   }, patient(120_000))
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
   beforeEach((context) => {

@@ -3,19 +3,23 @@
  * AssemblyScript and compiled here, because no example would do that.
  */
 import { execFileSync } from "node:child_process"
-import { writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { buildOnce } from "../../harness/built-once.ts"
 
 const compiler = fileURLToPath(new URL("../../../node_modules/assemblyscript/bin/asc.js", import.meta.url))
 
-/** `%WATCH%` is the bincode of the request as numbers. */
+/**
+ * Takes a second to compile, and differs only in what it watches: so it is compiled with a placeholder, which each guest replaces by its
+ * own request. In front of the request is its length, as two bytes. `%REQUEST%` is the bincode of a request as numbers.
+ */
 const source = `
 @external("kube-watch-abi", "watch") declare function watch(pointer: usize, length: u32): u64
 @external("http-proxy-abi", "request") declare function request(pointer: usize, length: u32): u64
 @external("wasi_snapshot_preview1", "fd_write") declare function fd_write(fd: u32, vectors: usize, count: u32, written: usize): u32
 
-const watchRequest = StaticArray.fromArray<u8>([%WATCH%])
+const watchRequest = StaticArray.fromArray<u8>([%PLACEHOLDER%])
 const httpRequest = StaticArray.fromArray<u8>([%REQUEST%])
 let seen: i32 = 0
 
@@ -27,7 +31,10 @@ function log(text: string): void {
   fd_write(1, changetype<usize>(vector), 1, changetype<usize>(vector) + 8)
 }
 
-function subscribe(): void { watch(changetype<usize>(watchRequest), watchRequest.length) }
+function subscribe(): void {
+  const place = changetype<usize>(watchRequest)
+  watch(place + 2, load<u16>(place))
+}
 
 export function run(): void { log("run"); subscribe() }
 
@@ -55,6 +62,9 @@ export function wakeup_stream(id: u64, pointer: usize, length: u32): void {
 }
 `
 
+/** As long as the longest request may be; nothing else in a guest looks like it. */
+const placeholder = Buffer.alloc(512, "what is watched;")
+
 class Bincode {
   readonly #parts: Buffer[] = []
   text(value: string): this {
@@ -73,8 +83,8 @@ class Bincode {
     this.#parts.push(lengthOf(0))
     return this
   }
-  numbers(): string {
-    return [...Buffer.concat(this.#parts)].join(",")
+  bytes(): Buffer {
+    return Buffer.concat(this.#parts)
   }
 }
 
@@ -100,7 +110,10 @@ export interface OddWatch {
   readonly allowBookmarks?: boolean
 }
 
-/** The bincode of a request for such a watch, as numbers. */
+/** Bytes as the elements of an array in a source. */
+export const numbers = (bytes: Buffer): string => [...bytes].join(",")
+
+/** The bincode of a request for such a watch. */
 export const watchRequest = ({
   apiVersion = "v1",
   kind = "ConfigMap",
@@ -109,7 +122,7 @@ export const watchRequest = ({
   labelSelector,
   resourceVersion = "",
   allowBookmarks = false,
-}: OddWatch): string => {
+}: OddWatch): Buffer => {
   const [version = "", group = ""] = apiVersion.split("/").reverse()
   const watch = new Bincode()
     .text(apiVersion)
@@ -123,26 +136,37 @@ export const watchRequest = ({
     .byte(0)
     .optional(labelSelector)
     .byte(allowBookmarks ? 1 : 0)
-  return watch.numbers()
+  return watch.bytes()
 }
 
-/** Compiles a guest from its source; returns the path of the file. */
+/** Compiles a guest from its source, once in a run; returns the path of the file. */
 export const compileGuest = (directory: string, name: string, text: string): string => {
-  const file = join(directory, `${name}.ts`)
-  writeFileSync(file, text)
   const output = join(directory, `${name}.wasm`)
-  execFileSync(process.execPath, [compiler, file, "--outFile", output, "--runtime", "stub", "--use", "abort="], {
-    cwd: directory,
-    stdio: "pipe",
+  buildOnce([name, text], output, (built) => {
+    const file = join(directory, `${name}.ts`)
+    writeFileSync(file, text)
+    execFileSync(process.execPath, [compiler, file, "--outFile", built, "--runtime", "stub", "--use", "abort="], {
+      cwd: directory,
+      stdio: "pipe",
+    })
   })
   return output
 }
 
-/** Compiles a guest that watches the ConfigMaps of that namespace, or something else; returns the path of the file. */
+/** Makes a guest that watches the ConfigMaps of that namespace, or something else; returns the path of the file. */
 export const buildOddGuest = (directory: string, watched: string | OddWatch): string => {
   const watch: OddWatch = typeof watched === "string" ? { namespace: watched } : watched
-  const request = new Bincode().text("GET").text("/version").nothing().nothing().numbers()
+  const request = new Bincode().text("GET").text("/version").nothing().nothing().bytes()
+  const text = source.replace("%PLACEHOLDER%", numbers(placeholder)).replace("%REQUEST%", numbers(request))
+  const guest = readFileSync(compileGuest(directory, "odd", text))
+  const place = guest.indexOf(placeholder)
+  if (place < 0) throw new Error("the compiled guest has no placeholder: has the compiler divided its data?")
+  const bytes = watchRequest(watch)
+  if (bytes.length > placeholder.length - 2) throw new Error(`a request of ${bytes.length} bytes is too long`)
+  guest.writeUInt16LE(bytes.length, place)
+  bytes.copy(guest, place + 2)
   const { kind = "ConfigMap", namespace = "all", fieldSelector = "" } = watch
-  const name = `odd-${kind}-${namespace}-${fieldSelector.replaceAll(/\W/g, "-")}`
-  return compileGuest(directory, name, source.replace("%WATCH%", watchRequest(watch)).replace("%REQUEST%", request))
+  const output = join(directory, `odd-${kind}-${namespace}-${fieldSelector.replaceAll(/\W/g, "-")}.wasm`)
+  writeFileSync(output, guest)
+  return output
 }

@@ -2,7 +2,7 @@
  * A guest that logs each row of its watch with what it remembers, and a model of what it was told, which finds rows that contradict each other.
  * The guest is configured by its environment: `WATCH` is the index of its selection, followed by what it does beside watching.
  */
-import { compileGuest, watchRequest } from "./odd-guests.ts"
+import { compileGuest, numbers, watchRequest } from "./odd-guests.ts"
 
 /** What witnesses watch, by index. */
 export const selections = [{}, { namespace: "shop" }, { labelSelector: "tier=x" }] as const
@@ -97,7 +97,8 @@ export function wakeup_stream(id: u64, pointer: usize, length: u32): void {
  */
 export const buildWitness = (directory: string): string => {
   const text = selections.reduce<string>(
-    (before, selection, index) => before.replace(`%${index}%`, watchRequest({ ...selection, allowBookmarks: true })),
+    (before, selection, index) =>
+      before.replace(`%${index}%`, numbers(watchRequest({ ...selection, allowBookmarks: true }))),
     source,
   )
   return compileGuest(directory, "witness", text)

@@ -78,7 +78,7 @@ const detailOf = ({ actors }: RecordedSandbox): string =>
     .map(({ state, detail }) => `${state}: ${detail}`)
     .join()
 
-/** Alternating changes of both namespaces, as long as `goesOn`. */
+/** Alternating changes of both namespaces, at most 6,000 a second, as long as `goesOn`. */
 const churn = async (sandbox: Sandbox, goesOn: (round: number) => boolean): Promise<void> => {
   for (let round = 0; goesOn(round); round++) {
     for (const namespace of [...both, "elsewhere"]) {
@@ -86,7 +86,7 @@ const churn = async (sandbox: Sandbox, goesOn: (round: number) => boolean): Prom
       put(sandbox, namespace, name, round)
       if (round % 5 === 4) sandbox.delete(configMaps, namespace, name)
     }
-    if (round % 10 === 9) await new Promise((resolve) => setTimeout(resolve, 1))
+    if (round % 10 === 9) await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 

@@ -14,12 +14,14 @@ import { loadConfiguration } from "../../../src/recorder/configuration/load-conf
 import { ConfigurationWatch } from "../../../src/recorder/configuration/reload/configuration-watch.ts"
 import { coverageOf } from "../../../src/recorder/http/coverage.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
+import { rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { PodWorkload } from "./pod-workload.ts"
 import { type Change, differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
+const kills = rounds(12)
 const deployments = "apps/v1.Deployment"
 const statefulSets = "apps/v1.StatefulSet"
 const configMaps = "v1.ConfigMap"
@@ -312,7 +314,7 @@ test(`changes while the store is killed repeatedly lose and repeat nothing (seed
   try {
     await recorded.ready()
     workload.start(1000)
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < kills; round++) {
       const kinds =
         round % 2 === 0 ? [tracked(deployments), tracked(jobs)] : [tracked(deployments), tracked(configMaps)]
       const change = actors.reconfigure(kinds)
@@ -331,7 +333,7 @@ test(`changes while the store is killed repeatedly lose and repeat nothing (seed
     const ofJobs = changes.filter(({ gvk }) => gvk === jobs)
     expect(ofJobs.length).toBeGreaterThan(0)
     expect(gaps.filter(({ gvk }) => gvk !== jobs)).toEqual([])
-    expect(actors.store.restarts).toBeGreaterThan(4)
+    expect(actors.store.restarts).toBeGreaterThan(kills / 2)
     expect(watches(recorded, "deployments")).toBe(1)
   } finally {
     workload.stop()

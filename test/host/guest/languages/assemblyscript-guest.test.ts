@@ -19,7 +19,7 @@ const compile = (...options: string[]): Uint8Array => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-assemblyscript-"))
   try {
     const binary = join(directory, "guest.wasm")
-    const parameters = [compiler, source, "--optimize", "--debug", "--outFile", binary, ...options]
+    const parameters = [compiler, source, "--debug", "--outFile", binary, ...options]
     execFileSync(process.execPath, parameters, { stdio: "pipe" })
     return readFileSync(binary)
   } finally {
@@ -31,7 +31,7 @@ describe("A guest in AssemblyScript", () => {
   let compiled: CompiledGuest
   // What `throw` calls is otherwise imported from a module that the ABI does not have.
   beforeAll(() => {
-    compiled = compileGuest(compile("--use", "abort="), "script")
+    compiled = compileGuest(compile("--optimize", "--use", "abort="), "script")
   }, patient(30_000))
 
   test("whose errors go to env.abort is told that the ABI has no such import", { timeout: patient(30_000) }, () => {
