@@ -275,3 +275,10 @@ test.each(["record", "export"])("every option of %s is in the reference page", a
   for (const option of named.filter((each) => each !== "help" && each !== "version"))
     expect(section).toContain(`\`--${option}`)
 })
+
+test("each command is a module directly in src/cli, of which the build makes a bundle of its own", async () => {
+  const text = await readFile(new URL("../../src/cli/reel.ts", import.meta.url), "utf8")
+  const modules = [...text.matchAll(/import\("(.+?)"\)/g)].map(([, module]) => module ?? "")
+  expect(modules.length).toBeGreaterThan(15)
+  expect(modules.filter((module) => !/^\.\/[a-z0-9-]+\.ts$/.test(module))).toEqual([])
+})
