@@ -39,7 +39,7 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "recorder", imports: ["actors", "archive", "wire", "trace", "kube", "blob", "runtime"] },
   {
     folder: "simulation",
-    imports: ["recorder", "archive", "trace", "kube"],
+    imports: ["recorder", "host", "archive", "trace", "kube"],
     reason: "A replay works with any client, and knows no sandbox.",
   },
   {

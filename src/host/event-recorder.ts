@@ -21,6 +21,8 @@ export interface RecordedEvent {
   readonly message: string
   /** Part of the object, such as `spec.containers{web}`. */
   readonly fieldPath?: string
+  /** What was done or failed, in one word. Default: none. */
+  readonly action?: string
 }
 
 /** The source that a component's Events name. */
@@ -118,6 +120,7 @@ export class EventRecorder {
       lastTimestamp: at,
       count: 1,
       type: event.type,
+      ...(event.action !== undefined && { action: event.action }),
       reportingComponent: source.component,
       reportingInstance: source.host ?? "",
     })

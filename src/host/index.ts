@@ -41,7 +41,7 @@ export type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 export type { Kind } from "../kube/kind.ts"
 export type { ObjectChange } from "./change-feed.ts"
 export type { CachedListOptions, CachedObjects, ObjectName } from "./controller/access/cached-objects.ts"
-export type { ControllerCluster, NewObject } from "./controller/access/controller-cluster.ts"
+export type { ControllerCluster, EventDetails, NewObject } from "./controller/access/controller-cluster.ts"
 export type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller/controller-run.ts"
 export {
   type ControllerDefinition,

@@ -52,6 +52,14 @@ interface ControllerApplyOptions {
   readonly subresource?: string
 }
 
+/** What an Event may say besides. */
+export interface EventDetails {
+  /** What was done or failed, in one word. Default: none. */
+  readonly action?: string | undefined
+  /** Whom the Event names as its source. Default: the controller. */
+  readonly component?: string | undefined
+}
+
 export interface ControllerClusterOptions {
   readonly controller: string
   readonly access: SharedAccess
@@ -196,9 +204,11 @@ export class ControllerCluster {
   }
 
   /** Records an Event about the object. Never waits and never fails; equal ones are counted in one Event. */
-  event(object: ApiObject, type: EventType, reason: string, message: string): void {
+  event(object: ApiObject, type: EventType, reason: string, message: string, details: EventDetails = {}): void {
     if (this.signal.aborted) return
-    this.#access.events.record({ component: this.#controller }, { object, type, reason, message })
+    const { component = this.#controller, action } = details
+    const event = { object, type, reason, message, ...(action !== undefined && { action }) }
+    this.#access.events.record({ component }, event)
   }
 
   #setFinalizers<T extends ApiObject>(object: T, finalizers: ReadonlyArray<string>): Promise<T> {

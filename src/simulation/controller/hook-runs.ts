@@ -1,0 +1,118 @@
+/**
+ * The hooks that this process runs, besides its reconciles: a hook may take minutes, and meanwhile pauses, deletions and the renewal of the Lease must not wait.
+ *
+ * Guaranteed: at most one phase of a Simulation runs at a time; each run is in the status before its process starts, and its outcome afterwards, even if the
+ * server is away for a while. When the controller's term ends, all processes are ended. What a process that died has begun is found in the status, and is not run again.
+ */
+import type { Clock } from "../../clock.ts"
+import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
+import { messageOf } from "../../message-of.ts"
+import type { Hook } from "../api/hooks.ts"
+import type { Simulation } from "../api/simulation.ts"
+import { runHook } from "../hooks/run-hook.ts"
+import { describeHookFailure, runPhase } from "../hooks/run-phase.ts"
+import { recordHookRun } from "./actions/hook-record.ts"
+import type { Announcement } from "./state/decision.ts"
+
+type ControllerPhase = "preStart" | "postStop"
+
+export interface HookRunsOptions {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly clock: Clock
+  readonly onOutput: (simulation: string, chunk: Buffer) => void
+  /** A phase has ended, however: the Simulation has to be looked at again. */
+  readonly onEnd: (simulation: string) => void
+  readonly onTrouble: (detail: string) => void
+}
+
+/** `cluster`: its signal ends the hooks. */
+export interface PhaseRequest {
+  readonly simulation: Simulation
+  readonly phase: ControllerPhase
+  readonly hooks: ReadonlyArray<Hook>
+  readonly cluster: ControllerCluster
+  readonly announce: (announcement: Announcement) => void
+}
+
+interface Running {
+  readonly phase: ControllerPhase
+  readonly abort: AbortController
+  readonly ended: Promise<void>
+}
+
+export class HookRuns {
+  readonly #options: HookRunsOptions
+  /** By UID. */
+  readonly #running = new Map<string, Running>()
+  #isClosing = false
+
+  constructor(options: HookRunsOptions) {
+    this.#options = options
+  }
+
+  phaseOf(uid: string): ControllerPhase | undefined {
+    return this.#running.get(uid)?.phase
+  }
+
+  /** Nothing happens if hooks of the Simulation are running already, or this is being closed. */
+  start(request: PhaseRequest): void {
+    const { metadata } = request.simulation
+    const uid = metadata.uid ?? ""
+    if (this.#isClosing || this.#running.has(uid)) return
+    const abort = new AbortController()
+    const ended = this.#run(request, AbortSignal.any([abort.signal, request.cluster.signal])).finally(() => {
+      this.#running.delete(uid)
+      this.#options.onEnd(metadata.name)
+    })
+    this.#running.set(uid, { phase: request.phase, abort, ended })
+  }
+
+  /** Ends the process that runs for the Simulation; the rest of its phase is not run. */
+  stop(uid: string): void {
+    this.#running.get(uid)?.abort.abort()
+  }
+
+  /** Starts nothing more, and resolves when all have ended: by themselves within `limitMs`, or because they were ended then. */
+  async close(limitMs: number): Promise<void> {
+    this.#isClosing = true
+    const timer = this.#options.clock.after(limitMs, () => {
+      for (const { abort } of this.#running.values()) abort.abort()
+    })
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended))
+    timer.cancel()
+  }
+
+  /** Never rejects. */
+  async #run({ simulation, phase, hooks, cluster, announce }: PhaseRequest, signal: AbortSignal): Promise<void> {
+    const { environment, clock, onOutput, onTrouble } = this.#options
+    const { name } = simulation.metadata
+    const type = phase === "preStart" ? "PreStart" : "PostStop"
+    const action = `${type}HookExecuted`
+    try {
+      const failure = await runPhase({
+        phase,
+        repetition: undefined,
+        hooks,
+        earlier: simulation.status?.hooks ?? [],
+        record: (run) => recordHookRun({ cluster, clock, simulation, run }),
+        run: (hook) =>
+          runHook(hook, {
+            simulation,
+            environment,
+            timers: clock,
+            signal,
+            onOutput: (chunk) => onOutput(name, chunk),
+          }),
+        now: () => cluster.now(),
+      })
+      announce(
+        failure === undefined
+          ? { type: "Normal", reason: `${type}HooksSucceeded`, action, message: `${hooks.length} hooks have run` }
+          : { type: "Warning", reason: `${type}HookFailed`, action, message: describeHookFailure(failure) },
+      )
+    } catch (error) {
+      // The end of the term: the next one finds the hook begun, and takes it for interrupted.
+      if (!cluster.signal.aborted) onTrouble(`${name}: the ${phase} hooks could not be recorded: ${messageOf(error)}`)
+    }
+  }
+}

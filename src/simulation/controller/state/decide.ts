@@ -1,0 +1,244 @@
+/**
+ * The life of a Simulation as a state machine: from what is observed to what is said and done next. Pure and total.
+ *
+ * What must hold, and is tested as properties: an ended Simulation never gets a Job; a Job is only created in a turn; nothing is released as long as anything
+ * is left; whatever happens, the actions lead to an end.
+ */
+import type { Action, Decision, Report, Verdict } from "./decision.ts"
+import { conditionOf, hasBegun, invalidReason, isSettled, lifeOf } from "./life.ts"
+import type { DriverJob, Observation } from "./observation.ts"
+
+/** ms after which a step that fails, or waits for something that does not come, is given up. Long enough for an administrator to notice, and to grant a right. */
+export const givenUpAfterMs = 10 * 60_000
+/** ms for the first pod of a driver to start: an autoscaler may have to bring a node, and that node to pull the image. */
+export const startsWithinMs = 30 * 60_000
+
+export const decide = (observed: Observation): Decision => {
+  switch (lifeOf(observed.status, observed.isDeleted)) {
+    case "waiting":
+      return decideWaiting(observed)
+    case "begun":
+      return decideBegun(observed)
+    case "ending":
+      return decideEnding(observed)
+    case "settled":
+      return { report: {}, action: { tag: "done" } }
+  }
+}
+
+const yes = (reason: string, message = ""): Verdict => ({ status: "True", reason, message })
+const no = (reason: string, message = ""): Verdict => ({ status: "False", reason, message })
+const asExpected = no("AsExpected")
+const wait: Action = { tag: "wait" }
+
+const decideWaiting = ({ unusable, problem, turn }: Observation): Decision => {
+  if (unusable !== undefined) {
+    const [verdict, degraded] = [no(invalidReason, unusable), yes(invalidReason, unusable)]
+    return {
+      report: { state: "Failed", Ready: verdict, Progressing: verdict, Degraded: degraded },
+      action: wait,
+    }
+  }
+  if (problem !== undefined)
+    return { report: { Degraded: yes(problem.reason, problem.message), Progressing: yes("Starting") }, action: wait }
+  if (turn.tag === "next") return { report: {}, action: { tag: "take turn" } }
+  if (turn.tag === "own") {
+    const message = "the driver is being prepared"
+    return {
+      report: {
+        state: "Initializing",
+        Ready: no("Initializing", message),
+        Progressing: yes("Initializing", message),
+        Degraded: asExpected,
+      },
+      action: { tag: "again" },
+      announce: {
+        type: "Normal",
+        reason: "SimulationStarted",
+        action: "NewSimulationResourceCreated",
+        message: "the simulation has begun",
+      },
+    }
+  }
+  const message = `it waits for the simulation ${turn.holder}: one runs at a time, in the order of their creation`
+  const blocked = no("Blocked", message)
+  return {
+    report: { state: "Blocked", Ready: blocked, Progressing: blocked, Degraded: asExpected },
+    action: wait,
+    announce: { type: "Normal", reason: "Blocked", action: "OtherSimulationRunning", message },
+  }
+}
+
+const decideBegun = (observed: Observation): Decision => {
+  const { status, unusable, problem, job, turn, preStart, degradedMs } = observed
+  if (job.tag === "complete") return finished(job)
+  if (job.tag === "failed") return failed("DriverFailed", job.message, job)
+  if (unusable !== undefined) return failed("SpecUnusable", unusable)
+  if (problem !== undefined) {
+    if (problem.kind === "permanent") return failed(problem.reason, problem.message)
+    if (problem.kind === "awaited") return awaiting(problem.reason, problem.message)
+    if (degradedMs > givenUpAfterMs)
+      return failed(problem.reason, `it was tried for ${Math.round(degradedMs / 60_000)} minutes: ${problem.message}`)
+    return retrying(problem.reason, problem.message)
+  }
+  if (job.tag === "foreign") {
+    const message =
+      "a Job with the name of the driver's belongs to something else: delete it, or give the Simulation another name"
+    return degradedMs > givenUpAfterMs ? failed("JobExists", message) : retrying("JobExists", message)
+  }
+  if (job.tag === "active") return decideRunning(observed, job)
+  if (status?.state === "Running" || status?.state === "Paused")
+    return failed("DriverDeleted", "the driver's Job was deleted while it ran; create the Simulation again to run it")
+  // Its turn was taken away by someone who changed the Lease.
+  if (turn.tag === "next") return { report: {}, action: { tag: "take turn" } }
+  if (turn.tag === "waiting")
+    return degradedMs > givenUpAfterMs
+      ? failed("LeaseLost", `the Lease of simulations is held by ${turn.holder}`)
+      : retrying("LeaseLost", `the Lease of simulations is held by ${turn.holder}`)
+  if (preStart.tag === "failed") return failed("PreStartHookFailed", preStart.message)
+  return preStart.tag === "open"
+    ? { report: {}, action: { tag: "run hooks", phase: "preStart" } }
+    : { report: {}, action: { tag: "prepare" } }
+}
+
+const decideRunning = (
+  { status, isPaused, turn }: Observation,
+  { isDeleting, startTime, completedRuns, notStartedMs, trouble }: DriverJob & { readonly tag: "active" },
+): Decision => {
+  if (isDeleting)
+    return failed("DriverDeleted", "the driver's Job was deleted while it ran; create the Simulation again to run it")
+  if (notStartedMs !== undefined && notStartedMs > startsWithinMs) {
+    const why = trouble ?? "the cluster does not say why; look at the events of the Job"
+    return failed("DriverNotStarted", `the driver has not started for ${startsWithinMs / 60_000} minutes: ${why}`)
+  }
+  const state = isPaused ? "Paused" : "Running"
+  const message = isPaused ? "it is paused; resume it by removing spec.pausedTime" : "the driver's Job runs"
+  return {
+    report: {
+      state,
+      startTime,
+      completedRuns,
+      Ready: yes(state, message),
+      Progressing: isPaused ? no(state, message) : yes(state, message),
+      Degraded: trouble === undefined ? asExpected : yes("DriverWaits", trouble),
+    },
+    action: turn.tag === "next" ? { tag: "take turn" } : wait,
+    ...(status?.state !== "Running" &&
+      status?.state !== "Paused" && {
+        announce: {
+          type: "Normal",
+          reason: "SuccessfulDriverCreate",
+          action: "SimulationPrerequisitesCreated",
+          message: "the driver's Job was created",
+        },
+      }),
+  }
+}
+
+const awaiting = (reason: string, message: string): Decision => ({
+  report: {
+    state: "Initializing",
+    Ready: no(reason, message),
+    Progressing: yes(reason, message),
+    Degraded: asExpected,
+  },
+  action: wait,
+  announce: {
+    type: "Normal",
+    reason,
+    action: reason === "WaitingForMetrics" ? "PrometheusResourceCreated" : "CertificateRequestCreated",
+    message,
+  },
+})
+
+const retrying = (reason: string, message: string): Decision => ({
+  report: {
+    state: "Retrying",
+    Ready: no("Retrying", message),
+    Progressing: yes("Retrying"),
+    Degraded: yes(reason, message),
+  },
+  action: wait,
+})
+
+const cleaning = yes("CleaningUp", "what belongs to the simulation is being removed")
+
+const finished = ({ startTime, endTime, completedRuns }: Ended): Decision => ({
+  report: {
+    ...{ state: "Finished", startTime, endTime, completedRuns, Progressing: cleaning, Degraded: asExpected },
+    Ready: yes("Finished", "all repetitions are complete"),
+  },
+  action: { tag: "again" },
+})
+
+type Ended = Extract<DriverJob, { readonly tag: "complete" | "failed" }>
+
+const failed = (reason: string, message: string, times?: Ended): Decision => ({
+  report: {
+    state: "Failed",
+    ...(times !== undefined && {
+      startTime: times.startTime,
+      endTime: times.endTime,
+      completedRuns: times.completedRuns,
+    }),
+    Ready: no(reason, message),
+    Progressing: cleaning,
+    Degraded: yes(reason, message),
+  },
+  action: { tag: "again" },
+  // Hooks announce their own failures.
+  ...(reason !== "PreStartHookFailed" && {
+    announce: { type: "Warning", reason: "SimulationDriverFailed", action: "SimulationDriverRunning", message },
+  }),
+})
+
+const decideEnding = (observed: Observation): Decision => {
+  const { status, isDeleted, job, remains, postStop, turn, runningHooks, problem } = observed
+  const going: Report = isDeleted
+    ? { Ready: no("Deleting", "it is being deleted"), Progressing: yes("Deleting", leftOf(observed)) }
+    : { Progressing: { ...cleaning, message: leftOf(observed) } }
+  if (problem !== undefined) {
+    const message = `the clean-up goes on once this is solved: ${problem.message}`
+    return {
+      report: { ...going, Degraded: yes("CleanupFailed", message) },
+      action: wait,
+      announce: { type: "Warning", reason: "CleanupFailed", action: "SimulationCleanupInitiated", message },
+    }
+  }
+  const step = (action: Action): Decision => ({ report: going, action })
+  const mayRunHooks = hasBegun(status) && !isSettled(status)
+  // They prepare what will not be.
+  if (runningHooks === "preStart") return step({ tag: "stop hooks" })
+  if (job.tag === "active" || (isDeleted && (job.tag === "complete" || job.tag === "failed")))
+    return step(job.isDeleting ? wait : { tag: "delete job" })
+  const [next] = remains
+  if (next !== undefined) {
+    const objects = remains.filter(({ stage, isDeleting }) => stage === next.stage && !isDeleting)
+    return step(objects.length === 0 ? wait : { tag: "remove", objects })
+  }
+  if (mayRunHooks && postStop.tag === "open") return step({ tag: "run hooks", phase: "postStop" })
+  if (turn.tag === "own") return step({ tag: "release" })
+  if (isDeleted) return { report: {}, action: { tag: "done" } }
+  return { report: settled(observed), action: { tag: "done" } }
+}
+
+const leftOf = ({ job, remains }: Observation): string => {
+  const names = [
+    ...(job.tag === "active" || (job.tag !== "absent" && job.tag !== "foreign" && job.isDeleting)
+      ? ["the driver's Job"]
+      : []),
+    ...remains.map(({ stage, name }) => `the ${stage} ${name}`),
+  ]
+  if (names.length === 0) return "the hooks after the end run"
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : ""
+  return `waits until ${names.slice(0, 3).join(", ")}${more} are gone`
+}
+
+const settled = ({ status, postStop }: Observation): Report => {
+  const ready = conditionOf(status, "Ready")
+  const state = status?.state ?? "Failed"
+  const done = no(state, "nothing is left of it but its Job and its reports")
+  if (postStop.tag === "failed") return { Progressing: done, Degraded: yes("PostStopHookFailed", postStop.message) }
+  const failure = yes(ready?.reason ?? "Failed", ready?.message ?? "")
+  return { Progressing: done, Degraded: state === "Failed" ? failure : asExpected }
+}
