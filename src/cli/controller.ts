@@ -1,0 +1,124 @@
+/** `reel controller`: its arguments. The work is in src/simulation/controller. */
+import type { RunningControllers } from "../host/controller/run-controllers.ts"
+import { loadCredentials } from "../kube/credentials/credentials.ts"
+import { isCredentialsError } from "../kube/credentials/errors.ts"
+import { labelComplaints } from "../kube/names.ts"
+import { visible } from "../recorder/configuration/quoted.ts"
+import { startSimulationController } from "../simulation/controller/start-controller.ts"
+import {
+  type CommandSyntax,
+  type OptionValues,
+  optional,
+  type Reading,
+  refused,
+  text,
+  value,
+  withDefault,
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { controllerMetrics } from "./controller/controller-metrics.ts"
+import { OutputLines } from "./controller/output-lines.ts"
+import { type Condition, serveHost } from "./host/host-server.ts"
+import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
+import type { Terminal } from "./terminal/terminal.ts"
+
+const namespaceName = (given: string): Reading<string> => {
+  const [complaint] = labelComplaints(given)
+  return complaint === undefined ? value(given) : refused(complaint)
+}
+
+/** From the quietest on, as SimKube's programs have them. */
+const verbosities = ["off", "error", "warn", "info", "debug", "trace"]
+
+const verbosity = (given: string): Reading<boolean> =>
+  verbosities.includes(given)
+    ? value(verbosities.indexOf(given) >= 3)
+    : refused(`must be one of ${verbosities.join(", ")}`)
+
+const options = {
+  kubeconfig: optional({
+    placeholder: "FILE",
+    help: "kubeconfig of the cluster; default: as kubectl finds it, or the pod's own service account",
+    parse: text,
+  }),
+  context: optional({ placeholder: "NAME", help: "context of the kubeconfig", parse: text }),
+  namespace: optional({
+    short: "n",
+    placeholder: "NAME",
+    help: "namespace of the controller's Leases; default: CTRL_NAMESPACE of the environment, else that of the context or the pod",
+    parse: namespaceName,
+  }),
+  listen: withDefault("127.0.0.1:7791", {
+    placeholder: "ADDRESS:PORT",
+    help: "where /healthz, /readyz and /metrics are served",
+    parse: parseListenAddress,
+  }),
+  verbosity: withDefault("info", {
+    short: "v",
+    placeholder: "LEVEL",
+    help: "from info on, the output of hooks is printed; below, only what needs attention",
+    parse: verbosity,
+  }),
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel controller",
+  summary: "Runs the Simulations of a cluster, one at a time, until Ctrl-C or SIGTERM.",
+  description: [
+    "It starts the driver of each Simulation as a Job, runs hooks before and after, and removes what is left. Of several controllers one works; the others stand by. " +
+      "docs/reference/simulation-controller.md describes what it does.",
+  ],
+  options,
+  examples: ["reel controller", "reel controller --kubeconfig sandbox.kubeconfig --namespace kubereel"],
+}
+
+export const controllerCommand = (): Command => command(syntax, (given, terminal) => run(given, terminal))
+
+const run = async (given: OptionValues<typeof options>, terminal: Terminal): Promise<ExitCode> => {
+  const { standardOutput, standardError, environment } = terminal
+  const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
+  const stop = new AbortController()
+  const stopListening = terminal.onInterrupt(() => stop.abort())
+  const lines = new OutputLines((simulation, line) => void standardOutput.write(`${simulation}: ${visible(line)}\n`))
+  try {
+    const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
+    const namespace = given.namespace ?? (environment.CTRL_NAMESPACE || credentials.defaultNamespace)
+    await using controller = await startSimulationController({
+      server: credentials,
+      namespace,
+      leaderElection: {},
+      hookEnvironment: environment,
+      onTrouble: say,
+      ...(given.verbosity && { onHookOutput: (simulation: string, chunk: Buffer) => lines.add(simulation, chunk) }),
+    })
+    await using server = await serveHost(given.listen, {
+      metrics: async () => controllerMetrics(controller),
+      conditions: () => [readiness(controller)],
+    })
+    say(`simulations, with Leases in namespace ${namespace}; metrics: ${server.url}/metrics`)
+    await aborted(stop.signal)
+    say("ending")
+    return exitCodes.ok
+  } catch (error) {
+    if (!(error instanceof AddressUnavailable || isCredentialsError(error))) throw error
+    say(error.message)
+    return exitCodes.failed
+  } finally {
+    lines.end()
+    stopListening()
+  }
+}
+
+/** One that stands by is ready: it takes over as soon as it may. */
+const readiness = (controller: RunningControllers): Condition => {
+  const isMet = controller.statistics().every(({ state }) => state !== "waiting")
+  const detail = isMet ? "read" : "waiting for the definitions of Simulations, or for the first lists; the log says why"
+  return { name: "simulations", isMet, detail }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener("abort", () => resolve(), { once: true })
+  })
