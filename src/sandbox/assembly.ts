@@ -18,6 +18,7 @@ import type { ServedKinds } from "./store/served-kinds.ts"
 import { StoreBackend } from "./store/store-backend.ts"
 import { Admission } from "./writes/admission/admission.ts"
 import type { WriteSurroundings } from "./writes/surroundings.ts"
+import { serviceEndpoints } from "./writes/webhooks/service-endpoint.ts"
 import { Webhooks } from "./writes/webhooks/webhook.ts"
 import { WebhookAdmission } from "./writes/webhooks/webhook-admission.ts"
 import { WebhookCaller } from "./writes/webhooks/webhook-caller.ts"
@@ -48,7 +49,7 @@ export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options:
   const writable = new WritableKinds(store, new SchemaCatalogue(), rulesOf)
   const documents = new OpenApiDocuments()
   const admission = new Admission(store, registry, lifecycle)
-  const webhooks = new WebhookCaller(clock, random)
+  const webhooks = new WebhookCaller(clock, random, serviceEndpoints(store))
   const tokens = new AccountTokens(store, clock)
   const access = authorization && new Access(store, tokens, authorization.token, authorization.users)
   const around: WriteSurroundings = {

@@ -6,6 +6,7 @@
  * - {@link Sandbox}: an in-memory store, changed by clients over HTTP and by plain method calls; a ledger of all changes
  *   to compare with; with `lifecycle`, the controllers that an API server's own kinds need.
  * - {@link LocalCluster}: a sandbox with controllers, a scheduler and virtual nodes.
+ * - {@link PodProcesses}: a node whose pods are processes of this machine, for a sandbox or any other API server.
  * - {@link Faults}: expired versions, refusals, hang-ups, stalls, black holes, cut and broken lines, a server that is
  *   down; the sandbox can also restart with a different history.
  *
@@ -35,6 +36,9 @@ export { everything } from "./faults/scope.ts"
 export type { RespondOptions } from "./faults/scripted-answers.ts"
 export { kubeconfigOf, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts"
 export type { LocalAnswer, LocalRequest, RequestTarget } from "./local-request.ts"
+export { type LocalProcessOptions, localProcess } from "./processes/local-process.ts"
+export { PodProcesses, type PodProcessesOptions, processNode } from "./processes/pod-processes.ts"
+export type { ContainerEnd, ContainerStart, RunContainer } from "./processes/run-container.ts"
 export { type Randomness, systemRandomness } from "./randomness.ts"
 export {
   type LoadedObject,

@@ -7,11 +7,12 @@ import { writeFile } from "node:fs/promises"
 import { ApiClient } from "../kube/client/api-client.ts"
 import { LocalTransport } from "./local-transport.ts"
 import { Sandbox, type SandboxOptions } from "./sandbox.ts"
+import type { VirtualNodesOptions } from "./workload/node/virtual-nodes.ts"
 import { WorkloadManager, type WorkloadOptions } from "./workload/workload-manager.ts"
 
 export interface LocalClusterOptions extends Omit<SandboxOptions, "lifecycle"> {
-  /** Virtual nodes. Default 3. */
-  readonly nodes?: number
+  /** The number of virtual nodes, or their options. Default 3. */
+  readonly nodes?: number | VirtualNodesOptions
   /** How long pods take to start and stop on the nodes. */
   readonly delays?: WorkloadOptions["delays"]
   /** Gets what an operator should see: refused requests, failing watches. Default: dropped. */

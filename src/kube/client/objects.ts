@@ -130,6 +130,7 @@ export interface ContainerState {
   readonly terminated?: {
     readonly exitCode: number
     readonly reason: string
+    readonly message?: string
     readonly startedAt: string
     readonly finishedAt: string
     readonly containerID?: string

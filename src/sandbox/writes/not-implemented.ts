@@ -22,7 +22,7 @@ export const notImplementedSubresources: Readonly<Record<string, string>> = {
 export const otherLimits: ReadonlyArray<string> = [
   "Request bodies may be protobuf, but responses are JSON: a client that accepts only protobuf gets 406.",
   "Conversion webhooks: all versions of a custom kind show the same fields.",
-  "Admission policies and quotas admit everything; matchConditions of webhooks count as met, and Services do not lead to webhooks.",
+  "Admission policies and quotas admit everything; matchConditions of webhooks count as met.",
   "Without authorization access reviews allow everything, and every token that is not a ServiceAccount's authenticates the " +
     "user `sandbox` in the group `system:masters`. With it, tokens in Secrets and the discovery of the issuer's keys are missing.",
   "Integers beyond 2^53 are rounded, as JSON.parse rounds them.",

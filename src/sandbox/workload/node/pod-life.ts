@@ -25,6 +25,8 @@ export interface PodRun {
   readonly readyMs: number
   readonly restarts: number
   readonly exitCode: number
+  /** The termination message of the containers, which processes have. */
+  readonly message?: string
 }
 
 export interface PodEvent {

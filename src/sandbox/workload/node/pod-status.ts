@@ -84,6 +84,7 @@ const terminated = (pod: Pod, container: Container, run: PodRun): ContainerState
   terminated: {
     exitCode: run.exitCode,
     reason: run.exitCode === 0 ? "Completed" : "Error",
+    ...(run.message !== undefined && { message: run.message }),
     startedAt: at(run.startedMs),
     finishedAt: at(run.endedMs),
     containerID: containerId(pod, container, run.restarts),

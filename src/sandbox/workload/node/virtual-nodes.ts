@@ -7,7 +7,7 @@ import type { Timer } from "../../../clock.ts"
 import type { Controller, Surroundings } from "../../../host/controller.ts"
 import { AlreadyExistsError, isTerminatingNamespace, NotFoundError } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
-import type { ApiObject, Node } from "../../../kube/client/objects.ts"
+import type { ApiObject, Node, Taint } from "../../../kube/client/objects.ts"
 import type { HostAddress } from "./pod-runner.ts"
 
 export interface VirtualNodesOptions {
@@ -19,6 +19,8 @@ export interface VirtualNodesOptions {
   readonly labels?: Readonly<Record<string, string>>
   /** Resources of each node. Default 64 CPUs, 256 GiB, 500 Pods. */
   readonly capacity?: Readonly<Record<string, string>>
+  /** Default: none. With one, only pods that are meant for virtual nodes come to them. */
+  readonly taints?: ReadonlyArray<Taint>
 }
 
 /** kubelet: nodeLeaseDurationSeconds 40, renewed at a quarter of it; nodeStatusReportFrequency 5 min. */
@@ -35,7 +37,7 @@ interface VirtualNodes extends Controller {
 }
 
 export const virtualNodes = ({ cluster }: Surroundings, options: VirtualNodesOptions): VirtualNodes => {
-  const { count, prefix = "virtual-", labels = { type: "virtual" }, capacity = defaultCapacity } = options
+  const { count, prefix = "virtual-", labels = { type: "virtual" }, capacity = defaultCapacity, taints = [] } = options
   const names = Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`)
   // Node addresses are from 10.64.0.0/10, starting at .1.
   const addresses = new Map(names.map((name, index) => [name, `10.64.${(index + 1) >> 8}.${(index + 1) & 255}`]))
@@ -57,7 +59,7 @@ export const virtualNodes = ({ cluster }: Surroundings, options: VirtualNodesOpt
         ...labels,
       },
     },
-    spec: {},
+    spec: taints.length === 0 ? {} : { taints },
   })
 
   const statusOf = (name: string, previous: Node | undefined): NonNullable<Node["status"]> => {
@@ -90,9 +92,9 @@ export const virtualNodes = ({ cluster }: Surroundings, options: VirtualNodesOpt
     const reported = await cluster.patch<Node>(kinds.nodes, node, "merge", { status: statusOf(name, node) }, "status")
     // Servers taint a node that has not reported yet; removing the taint is a controller's job, and there may be no such
     // controller here.
-    const taints = reported.spec?.taints ?? []
-    const left = taints.filter(({ key }) => key !== "node.kubernetes.io/not-ready")
-    if (left.length < taints.length)
+    const present = reported.spec?.taints ?? []
+    const left = present.filter(({ key }) => key !== "node.kubernetes.io/not-ready")
+    if (left.length < present.length)
       await cluster.patch<Node>(kinds.nodes, reported, "merge", { spec: { taints: left } })
   }
 

@@ -10,6 +10,7 @@ import { describeFailure, sendOnce } from "../../../kube/http/request-once.ts"
 import type { Randomness } from "../../randomness.ts"
 import { answerIn, dryRunRefused, failedAnswer, reviewText, type WebhookAnswer } from "./admission-review.ts"
 import type { AdmissionAttributes } from "./matching.ts"
+import type { FindEndpoint } from "./service-endpoint.ts"
 import type { Webhook } from "./webhook.ts"
 
 /** A replay creates pods by the hundred at once, and a handshake costs more than a review. */
@@ -27,26 +28,35 @@ interface Server {
 export class WebhookCaller {
   readonly #timers: Timers
   readonly #random: Randomness
+  readonly #findEndpoint: FindEndpoint
   /** By address and authority, the one that was called last at the end. */
   readonly #servers = new Map<string, Server>()
 
-  constructor(timers: Timers, random: Randomness) {
+  constructor(timers: Timers, random: Randomness, findEndpoint: FindEndpoint) {
     this.#timers = timers
     this.#random = random
+    this.#findEndpoint = findEndpoint
   }
 
   /** Shows the request as one of `view`. Never rejects: whatever goes wrong is an answer. */
   async call(webhook: Webhook, attributes: AdmissionAttributes, view: Resource): Promise<WebhookAnswer> {
     if (attributes.dryRun && webhook.hasSideEffects) return dryRunRefused(webhook)
     const { url, service, certificateAuthority } = webhook.target
-    // Pods run nothing here, so no Service leads anywhere.
-    if (url === undefined)
-      return failedAnswer(`failed to call webhook: service ${JSON.stringify(service)} has no endpoints`)
     const address = URL.parse(url)
     if (address === null) return failedAnswer(`failed to call webhook: ${JSON.stringify(url)} is not a URL`)
     address.searchParams.set("timeout", `${webhook.timeoutMs / 1000}s`)
+    // An URL object leaves out the port 443; the API server shows it.
+    const shown = service === undefined ? address.href : `${url}${address.search}`
+    const failed = (problem: string): WebhookAnswer =>
+      failedAnswer(`failed to call webhook: Post ${JSON.stringify(shown)}: ${problem}`)
+    const endpoint = service && this.#findEndpoint(service)
+    if (endpoint?.tag === "none") return failed(endpoint.problem)
     const uid = this.#random.uid()
-    const server = this.#server(address.origin, certificateAuthority)
+    const server = this.#server(
+      endpoint === undefined ? address.origin : `https://${endpoint.address}`,
+      certificateAuthority,
+      endpoint === undefined ? undefined : address.hostname,
+    )
     server.calls++
     const outcome = await sendOnce(
       server.client,
@@ -61,8 +71,6 @@ export class WebhookCaller {
     )
     server.calls--
     this.#forget()
-    const failed = (problem: string): WebhookAnswer =>
-      failedAnswer(`failed to call webhook: Post ${JSON.stringify(address.href)}: ${problem}`)
     if (outcome.tag === "deadline") return failed("context deadline exceeded")
     if (outcome.tag !== "response") return failed(describeFailure(outcome))
     if (outcome.status < 200 || outcome.status > 299) return failed(`the response has the status ${outcome.status}`)
@@ -84,8 +92,9 @@ export class WebhookCaller {
     }
   }
 
-  #server(address: string, certificateAuthority: string | undefined): Server {
-    const key = `${address} ${certificateAuthority ?? ""}`
+  /** `name`: what the certificate must be for, if it is not for the address. */
+  #server(address: string, certificateAuthority: string | undefined, name: string | undefined): Server {
+    const key = `${address} ${name ?? ""} ${certificateAuthority ?? ""}`
     const known = this.#servers.get(key)
     if (known !== undefined) {
       this.#servers.delete(key)
@@ -96,6 +105,7 @@ export class WebhookCaller {
       server: address,
       headers: [],
       ...(certificateAuthority !== undefined && { certificateAuthority }),
+      ...(name !== undefined && { tlsServerName: name }),
     }
     const client = new HttpClient(endpoint, {
       userAgent: "kube-apiserver-admission",

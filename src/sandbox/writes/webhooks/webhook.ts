@@ -10,6 +10,7 @@ import type { Fields } from "../../rules/kind-rules.ts"
 import type { Collection } from "../../store/collection.ts"
 import type { ObjectStore } from "../../store/object-store.ts"
 import { stateOf } from "../answer.ts"
+import type { WebhookService } from "./service-endpoint.ts"
 
 export type WebhookType = "mutating" | "validating"
 
@@ -52,10 +53,10 @@ export interface WebhookRule {
 }
 
 export interface WebhookTarget {
-  /** Where requests are sent to; `undefined` for a Service. */
-  readonly url: string | undefined
-  /** `namespace/name` of the Service; empty for a URL. */
-  readonly service: string
+  /** Where requests are sent to; for a Service its name in the cluster, which its certificate must have. */
+  readonly url: string
+  /** `undefined` for a URL. */
+  readonly service: WebhookService | undefined
   /** PEM. */
   readonly certificateAuthority: string | undefined
 }
@@ -123,11 +124,22 @@ const selectorIn = (webhook: Fields, key: string): LabelSelectorObject =>
   (child(webhook, key) ?? {}) as LabelSelectorObject
 
 const targetOf = (config: Fields | undefined): WebhookTarget => {
-  const service = child(config, "service")
+  const service = serviceOf(child(config, "service"))
   const bundle = text(config, "caBundle")
   return {
-    url: service === undefined ? text(config, "url") : undefined,
-    service: service === undefined ? "" : `${text(service, "namespace")}/${text(service, "name")}`,
+    url:
+      service === undefined
+        ? text(config, "url")
+        : `https://${service.name}.${service.namespace}.svc:${service.port}${service.path}`,
+    service,
     certificateAuthority: bundle === "" ? undefined : Buffer.from(bundle, "base64").toString("utf8"),
   }
 }
+
+const serviceOf = (service: Fields | undefined): WebhookService | undefined =>
+  service && {
+    namespace: text(service, "namespace"),
+    name: text(service, "name"),
+    port: number(service, "port") ?? 443,
+    path: text(service, "path").replace(/^\/?/, "/"),
+  }

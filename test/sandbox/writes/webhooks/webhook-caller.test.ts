@@ -37,12 +37,12 @@ const connections = (): Promise<number> =>
   new Promise((resolve, reject) => server.getConnections((error, count) => (error ? reject(error) : resolve(count))))
 
 test("are those to the servers that were called last, and a call that runs is never cut", async () => {
-  const caller = new WebhookCaller(systemClock, systemRandomness)
+  const caller = new WebhookCaller(systemClock, systemRandomness, () => ({ tag: "none", problem: "no Services here" }))
   const resource = { gvk: { group: "", version: "v1", kind: "ConfigMap" }, plural: "configmaps" } as Resource
   // Each configuration has an authority of its own, as those of replays do.
   const call = (number: number, path = "/") => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`
-    const target = { url, service: "", certificateAuthority: `authority ${number}` }
+    const target = { url, service: undefined, certificateAuthority: `authority ${number}` }
     const webhook: Webhook = {
       type: "validating",
       name: "test",

@@ -55,9 +55,11 @@ export class WebhookServer implements AsyncDisposable {
   connections = 0
 
   /** `answer` gets the path without the query. */
-  private constructor(answer: (path: string, request: ReviewRequest) => ReviewAnswer | Promise<ReviewAnswer>) {
-    const { key, certificate: cert } = certificates.server
-    this.#server = createServer({ key, cert }, (incoming, response) => {
+  private constructor(
+    answer: (path: string, request: ReviewRequest) => ReviewAnswer | Promise<ReviewAnswer>,
+    tls: { readonly key: string; readonly cert: string },
+  ) {
+    this.#server = createServer({ ...tls }, (incoming, response) => {
       const parts: Buffer[] = []
       incoming.on("data", (part: Buffer) => parts.push(part))
       incoming.on("end", async () => {
@@ -78,10 +80,12 @@ export class WebhookServer implements AsyncDisposable {
     this.#server.on("secureConnection", () => this.connections++)
   }
 
+  /** `tls`: default that of 127.0.0.1, signed by {@link authority}. */
   static async start(
     answer: (path: string, request: ReviewRequest) => ReviewAnswer | Promise<ReviewAnswer>,
+    tls = { key: certificates.server.key, cert: certificates.server.certificate },
   ): Promise<WebhookServer> {
-    const made = new WebhookServer(answer)
+    const made = new WebhookServer(answer, tls)
     await new Promise<void>((resolve) => made.#server.listen(0, "127.0.0.1", resolve))
     return made
   }
