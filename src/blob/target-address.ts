@@ -48,6 +48,12 @@ export const readTargetPath = (path: string): PathReading => {
   return fault === undefined ? reading : refused(path, fault)
 }
 
+/**
+ * Reads the path of a trace that exists. As {@link readTargetPath}, and `az://CONTAINER/KEY` is `azure://CONTAINER/KEY`: a wrong guess only finds
+ * no object, whereas an export would go where no one looks for it.
+ */
+export const readSourcePath = (path: string): PathReading => readTargetPath(path.replace(/^az:\/\//i, "azure://"))
+
 /** Like {@link readTargetPath}, but the key may be anything, even empty: used for prefixes of addresses. */
 export const readStoreUrl = (path: string): PathReading => {
   // URL parsers drop tabs and line feeds silently.

@@ -63,6 +63,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./controller.ts")).controllerCommand(),
   },
   {
+    name: "driver",
+    summary: "Replays one repetition of a Simulation; the controller of Simulations starts it.",
+    load: async () => (await import("./driver.ts")).driverCommand(),
+  },
+  {
     name: "k8s",
     summary:
       "Prints manifests that run a recorder, controllers, or Simulations in a cluster with the minimum permissions they need.",

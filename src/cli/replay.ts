@@ -1,6 +1,6 @@
 /** `reel replay`: its arguments. The work is in src/simulation, what is printed in replay/. */
 import { randomBytes } from "node:crypto"
-import { readTargetPath } from "../blob/target-address.ts"
+import { readSourcePath } from "../blob/target-address.ts"
 import { type CommandSyntax, type OptionValues, optionName } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
@@ -80,7 +80,7 @@ const wrongTrace = (given: Options, trace: string | undefined): string | undefin
   const idle = recorderOptions.find((name) => given[name] !== undefined)
   if (idle !== undefined) return `--${optionName(idle)} requires --recorder`
   if (trace === undefined || trace === "") return "missing argument: expected TRACE"
-  const place = readTargetPath(trace)
+  const place = readSourcePath(trace)
   return place.tag === "refused" ? `TRACE ${place.path}: ${place.reason}` : undefined
 }
 

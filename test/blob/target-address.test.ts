@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { addressUrl, readTargetPath, type StoreAddress } from "../../src/blob/target-address.ts"
+import { addressUrl, readSourcePath, readTargetPath, type StoreAddress } from "../../src/blob/target-address.ts"
 
 const addressOf = (path: string): StoreAddress | string => {
   const reading = readTargetPath(path)
@@ -74,6 +74,11 @@ describe("an object store", () => {
   test("dot segments are removed before the key is checked", () => {
     expect(addressOf("s3://traces/a/../b/%2e%2E/c")).toEqual({ provider: "s3", ...nowhere, bucket: "traces", key: "c" })
   })
+})
+
+test("a trace may be at az://, which no export is written to", () => {
+  expect(readSourcePath("az://traces/a/b")).toEqual(readTargetPath("azure://traces/a/b"))
+  expect(readSourcePath("s3://traces/a")).toEqual(readTargetPath("s3://traces/a"))
 })
 
 describe("an invalid path", () => {

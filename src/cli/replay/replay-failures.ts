@@ -60,7 +60,7 @@ export const reported = async (say: Say, run: () => Promise<ExitCode>): Promise<
   } catch (error) {
     const isOfExport = isExportError(error)
     if (isOfExport && error._tag === "ExportInterrupted") return exitCodes.interrupted
-    if (!isOfExport && !isKnown(error)) throw error
+    if (!isOfExport && !isReportable(error)) throw error
     say(withConnectionAdvice(error.message))
     if (isOfExport) return exitCodeOfExport(error)
     return isForbidden(error) ? exitCodes.notPermitted : exitCodes.failed
@@ -76,7 +76,8 @@ export const describeLeft = (error: unknown, name: string): string => {
   return `not everything was removed: ${messageOf(error)}; try again with reel replay --clean ${name}`
 }
 
-const isKnown = (error: unknown): error is Error =>
+/** Whether a person can do something about it; anything else is a defect. Errors of exports are not asked for here. */
+export const isReportable = (error: unknown): error is Error =>
   known.some((each) => error instanceof each) || isCredentialsError(error) || isApiError(error)
 
 /** Every error of the API client has the question that it is about. */

@@ -16,7 +16,7 @@ import {
 } from "../command-line/arguments.ts"
 import { parseDuration } from "../command-line/instant.ts"
 import { parseListenAddress } from "../listening-server.ts"
-import { parseMoment, parseSpeed } from "./replay-values.ts"
+import { parseMoment, parseSettling, parseSpeed } from "./replay-values.ts"
 import { parseRecorderPlace } from "./source/running-recorder.ts"
 
 const parsePositiveDuration = (given: string): Reading<number> => {
@@ -27,11 +27,6 @@ const parsePositiveDuration = (given: string): Reading<number> => {
 const parseRepetitions = (given: string): Reading<number> => {
   if (given === "forever") return value(Number.POSITIVE_INFINITY)
   return /^[1-9]\d{0,8}$/.test(given) ? value(Number(given)) : refused("must be a number from 1 on, or forever")
-}
-
-const parseSettling = (given: string): Reading<number> => {
-  const duration = parseDuration(given)
-  return duration === undefined ? refused("must be a duration such as 5s; 0s does not wait") : value(duration)
 }
 
 /** A DNS label: part of a namespace's name and the value of a label. */

@@ -4,7 +4,7 @@ import { followRecordedLives } from "../../simulation/pods/followed-pods.ts"
 import { LifeScout } from "../../simulation/pods/life-scout.ts"
 import { PassingLives } from "../../simulation/pods/life-source.ts"
 import type { RepetitionsOptions } from "../../simulation/replay/repetitions.ts"
-import type { WebhookAddress } from "../../simulation/webhook/pod-webhook.ts"
+import { registeredWebhook, type WebhookAddress } from "../../simulation/webhook/pod-webhook.ts"
 import type { ReplayOrder, Say } from "./replay-order.ts"
 import type { ReplayStage } from "./replay-stage.ts"
 import { isLoopback } from "./replay-target.ts"
@@ -19,10 +19,11 @@ export const podsOf = (
   const { open } = source
   if (pods === "cluster") return { open }
   let passing = new PassingLives()
+  const address = addressOf(webhookAddress, target.isHere)
   const followPods = followRecordedLives({
     client: target.podsClient,
     source: () => (source.isReadOnce ? passing : new LifeScout(open)),
-    address: addressOf(webhookAddress, target.isHere),
+    webhook: address && registeredWebhook(target.podsClient, address),
     random: Math.random,
     onProblem: say,
   })

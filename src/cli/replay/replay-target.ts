@@ -39,7 +39,7 @@ const sandboxNodes = 10
  * A server that restarts is away for some seconds: 12 attempts within about half a minute. A deletion that may have happened is repeated
  * too, because the second one only finds nothing.
  */
-const retries = backOff({
+export const replayRetries = backOff({
   random: Math.random,
   attempts: 12,
   baseMs: 100,
@@ -64,7 +64,7 @@ const isTransient = (error: ApiError): boolean =>
 export const openTarget = async (request: TargetRequest): Promise<OpenTarget> => {
   const { kubeconfig, context, concurrency } = request
   const userAgent = `kubereel/${readVersion()}`
-  const options = { userAgent, maximumConcurrent: concurrency, retries }
+  const options = { userAgent, maximumConcurrent: concurrency, retries: replayRetries }
   if (kubeconfig !== undefined || context !== undefined) {
     const credentials = await loadCredentials({ kubeconfig, context })
     const client = new ApiClient({ ...options, server: credentials })

@@ -17,3 +17,9 @@ export const parseMoment = (given: string): Reading<number> =>
   parseDuration(given.replace(/^-/, "")) === undefined && given !== "now"
     ? parseInstant(given, { now: 0, before: 0 })
     : refused("must be a time of the trace: RFC 3339 or seconds since 1970")
+
+/** µs. */
+export const parseSettling = (given: string): Reading<number> => {
+  const duration = parseDuration(given)
+  return duration === undefined ? refused("must be a duration such as 5s; 0s does not wait") : value(duration)
+}

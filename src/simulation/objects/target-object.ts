@@ -9,6 +9,7 @@ import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-conf
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
 import { withMember } from "../../trace/json/members.ts"
 import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
+import { simulationLabel } from "../api/derived-names.ts"
 import { contained } from "./contained.ts"
 import { isSystemNamed } from "./not-replayed.ts"
 import { type Placement, placePods } from "./pod-templates.ts"
@@ -25,6 +26,8 @@ export interface ReplayRoot {
   readonly kind: string
   readonly name: string
   readonly uid: string
+  /** A deletion of the root in the foreground waits for what has it. Default: it waits for nothing. */
+  readonly blockOwnerDeletion?: boolean | undefined
 }
 
 /** What marks an object as belonging to a replay. */
@@ -32,6 +35,8 @@ export interface Ownership {
   /** The replay's name: the value of {@link replayLabel}, at most 63 characters. */
   readonly replay: string
   readonly root: ReplayRoot
+  /** The Simulation that it is a repetition of; its name is the value of SimKube's label, at most 63 characters. Default: none. */
+  readonly simulation?: string | undefined
 }
 
 /** How objects are changed; the same for a whole replay. */
@@ -97,9 +102,21 @@ export const targetPlace = (
 }
 
 /** Labels and owner of what a replay creates, for namespaces that no object of the trace describes, too. */
-export const ownMetadata = ({ replay, root }: Ownership) => ({
-  labels: { [replayLabel]: replay, [virtualLabel]: "true" },
-  ownerReferences: [{ ...root }],
+export const ownMetadata = ({ replay, root, simulation }: Ownership) => ({
+  labels: {
+    [replayLabel]: replay,
+    [virtualLabel]: "true",
+    ...(simulation !== undefined && { [simulationLabel]: simulation }),
+  },
+  ownerReferences: [
+    {
+      apiVersion: root.apiVersion,
+      kind: root.kind,
+      name: root.name,
+      uid: root.uid,
+      ...(root.blockOwnerDeletion === true && { blockOwnerDeletion: true }),
+    },
+  ],
 })
 
 /**

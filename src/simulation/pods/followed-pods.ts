@@ -7,7 +7,7 @@ import { messageOf } from "../../message-of.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import type { Ownership, TargetPlace } from "../objects/target-object.ts"
 import type { LiveSchedule, Speed } from "../replay/replay-clock.ts"
-import { PodWebhook, type WebhookAddress } from "../webhook/pod-webhook.ts"
+import type { StartedWebhook, StartWebhook } from "../webhook/pod-webhook.ts"
 import { BarePods } from "./bare-pods.ts"
 import { LifeMatching } from "./life-matching.ts"
 import type { LifeSource } from "./life-source.ts"
@@ -15,6 +15,7 @@ import { lifeTiming } from "./life-timing.ts"
 import { mayHaveLives, type TraceFacts } from "./may-have-lives.ts"
 import { type LivesCount, PodLives } from "./pod-lives.ts"
 import { PodOwners } from "./pod-owners.ts"
+import type { StartDelays } from "./start-delays.ts"
 
 /** What a replay tells about itself once its root exists. */
 export interface PodsContext extends TraceFacts {
@@ -58,7 +59,13 @@ export interface FollowOptions {
   /** Called once for each run. */
   readonly source: () => LifeSource
   /** `undefined`: the API server cannot reach this process. */
-  readonly address: WebhookAddress | undefined
+  readonly webhook: StartWebhook | undefined
+  /** Whether pods are reviewed although the trace has none. Default: no, because each creation of a pod would cost a request. */
+  readonly isUnconditional?: boolean
+  /** How long pods take to start, whatever the trace has. Default: as the trace has it. */
+  readonly delays?: StartDelays | undefined
+  /** Whether bare pods that something else deletes are created again. Default: yes. */
+  readonly recreatesBarePods?: boolean
   readonly random: () => number
   /** Gets one sentence, for people, for each thing that keeps pods from their recorded lives. */
   readonly onProblem: (problem: string) => void
@@ -74,9 +81,9 @@ const patienceMs = 2000
 export const followRecordedLives =
   (options: FollowOptions): FollowPods =>
   async (context) => {
-    const { client, address, random } = options
+    const { client, webhook: start, random, delays, isUnconditional = false, recreatesBarePods = true } = options
     const { own, clock, startMicros, signal, cleanUpSignal } = context
-    if (!mayHaveLives(context)) return idle
+    if (!isUnconditional && !mayHaveLives(context)) return idle
     // A failure that concerns every pod would be told for each.
     const told = new Set<string>()
     const onProblem = (problem: string): void => {
@@ -84,7 +91,7 @@ export const followRecordedLives =
       told.add(problem)
       options.onProblem(told.size > mostProblems ? "more problems of pods are not shown" : problem)
     }
-    if (address === undefined) {
+    if (start === undefined) {
       onProblem(
         "pods live as the cluster decides, because its API server cannot reach this process: see --webhook-address",
       )
@@ -97,7 +104,7 @@ export const followRecordedLives =
     const deadlineMs = clock.monotonicMs() + patienceMs
     const lives = new PodLives({
       ...context,
-      replay: own.replay,
+      delays,
       client,
       matching: new LifeMatching(source.lives),
       timing: lifeTiming(clock, context.speed, context.schedule),
@@ -107,18 +114,19 @@ export const followRecordedLives =
       onProblem,
     })
     const review = lives.review.bind(lives)
-    let webhook: PodWebhook | undefined
+    let webhook: StartedWebhook | undefined
+    let isTelling = false
     let bare: BarePods | undefined
     try {
-      webhook = await PodWebhook.start({ client, clock, own, address, review, onProblem, signal, cleanUpSignal })
-      bare = new BarePods({ client, clock, random, own, onProblem })
+      webhook = await start({ clock, own, review, onProblem, signal, cleanUpSignal })
+      if (recreatesBarePods) bare = new BarePods({ client, clock, random, own, onProblem })
+      isTelling = true
     } catch (error) {
       lives.close()
       source.close()
       if (!signal.aborted)
         onProblem(`pods live as the cluster decides, because the webhook cannot be set up: ${messageOf(error)}`)
     }
-    const isTelling = bare !== undefined
     return {
       get count() {
         return isTelling ? lives.count : undefined

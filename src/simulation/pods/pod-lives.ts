@@ -13,20 +13,24 @@ import type { OwnerReference, Pod } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import * as stages from "../../trace/pods/pod-stages.ts"
-import { replayLabel } from "../objects/target-object.ts"
+import { simulationLabel } from "../api/derived-names.ts"
+import { type Ownership, replayLabel } from "../objects/target-object.ts"
 import type { PatchOperation, PodReview } from "../webhook/admission-review.ts"
 import type { LifeMatching } from "./life-matching.ts"
 import type { LifeTiming } from "./life-timing.ts"
 import { type IdentityOptions, ownersInTrace, recordedHash, rememberedIdentity } from "./pod-identity.ts"
 import { type Marks, markPatch, placementPatch } from "./pod-patch.ts"
 import type { RecordedLife } from "./recorded-lives.ts"
-import { sequenceAnnotation, simulationLabel, stableHashAnnotation } from "./well-known.ts"
+import { type StartDelays, startDelayMarks } from "./start-delays.ts"
+import { sequenceAnnotation, stableHashAnnotation } from "./well-known.ts"
 
 /** Where lives come from, and how the target is told. */
 export interface PodLivesOptions extends IdentityOptions {
-  readonly replay: string
+  readonly own: Pick<Ownership, "replay" | "simulation">
   readonly client: ApiClient
   readonly clock: Pick<Clock, "after" | "wallMicros">
+  /** How long pods take to start, whatever the trace has. Default: as the trace has it, or as the target decides. */
+  readonly delays?: StartDelays | undefined
   readonly timing: LifeTiming
   readonly matching: LifeMatching
   readonly ownersOf: (pod: Pod) => Promise<ReadonlyArray<OwnerReference>>
@@ -90,7 +94,7 @@ export class PodLives {
   }
 
   async #creating({ pod, namespace, isDryRun }: PodReview): Promise<ReadonlyArray<PatchOperation>> {
-    const { replay, placement, matching, isLearning, learn } = this.#options
+    const { own, placement, matching, delays, isLearning, learn } = this.#options
     const owners = await this.#owners(pod, namespace)
     const hash = recordedHash(pod.spec as unknown as JsonObject, this.#options)
     // Counted by the uppermost, which does not depend on what has been read of the trace.
@@ -105,11 +109,12 @@ export class PodLives {
       if (life !== undefined) this.#told++
     }
     const marks = {
-      labels: { [replayLabel]: replay, [simulationLabel]: replay },
+      labels: { [replayLabel]: own.replay, [simulationLabel]: own.simulation ?? own.replay },
       annotations: {
         [stableHashAnnotation]: String(hash),
         [sequenceAnnotation]: String(number),
         ...(life === undefined ? {} : this.#startUp(life)),
+        ...(delays === undefined ? {} : startDelayMarks(delays, life)),
       },
     }
     return [...markPatch(pod, marks), ...placementPatch(pod, placement)]

@@ -1,8 +1,6 @@
 /** Labels and annotations that say which recorded pod a pod of the replay follows; SimKube's, except for the replay's own label. */
 import { exitCodeAnnotation, restartsAnnotation, runTimeAnnotation } from "../../trace/pods/pod-stages.ts"
 
-/** SimKube's label for the name of a simulation; its tools select by it. */
-export const simulationLabel = "simkube.io/simulation"
 /** Decimal, unsigned 64 bits. */
 export const stableHashAnnotation = "static.simkube.io/pod-spec-stable-hash"
 /** Decimal: counts the pods of an owner with one hash, from 0. */

@@ -5,6 +5,7 @@ import type { TraceItem } from "../../trace/trace-item.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import type { SeededKinds } from "../objects/seeded-status.ts"
 import type { FollowPods } from "../pods/followed-pods.ts"
+import type { RootKeeper } from "../target/replay-root.ts"
 import type { OnConflict } from "../target/target-cluster.ts"
 import type { Speed } from "./replay-clock.ts"
 import type { ReplayWitness } from "./replay-witness.ts"
@@ -14,6 +15,10 @@ import type { ReplayWindow } from "./trace-changes.ts"
 export interface ReplayOptions {
   /** Label value of everything that is created: a DNS label of at most 40 characters. */
   readonly name: string
+  /** The Simulation that the replay is a repetition of. Default: none. */
+  readonly simulation?: string | undefined
+  /** The owner of everything that is created. Default: a namespace of its own. */
+  readonly root?: RootKeeper | undefined
   /** The trace, in chunks. Its errors reject the replay, after everything was removed. */
   readonly items: AsyncIterable<Iterable<TraceItem>>
   /** The trace comes from a pipe, which may be silent for ever: the end of the window ends the replay although the pipe has not ended. */

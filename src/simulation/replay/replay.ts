@@ -7,8 +7,7 @@
  * Under overload a bounded number of writes waits; then the trace is not read further, and lateness shows in the report.
  */
 import type { ReplayRoot } from "../objects/target-object.ts"
-import { cleanUp, RemovalUnchecked } from "../target/clean-up.ts"
-import { createRoot, refuseCluster } from "../target/replay-root.ts"
+import { namespaceRoot, type RootKeeper, refuseCluster } from "../target/replay-root.ts"
 import { TargetCluster } from "../target/target-cluster.ts"
 import { ChangesToWrites } from "./changes-to-writes.ts"
 import { DueChanges } from "./due-changes.ts"
@@ -34,6 +33,7 @@ const burst = 32
 /** One run. Construct it and call {@link Replay.run} once; pause, speed and steps may be requested at any time, also before. */
 export class Replay {
   readonly #options: ReplayOptions
+  readonly #root: RootKeeper
   readonly #stopping = new AbortController()
   #due: DueChanges | undefined
   #dispatcher: WriteDispatcher | undefined
@@ -55,6 +55,7 @@ export class Replay {
 
   constructor(options: ReplayOptions) {
     this.#options = options
+    this.#root = options.root ?? namespaceRoot({ ...options, replay: options.name })
     this.#speed = options.speed
     this.#isPaused = options.startsPaused
   }
@@ -118,10 +119,10 @@ export class Replay {
       // Before anything is created: the trace may not be one.
       const beginning = await upcoming.open()
       this.#position = beginning.time
-      const { name, client, intoRecordedCluster } = this.#options
+      const { client, intoRecordedCluster } = this.#options
       const recorded = beginning.header?.clusterUid
       if (recorded !== undefined && !intoRecordedCluster) await refuseCluster(client, recorded)
-      const root = await createRoot(client, name)
+      const root = await this.#root.create()
       try {
         return await this.#replay(root, beginning, upcoming)
       } finally {
@@ -138,6 +139,7 @@ export class Replay {
   async #replay(root: ReplayRoot, beginning: Beginning, upcoming: UpcomingChanges): Promise<ReplayReport> {
     const {
       name,
+      simulation,
       client,
       clock,
       onConflict,
@@ -149,12 +151,12 @@ export class Replay {
       witness,
     } = this.#options
     const { signal } = this.#stopping
-    const planner = new ChangesToWrites({ replay: name, namespacePrefix, placement, root }, included, seededStatus)
+    const own = { replay: name, root, simulation }
+    const planner = new ChangesToWrites({ ...own, namespacePrefix, placement }, included, seededStatus)
     const { time, header, objects } = beginning
     for (const config of upcoming.configurations) planner.configure(config)
     planner.expectKinds(header?.kinds ?? [])
     planner.expect(objects)
-    const own = { replay: name, root }
     const pods = await this.#options.followPods?.({
       own,
       clock,
@@ -255,14 +257,13 @@ export class Replay {
   }
 
   async #cleanUp(): Promise<void> {
-    const { client, clock, name, cleanUpSignal, onRemovalFailed } = this.#options
+    const { cleanUpSignal, onRemovalFailed } = this.#options
     try {
       const onProgress = (left: number): void => {
         this.#left = left
         this.#tell()
       }
-      const { unchecked } = await cleanUp({ client, clock, replay: name, signal: cleanUpSignal, onProgress })
-      if (unchecked.length > 0) onRemovalFailed(new RemovalUnchecked({ replay: name, unchecked }))
+      await this.#root.remove({ signal: cleanUpSignal, onProgress })
     } catch (error) {
       onRemovalFailed(error)
     }

@@ -7,6 +7,31 @@ import type { ApiObject } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
 import { type ReplayRoot, replayLabel } from "../objects/target-object.ts"
 import { RecordedCluster, ReplayExists, TargetUnusable } from "../replay/errors.ts"
+import { type CleanUpOptions, cleanUp, RemovalUnchecked } from "./clean-up.ts"
+
+/** Creates the root of a replay, and removes what belongs to it. */
+export interface RootKeeper {
+  /** Rejects with {@link ReplayExists} or {@link TargetUnusable}; then nothing is left. Called before anything else is created. */
+  readonly create: () => Promise<ReplayRoot>
+  /**
+   * Resolves when nothing that belongs to the replay is left. Rejects with RemovalIncomplete, RemovalUnchecked or an ApiError. `signal` ends it, and
+   * `onProgress` gets the number of objects that are left, as far as it is known.
+   */
+  readonly remove: (options: Pick<CleanUpOptions, "signal" | "onProgress">) => Promise<void>
+}
+
+/** A namespace as the root; what has the label of the replay is removed, whether or not the garbage collector runs. */
+export const namespaceRoot = ({
+  client,
+  clock,
+  replay,
+}: Pick<CleanUpOptions, "client" | "clock" | "replay">): RootKeeper => ({
+  create: () => createRoot(client, replay),
+  remove: async (options) => {
+    const { unchecked } = await cleanUp({ client, clock, replay, ...options })
+    if (unchecked.length > 0) throw new RemovalUnchecked({ replay, unchecked })
+  },
+})
 
 /** Tells the root of one run from that of another of the same name. */
 const runAnnotation = "kubereel.dev/run"
@@ -15,7 +40,7 @@ const runAnnotation = "kubereel.dev/run"
  * Creates the root of a replay. A creation whose response is lost is repeated, and then finds its own namespace. Rejects with
  * {@link ReplayExists} or {@link TargetUnusable}.
  */
-export const createRoot = async (client: ApiClient, replay: string): Promise<ReplayRoot> => {
+const createRoot = async (client: ApiClient, replay: string): Promise<ReplayRoot> => {
   const run = randomUUID()
   const metadata = {
     name: `kubereel-replay-${replay}`,

@@ -13,6 +13,7 @@ import { messageOf } from "../../message-of.ts"
 import type { Ownership } from "../objects/target-object.ts"
 import type { PatchOperation, PodReview } from "./admission-review.ts"
 import { makeServerCertificate, type ServerCertificate } from "./certificate.ts"
+import { webhookReached } from "./webhook-reach.ts"
 import { WebhookRegistration, type WebhookTarget } from "./webhook-registration.ts"
 import { WebhookServer } from "./webhook-server.ts"
 
@@ -25,6 +26,27 @@ export interface WebhookAddress {
   /** In the target's own cluster: the Service in front of it. */
   readonly service?: { readonly namespace: string; readonly name: string; readonly port: number }
 }
+
+/** What a webhook needs of the run whose pods it reviews. */
+export type WebhookContext = Pick<
+  PodWebhookOptions,
+  "clock" | "own" | "review" | "onProblem" | "signal" | "cleanUpSignal"
+>
+
+/** A webhook of one run. */
+export interface StartedWebhook {
+  /** No pod is reviewed any more afterwards. Never rejects. */
+  close(options?: CallOptions): Promise<void>
+}
+
+/** Makes the API server ask about the pods of a run. Rejects with why it does not; then nothing is left. */
+export type StartWebhook = (context: WebhookContext) => Promise<StartedWebhook>
+
+/** A webhook that registers itself with the API server of `client`. */
+export const registeredWebhook =
+  (client: ApiClient, address: WebhookAddress): StartWebhook =>
+  (context) =>
+    PodWebhook.start({ ...context, client, address })
 
 /** `review`: what to change in a pod. `onProblem` gets one sentence for people for each problem that does not end the webhook. */
 export interface PodWebhookOptions {
@@ -125,7 +147,7 @@ export class PodWebhook {
       },
     })
     const target = targetOf(address, this.#server.port, this.#path)
-    const registration = new WebhookRegistration({ client, clock, own, target })
+    const registration = new WebhookRegistration({ client, own, target })
     try {
       await registration.create(this.#certificate.authority, { signal })
       this.#registration = registration
@@ -134,7 +156,14 @@ export class PodWebhook {
       if (signal.aborted) this.#registration = registration
       throw error
     }
-    const { isReached, refusal } = await registration.reaches(() => this.#isAsked, reachMs, signal)
+    const { isReached, refusal } = await webhookReached({
+      client,
+      clock,
+      namespace: own.root.name,
+      isAsked: () => this.#isAsked,
+      limitMs: reachMs,
+      signal,
+    })
     if (!isReached)
       throw new WebhookUnreached({
         url: `https://${bracketed(hostOf(address))}:${this.#server.port}`,

@@ -8,6 +8,7 @@ import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
 import { followRecordedLives } from "../../../src/simulation/pods/followed-pods.ts"
 import { PassingLives } from "../../../src/simulation/pods/life-source.ts"
 import { Replay } from "../../../src/simulation/replay/replay.ts"
+import { registeredWebhook } from "../../../src/simulation/webhook/pod-webhook.ts"
 import { webhookConfigurations } from "../../../src/simulation/webhook/webhook-registration.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { patient } from "../../harness/patience.ts"
@@ -191,7 +192,7 @@ describe.concurrent("a pod of a replay", { timeout: patient(30_000) }, () => {
     const followPods = followRecordedLives({
       client: clients[1],
       source: () => passing,
-      address: { host: "127.0.0.1", listen: { address: "127.0.0.1", port: 0 } },
+      webhook: registeredWebhook(clients[1], { host: "127.0.0.1", listen: { address: "127.0.0.1", port: 0 } }),
       random: () => 0,
       onProblem: (problem) => problems.push(problem),
     })
@@ -253,7 +254,7 @@ describe.concurrent("the webhook", { timeout: patient(30_000) }, () => {
       const followPods = followRecordedLives({
         client: clients[1],
         source: () => new PassingLives(),
-        address,
+        webhook: address && registeredWebhook(clients[1], address),
         random: () => 0,
         onProblem: (problem) => problems.push(problem),
       })

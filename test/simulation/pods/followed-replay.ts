@@ -8,6 +8,7 @@ import { followRecordedLives } from "../../../src/simulation/pods/followed-pods.
 import { LifeScout } from "../../../src/simulation/pods/life-scout.ts"
 import { Replay, type ReplayOptions } from "../../../src/simulation/replay/replay.ts"
 import type { ReplayReport } from "../../../src/simulation/replay/replay-report.ts"
+import { registeredWebhook } from "../../../src/simulation/webhook/pod-webhook.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { patient } from "../../harness/patience.ts"
 import { plainReplay } from "../replay/plain-replay.ts"
@@ -79,7 +80,7 @@ export const followedReplay = async (
   const followPods = followRecordedLives({
     client: podsClient,
     source: () => new LifeScout(async () => ahead(items)),
-    address: { host: "127.0.0.1", listen: { address: "127.0.0.1", port: 0 } },
+    webhook: registeredWebhook(podsClient, { host: "127.0.0.1", listen: { address: "127.0.0.1", port: 0 } }),
     random: () => 0,
     onProblem: (problem) => problems.push(problem),
   })

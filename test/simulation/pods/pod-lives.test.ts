@@ -49,7 +49,7 @@ const settingOf = ({ owner = web, known, speed = 10, chain = [], more = {} }: Se
   const schedule = new ReplayClock(0, speed, clock.monotonicMs())
   const lives = new PodLives({
     ...identity,
-    replay: "test",
+    own: { replay: "test" },
     client,
     clock,
     timing: lifeTiming(

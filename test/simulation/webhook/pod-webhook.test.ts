@@ -183,7 +183,6 @@ test("in the target's own cluster is reached through a Service", async () => {
   const { client } = cluster
   const registration = new WebhookRegistration({
     client,
-    clock: systemClock,
     own: { replay: "test", root },
     target: { service },
   })

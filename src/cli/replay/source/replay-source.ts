@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { openSource as openObject } from "../../../blob/open-source.ts"
-import { readTargetPath, type StoreAddress } from "../../../blob/target-address.ts"
+import { readSourcePath, type StoreAddress } from "../../../blob/target-address.ts"
 import { systemClock } from "../../../clock.ts"
 import { visible } from "../../../recorder/configuration/quoted.ts"
 import type { ReplayOptions } from "../../../simulation/replay/replay.ts"
@@ -36,8 +36,11 @@ export interface SourceSurroundings {
   readonly signal: AbortSignal
 }
 
+/** Which trace, and which part of it. */
+type SourceOrder = Pick<ReplayOrder, "trace" | "recorder" | "window" | "format" | "repetitions">
+
 /** Rejects with the errors of the place that was named. */
-export const openSource = async (order: ReplayOrder, surroundings: SourceSurroundings): Promise<ReplaySource> => {
+export const openSource = async (order: SourceOrder, surroundings: SourceSurroundings): Promise<ReplaySource> => {
   const { trace, recorder, window, format, repetitions } = order
   const { signal } = surroundings
   if (recorder !== undefined) {
@@ -48,7 +51,7 @@ export const openSource = async (order: ReplayOrder, surroundings: SourceSurroun
   }
   if (trace === "-") return ofPipe("standard input", process.stdin, { format, signal }, repetitions)
   const name = visible(trace)
-  const store = readTargetPath(trace)
+  const store = readSourcePath(trace)
   if (store.tag === "store") return ofObject(name, store.address, { format, signal })
   const status = await stat(trace).catch(() => undefined)
   if (status?.isDirectory() === true)
@@ -60,7 +63,8 @@ export const openSource = async (order: ReplayOrder, surroundings: SourceSurroun
 
 type Reading = Pick<ReplayOrder, "format"> & Pick<SourceSurroundings, "signal">
 
-const ofBytes = (
+/** A trace of bytes that can be received any number of times. `name`: for people. */
+export const ofBytes = (
   name: string,
   bytes: () => Promise<AsyncIterable<Uint8Array>>,
   { format: from, signal }: Reading,

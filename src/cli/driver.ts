@@ -1,0 +1,48 @@
+/** `reel driver`: one repetition of a Simulation as a process. */
+import * as Result from "effect/Result"
+import { systemClock } from "../clock.ts"
+import { loadCredentials } from "../kube/credentials/credentials.ts"
+import { isCredentialsError } from "../kube/credentials/errors.ts"
+import { visible } from "../recorder/configuration/quoted.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { exitCodes } from "./command-line/exit-codes.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { driverSyntax, requestOf } from "./driver/driver-arguments.ts"
+import { type DriverOutcome, runDriver } from "./driver/run-driver.ts"
+import { leaveMessage } from "./driver/termination-log.ts"
+
+export const driverCommand = (): Command =>
+  command(driverSyntax, async (given, terminal) => {
+    const { environment } = terminal
+    const log = (line: string): void => void terminal.standardError.write(`${driverSyntax.name}: ${visible(line)}\n`)
+    const request = requestOf(given, environment)
+    if (Result.isFailure(request)) {
+      const problem = request.failure
+      await leaveMessage(problem, environment, log)
+      terminal.standardError.write(`${new UsageError({ command: driverSyntax.name, problem }).message}\n`)
+      return exitCodes.usage
+    }
+    const ending = new AbortController()
+    const stopListening = terminal.onInterrupt(() => ending.abort())
+    const run = async (): Promise<DriverOutcome> => {
+      try {
+        const { kubeconfig, context } = given
+        const endpoints = await loadCredentials({ kubeconfig, context, environment })
+        const world = { endpoints, environment, clock: systemClock, random: Math.random, signal: ending.signal, log }
+        return await runDriver({ request: request.success, ...world })
+      } catch (error) {
+        if (!isCredentialsError(error)) throw error
+        return { exitCode: 1, message: error.message }
+      }
+    }
+    try {
+      const { exitCode, message } = await run()
+      if (message !== "") {
+        log(message)
+        await leaveMessage(message, environment, log)
+      }
+      return exitCode === 0 ? exitCodes.ok : exitCodes.failed
+    } finally {
+      stopListening()
+    }
+  })

@@ -1,0 +1,133 @@
+/** The command line and the environment of `reel driver`: those of SimKube's driver, and options of our own for `spec.driver.args`. */
+import * as Result from "effect/Result"
+import {
+  type CommandSyntax,
+  flag,
+  integerBetween,
+  type OptionValues,
+  optional,
+  parseArguments,
+  required,
+  text,
+  withDefault,
+} from "../command-line/arguments.ts"
+import { parseSettling } from "../replay/replay-values.ts"
+
+const port = integerBetween(0, 65_535)
+
+export const driverOptions = {
+  simName: required({ placeholder: "NAME", help: "the Simulation", parse: text }),
+  controllerNs: required({ placeholder: "NAMESPACE", help: "namespace of the controller", parse: text }),
+  tracePath: required({
+    placeholder: "TRACE",
+    help: "a path, file:///PATH, s3://BUCKET/KEY (also gs:// and azure://) or http(s)://HOST/PATH; or the data directory of a recorder",
+    parse: text,
+  }),
+  certPath: required({
+    placeholder: "FILE",
+    help: "certificate of the webhook, PEM; read again when it changes",
+    parse: text,
+  }),
+  keyPath: required({ placeholder: "FILE", help: "its key, PEM", parse: text }),
+  admissionWebhookPort: withDefault("8888", { placeholder: "PORT", help: "port of the webhook", parse: port }),
+  verbosity: optional({
+    short: "v",
+    placeholder: "LEVEL",
+    help: "accepted because SimKube's driver has it; without effect",
+    parse: text,
+  }),
+  kubeconfig: optional({
+    placeholder: "FILE",
+    help: "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
+    parse: text,
+  }),
+  context: optional({
+    placeholder: "NAME",
+    help: "context of the kubeconfig; default: its current context",
+    parse: text,
+  }),
+  partial: flag({ help: "replay although the cluster lacks kinds or permissions; what needs them is refused" }),
+  intoRecordedCluster: flag({ help: "replay although the cluster is the one that was recorded" }),
+  concurrency: withDefault("16", {
+    placeholder: "NUMBER",
+    help: "writes at the same time",
+    parse: integerBetween(1, 256),
+  }),
+  settle: withDefault("10s", {
+    placeholder: "DURATION",
+    help: "how long the comparison with the trace may wait at the end until nothing has changed for a second",
+    parse: parseSettling,
+  }),
+  metricsPort: optional({
+    placeholder: "PORT",
+    help: "serve the metrics of the replay at /metrics; default: nowhere",
+    parse: port,
+  }),
+}
+
+export const driverSyntax: CommandSyntax<typeof driverOptions> = {
+  name: "reel driver",
+  summary: "Replays one repetition of a Simulation; the controller of Simulations starts it.",
+  description: [
+    "Takes the arguments of SimKube's driver, and DRIVER_NAME, the pod's name, from the environment; JOB_COMPLETION_INDEX says which repetition it is.",
+    "Follows pauses and the speed of the Simulation, and removes what it created, also after a failure or SIGTERM. The exit code is 0 or 1.",
+    "docs/reference/simulation-driver.md says what it does and writes.",
+  ],
+  options: driverOptions,
+}
+
+/** What a driver is to do. Times are ms. */
+export interface DriverRequest {
+  readonly simulation: string
+  /** The driver's pod. */
+  readonly pod: string
+  /** From 1. */
+  readonly repetition: number
+  readonly tracePath: string
+  readonly certPath: string
+  readonly keyPath: string
+  /** 0: any that is free. */
+  readonly webhookPort: number
+  readonly isPartial: boolean
+  readonly intoRecordedCluster: boolean
+  readonly concurrency: number
+  readonly settleMs: number
+  readonly metricsPort: number | undefined
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** For a caller without a process: `argv` without the program's name. A failure says in one line what is wrong. */
+export const parseDriver = (
+  argv: ReadonlyArray<string>,
+  environment: Environment,
+): Result.Result<DriverRequest, string> => {
+  const parsed = parseArguments(driverSyntax, argv)
+  if (parsed._tag === "Options") return requestOf(parsed.options, environment)
+  return Result.fail(parsed._tag === "Wrong" ? parsed.error.problem : `--${parsed._tag.toLowerCase()} starts no driver`)
+}
+
+/** Adds what the environment says. */
+export const requestOf = (
+  given: OptionValues<typeof driverOptions>,
+  { DRIVER_NAME: pod = "", JOB_COMPLETION_INDEX: index = "0" }: Environment,
+): Result.Result<DriverRequest, string> => {
+  if (!/^[a-z0-9]([-a-z0-9.]{0,240}[a-z0-9])?$/.test(pod))
+    return Result.fail("the environment variable DRIVER_NAME must be the name of the driver's pod")
+  if (!/^\d{1,9}$/.test(index))
+    return Result.fail("the environment variable JOB_COMPLETION_INDEX must be a number from 0 on")
+  return Result.succeed({
+    simulation: given.simName,
+    pod,
+    repetition: Number(index) + 1,
+    tracePath: given.tracePath,
+    certPath: given.certPath,
+    keyPath: given.keyPath,
+    webhookPort: given.admissionWebhookPort,
+    isPartial: given.partial,
+    intoRecordedCluster: given.intoRecordedCluster,
+    concurrency: given.concurrency,
+    settleMs: given.settle / 1000,
+    metricsPort: given.metricsPort,
+  })
+}

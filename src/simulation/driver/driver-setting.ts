@@ -1,0 +1,76 @@
+/** What the driver of a Simulation is given: which repetition it is, and everything that it uses of the world. */
+import type { Clock } from "../../clock.ts"
+import type { ApiClient } from "../../kube/client/api-client.ts"
+import type { EndpointSource } from "../../kube/endpoint.ts"
+import type { Repetitions } from "../replay/repetitions.ts"
+import type { ReplayOptions } from "../replay/replay-options.ts"
+import type { ReplayWindow } from "../replay/trace-changes.ts"
+import type { WebhookIdentity } from "./driver-webhook.ts"
+
+/** A trace that can be read any number of times. */
+export interface DriverTrace {
+  /** For people. */
+  readonly name: string
+  /** From its beginning. `signal` ends this reading. Rejects with what reading throws. */
+  readonly open: (signal?: AbortSignal) => Promise<ReplayOptions["items"]>
+  /** Call it when nothing is read any more. */
+  readonly close: () => void
+}
+
+/** Where full reports go. Both reject with an error for people. */
+export interface ReportStore {
+  /** Contacts the store, so that a wrong address is known before a long replay. Leaves nothing there. */
+  readonly check: (url: string, signal: AbortSignal) => Promise<void>
+  readonly write: (url: string, json: string) => Promise<void>
+}
+
+/** Clients of the same API server. */
+export interface DriverClients {
+  /** For the Simulation itself, without retries of conflicts. */
+  readonly own: ApiClient
+  /** For the objects of the replay. */
+  readonly replay: ApiClient
+  /** For the webhook: while writes of `replay` wait for the API server, that waits for the webhook, which must not wait for a connection of `replay`. */
+  readonly pods: ApiClient
+}
+
+/** Nothing is taken from the process. */
+export interface DriverSetting {
+  /** Name of the Simulation. */
+  readonly simulation: string
+  /** Name of the driver's pod. */
+  readonly pod: string
+  /** From 1. */
+  readonly repetition: number
+  readonly tracePath: string
+  readonly clients: DriverClients
+  /** For the recording of the cluster, which has connections of its own. */
+  readonly endpoints: EndpointSource
+  readonly userAgent: string
+  /** The trace of an address. Rejects with an error for people, after retries if it may be momentary. */
+  readonly openTrace: (address: string, window: Omit<ReplayWindow, "now">, signal: AbortSignal) => Promise<DriverTrace>
+  readonly reports: ReportStore
+  readonly webhook: {
+    readonly address: string
+    readonly port: number
+    readonly readIdentity: () => Promise<WebhookIdentity>
+  }
+  /** Writes at the same time; `clients.replay` must allow as many. */
+  readonly concurrency: number
+  /** ms that the cluster may take to settle before it is compared with the trace. */
+  readonly settleMs: number
+  /** Replays although the cluster lacks kinds or permissions. */
+  readonly isPartial: boolean
+  readonly intoRecordedCluster: boolean
+  /** The environment of hooks. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly clock: Clock
+  /** Returns a number in [0, 1). */
+  readonly random: () => number
+  /** Ends the repetition; what it created is removed all the same. */
+  readonly signal: AbortSignal
+  /** Called before the replay starts; what it returns is disposed of at the end. Default: nothing. */
+  readonly onRun?: ((run: Repetitions) => Promise<AsyncDisposable>) | undefined
+  /** Gets one line for people. */
+  readonly log: (line: string) => void
+}

@@ -1,0 +1,160 @@
+/**
+ * The webhook that the controller has registered for the pods of a Simulation: a server with the certificate that the controller made, at path `/`.
+ *
+ * Guaranteed: pods in namespaces that do not belong to the replay are never changed, although the registration only knows the beginning of namespaces'
+ * names; a new certificate is used within a minute. A review is always answered, also before and after the replay.
+ */
+import type { Clock, Timer } from "../../clock.ts"
+import type { ApiClient } from "../../kube/client/api-client.ts"
+import { kinds } from "../../kube/client/kinds.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import { messageOf } from "../../message-of.ts"
+import { replayLabel } from "../objects/target-object.ts"
+import type { PatchOperation, PodReview } from "../webhook/admission-review.ts"
+import type { ServerCertificate } from "../webhook/certificate.ts"
+import type { StartWebhook } from "../webhook/pod-webhook.ts"
+import { webhookReached } from "../webhook/webhook-reach.ts"
+import { WebhookServer } from "../webhook/webhook-server.ts"
+import { DriverFailure } from "./driver-failure.ts"
+
+/** The certificate of a server; who is to trust it is in the registration. */
+export type WebhookIdentity = Omit<ServerCertificate, "authority">
+
+/** Where the webhook listens, and who it is. */
+export interface DriverWebhookOptions {
+  /** For look-ups; not the client that writes the objects of the replay, whose writes wait for this webhook. */
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly address: string
+  readonly port: number
+  /** Reads the certificate, again and again; rejects with an error for people. */
+  readonly readIdentity: () => Promise<WebhookIdentity>
+  /** The value of the label of the replay's namespaces. */
+  readonly replay: string
+  /** Gets one line for people. */
+  readonly onProblem: (problem: string) => void
+}
+
+/** ms between two looks at the certificate: the kubelet takes up to two minutes to deliver a new one anyway. */
+const renewMs = 60_000
+/** ms within which the API server has to call: a Service needs seconds until its endpoints are known everywhere. */
+const reachMs = 60_000
+
+/** From {@link DriverWebhook.start} to {@link DriverWebhook.close}. */
+export class DriverWebhook {
+  readonly #options: DriverWebhookOptions
+  #server: WebhookServer | undefined
+  #identity: WebhookIdentity
+  #timer: Timer | undefined
+  #isClosed = false
+  #review: ((review: PodReview) => Promise<ReadonlyArray<PatchOperation>>) | undefined
+  #gate: { readonly namespace: string; isAsked: boolean } | undefined
+  /** Namespaces of the replay. */
+  readonly #own = new Set<string>()
+
+  private constructor(options: DriverWebhookOptions, identity: WebhookIdentity) {
+    this.#options = options
+    this.#identity = identity
+  }
+
+  /** Rejects with {@link DriverFailure} if the certificate is unusable or the port is taken. */
+  static async start(options: DriverWebhookOptions): Promise<DriverWebhook> {
+    const { readIdentity, address, port, onProblem } = options
+    const webhook = new DriverWebhook(options, await readIdentity())
+    try {
+      const certificate = { authority: "", ...webhook.#identity }
+      const review = (each: PodReview) => webhook.#answer(each)
+      webhook.#server = await WebhookServer.start({ address, port, path: "/", certificate, review, onProblem })
+    } catch (error) {
+      throw new DriverFailure({ problem: startFailure(error, address, port) })
+    }
+    webhook.#renewLater()
+    return webhook
+  }
+
+  get port(): number {
+    return this.#server?.port ?? 0
+  }
+
+  /** Lets a run review its pods until it closes the webhook. */
+  readonly reviewing: StartWebhook = async ({ review }) => {
+    this.#review = review
+    return {
+      close: async () => {
+        this.#review = undefined
+      },
+    }
+  }
+
+  /**
+   * Resolves when the API server calls this webhook for pods of the namespace. Rejects with {@link DriverFailure} if it does not within a minute, or when
+   * `signal` is aborted.
+   */
+  async reached(namespace: string, signal: AbortSignal): Promise<void> {
+    const gate = { namespace, isAsked: false }
+    this.#gate = gate
+    const { client, clock, port } = this.#options
+    const isAsked = (): boolean => gate.isAsked
+    const { isReached, refusal } = await webhookReached({ client, clock, namespace, isAsked, limitMs: reachMs, signal })
+    if (isReached) return
+    if (signal.aborted)
+      throw new DriverFailure({ problem: "the driver was ended before the API server called its webhook" })
+    const reason = refusal === "" ? "" : ` (the last trial creation of a pod was refused: ${refusal})`
+    throw new DriverFailure({
+      problem: `the API server has not called the driver's webhook on port ${port} within ${reachMs / 1000} s${reason}: check that the MutatingWebhookConfiguration sk-NAME-mutatepods exists, that its Service selects this pod, and that no NetworkPolicy keeps the API server out`,
+    })
+  }
+
+  /** Resolves when all connections are closed. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    await this.#server?.close()
+  }
+
+  async #answer(review: PodReview): Promise<ReadonlyArray<PatchOperation>> {
+    if (review.namespace === this.#gate?.namespace) {
+      this.#gate.isAsked = true
+      return []
+    }
+    const reviewer = this.#review
+    return reviewer !== undefined && (await this.#isOwn(review.namespace)) ? reviewer(review) : []
+  }
+
+  /** Only what is found is remembered: a namespace may be created under a name that another one had. */
+  async #isOwn(name: string): Promise<boolean> {
+    if (this.#own.has(name)) return true
+    const { client, replay } = this.#options
+    const { metadata } = await client.get<ApiObject>(kinds.namespaces, { name })
+    if (metadata.labels?.[replayLabel] !== replay) return false
+    this.#own.add(name)
+    return true
+  }
+
+  #renewLater(): void {
+    if (!this.#isClosed) this.#timer = this.#options.clock.after(renewMs, () => void this.#renew())
+  }
+
+  async #renew(): Promise<void> {
+    const { readIdentity, onProblem } = this.#options
+    try {
+      const identity = await readIdentity()
+      if (this.#isClosed) return
+      const isNew = identity.certificate !== this.#identity.certificate || identity.key !== this.#identity.key
+      if (isNew) this.#server?.renew({ authority: "", ...identity })
+      this.#identity = identity
+    } catch (error) {
+      // The kubelet replaces the files one after the other; the old certificate stays in use meanwhile.
+      onProblem(`the certificate of the webhook was not renewed: ${messageOf(error)}`)
+    }
+    this.#renewLater()
+  }
+}
+
+const startFailure = (error: unknown, address: string, port: number): string => {
+  const code = (error as NodeJS.ErrnoException).code ?? ""
+  if (code.startsWith("ERR_OSSL") || code.startsWith("ERR_SSL"))
+    return `the webhook's certificate cannot be used: ${messageOf(error)}; --cert-path and --key-path must name a certificate and its key, as PEM`
+  const why = code === "EADDRINUSE" ? "the port is in use" : messageOf(error)
+  return `the webhook cannot listen on ${address}:${port}: ${why}; choose another spec.driver.port`
+}

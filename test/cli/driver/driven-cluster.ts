@@ -1,0 +1,241 @@
+/** A sandbox with the definitions of Simulations, and drivers in this process that it calls over HTTPS, as a controller would have set them up. */
+
+import { writeFileSync } from "node:fs"
+import type { AddressInfo } from "node:net"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import * as Result from "effect/Result"
+import { parseDriver } from "../../../src/cli/driver/driver-arguments.ts"
+import { type DriverOutcome, runDriver } from "../../../src/cli/driver/run-driver.ts"
+import { type Clock, systemClock } from "../../../src/clock.ts"
+import type { ApiClient } from "../../../src/kube/client/api-client.ts"
+import { kinds } from "../../../src/kube/client/kinds.ts"
+import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import type { Kind } from "../../../src/kube/kind.ts"
+import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
+import { simulationDefinitions } from "../../../src/simulation/api/definitions.ts"
+import { simulationKind, simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
+import type { Simulation, SimulationSpec } from "../../../src/simulation/api/simulation.ts"
+import { makeServerCertificate } from "../../../src/simulation/webhook/certificate.ts"
+import { webhookConfigurations } from "../../../src/simulation/webhook/webhook-registration.ts"
+import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-format.ts"
+import { eventually } from "../../harness/eventually.ts"
+
+const definitions: Kind = {
+  gvk: { group: "apiextensions.k8s.io", version: "v1", kind: "CustomResourceDefinition" },
+  plural: "customresourcedefinitions",
+  namespaced: false,
+}
+
+/** `definition`: that of Simulations. */
+export const startCluster = async (definition: object = simulationDefinitions()[0]): Promise<LocalCluster> => {
+  const cluster = await LocalCluster.start({ nodes: 2 })
+  const { client } = cluster
+  for (const each of [definition, simulationDefinitions()[1]]) await client.create(definitions, each as ApiObject)
+  await eventually(() => client.list(simulationKind))
+  await eventually(() => client.list(simulationRootKind))
+  await client.create(kinds.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "simkube" } })
+  return cluster
+}
+
+const start = 1_763_700_000_000_000
+
+/** A pod and a ConfigMap at the start, and a change of the latter every `stepMs`. */
+export const traceText = ({ changes = 3, stepMs = 50 } = {}): string => {
+  const encoder = ndjsonEncoder()
+  const window = { start, end: start + (changes + 1) * stepMs * 1000 }
+  encoder.add({ type: "header", window, cut: changes + 2, kinds: ["v1.ConfigMap", "v1.Pod"], incomplete: [] })
+  let sequence = 0
+  const add = (ms: number, gvk: string, name: string, body: object): void => {
+    sequence++
+    const object = { apiVersion: "v1", kind: gvk.slice(3), metadata: { namespace: "shop", name, uid: name }, ...body }
+    const event = {
+      type: "object" as const,
+      sequence,
+      time: start + ms * 1000,
+      gvk,
+      action: "applied" as const,
+      uid: name,
+      namespace: "shop",
+      name,
+      resourceVersion: String(sequence),
+      object: Buffer.from(JSON.stringify(object)),
+    }
+    encoder.add({ type: "event", isSnapshot: ms < 0, event })
+  }
+  add(-10, "v1.ConfigMap", "a", { data: { value: "0" } })
+  add(-10, "v1.Pod", "p", { spec: { containers: [{ name: "main", image: "main:1" }] } })
+  for (let change = 1; change <= changes; change++)
+    add(change * stepMs, "v1.ConfigMap", "a", { data: { value: String(change) } })
+  return Buffer.concat([...encoder.finish()]).toString()
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+
+interface Setting {
+  readonly spec?: Partial<SimulationSpec>
+  readonly driver?: Partial<SimulationSpec["driver"]>
+  readonly trace?: string
+  /** Whether the controller has registered the webhook. */
+  readonly isRegistered?: boolean
+}
+
+/** A Simulation with what its controller would have made. */
+export interface Stage extends AsyncDisposable {
+  readonly simulation: Simulation
+  readonly prefix: string
+  readonly present: () => Promise<Simulation>
+  readonly patch: (spec: object) => Promise<unknown>
+  /** Arguments of SimKube's controller, then these. */
+  readonly drive: (how?: Drive) => Driving
+  /** What is left of replays. */
+  readonly remains: () => Promise<ReadonlyArray<string>>
+}
+
+interface Drive {
+  readonly index?: number
+  readonly args?: ReadonlyArray<string>
+  readonly clock?: Clock
+}
+
+/** A driver that runs. */
+export interface Driving {
+  readonly ended: Promise<DriverOutcome>
+  readonly log: ReadonlyArray<string>
+  readonly end: () => void
+}
+
+/** `directory` gets the trace and the certificate. */
+export const stageOf = async (
+  cluster: LocalCluster,
+  name: string,
+  directory: string,
+  { spec, driver, trace = traceText(), isRegistered = true }: Setting = {},
+): Promise<Stage> => {
+  const { client, sandbox } = cluster
+  const path = (file: string): string => join(directory, file)
+  const nowMs = Date.now()
+  const validity = { notBeforeMs: nowMs - 60_000, notAfterMs: nowMs + 3_600_000 }
+  const { authority, certificate, key } = makeServerCertificate({ host: "127.0.0.1", ...validity })
+  writeFileSync(path("tls.crt"), certificate)
+  writeFileSync(path("tls.key"), key)
+  writeFileSync(path("trace.ndjson"), trace)
+  const port = await freePort()
+  const prefix = `p-${name}`
+  const simulation = await client.create<Simulation>(simulationKind, {
+    apiVersion: "simkube.io/v1",
+    kind: "Simulation",
+    metadata: { name },
+    spec: {
+      driver: {
+        image: "driver:1",
+        namespace: "simkube",
+        port,
+        tracePath: `file://${path("trace.ndjson")}`,
+        virtualNsPrefix: prefix,
+        ...driver,
+      },
+      ...spec,
+    },
+  })
+  await client.patch(
+    simulationKind,
+    { name },
+    "merge",
+    { status: { observedGeneration: 1 } },
+    { subresource: "status" },
+  )
+  const webhook = { name: `sk-${name}-mutatepods` }
+  const caBundle = Buffer.from(authority).toString("base64")
+  if (isRegistered)
+    await client.create(webhookConfigurations, {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: webhookConfigurations.gvk.kind,
+      metadata: webhook,
+      webhooks: [
+        {
+          name: "create-update.mutatepods.simkube.io",
+          clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle },
+          rules: [
+            {
+              apiGroups: [""],
+              apiVersions: ["v1"],
+              operations: ["CREATE", "UPDATE"],
+              resources: ["pods", "pods/status"],
+            },
+          ],
+          admissionReviewVersions: ["v1"],
+          sideEffects: "None",
+          failurePolicy: "Ignore",
+        },
+      ],
+    })
+  const drive = ({ index, args = [], clock = systemClock }: Drive = {}): Driving => {
+    const environment = {
+      PATH: process.env.PATH,
+      DRIVER_NAME: `sk-${name}-driver-${index ?? 0}-abcde`,
+      ...(index !== undefined && { JOB_COMPLETION_INDEX: String(index) }),
+    }
+    const files = [
+      "--cert-path",
+      path("tls.crt"),
+      "--key-path",
+      path("tls.key"),
+      "--trace-path",
+      simulation.spec.driver.tracePath,
+    ]
+    const given = [
+      ...files,
+      "--sim-name",
+      name,
+      "--controller-ns",
+      "simkube",
+      "--admission-webhook-port",
+      String(port),
+      ...args,
+    ]
+    const request = Result.getOrThrow(parseDriver(given, environment))
+    const ending = new AbortController()
+    const log: string[] = []
+    const ended = runDriver({
+      request,
+      endpoints: { endpoint: async () => sandbox.endpoint, onUnauthorized: async () => undefined },
+      environment,
+      clock,
+      random: Math.random,
+      signal: ending.signal,
+      log: (line) => log.push(line),
+      listenAddress: "127.0.0.1",
+    })
+    return { ended, log, end: () => ending.abort() }
+  }
+  return {
+    simulation,
+    prefix,
+    present: () => client.get<Simulation>(simulationKind, { name }),
+    patch: (changed) => client.patch(simulationKind, { name }, "merge", { spec: changed }),
+    drive,
+    remains: () => remainsIn(client, prefix, name),
+    [Symbol.asyncDispose]: async () => {
+      if (isRegistered) await client.delete(webhookConfigurations, webhook)
+    },
+  }
+}
+
+const remainsIn = async (client: ApiClient, prefix: string, name: string): Promise<ReadonlyArray<string>> => {
+  const { items: namespaces } = await client.list<ApiObject>(kinds.namespaces)
+  const { items: roots } = await client.list<ApiObject>(simulationRootKind)
+  const names = (all: ReadonlyArray<ApiObject>): ReadonlyArray<string> => all.map(({ metadata }) => metadata.name)
+  return [
+    ...names(namespaces).filter((each) => each.startsWith(`${prefix}-`)),
+    ...names(roots).filter((each) => each.startsWith(`sk-${name}-`)),
+  ]
+}
