@@ -1,5 +1,5 @@
 /** `reel controller`: its arguments. The work is in src/simulation/controller. */
-import type { RunningControllers } from "../host/controller/run-controllers.ts"
+import type { RunningControllers } from "../host/controller/running-controllers.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { labelComplaints } from "../kube/names.ts"

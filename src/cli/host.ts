@@ -216,13 +216,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
       onNote: (subject, note) => say(`${subject}: ${note}`),
     })
-    await using modules = new HostModules({
-      host,
-      identityOf,
-      clock: systemClock,
-      stateDirectory: given["state-directory"],
-      say,
-    })
+    await using modules = new HostModules({ host, clock: systemClock, say })
     const conditions = (): ReadonlyArray<Condition> => [
       ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
       {
@@ -235,7 +229,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       const [statuses, requests, scripts, hub] = await Promise.all([
         host.statistics(),
         host.requestStatistics(),
-        modules.scriptStatistics(),
+        host.scripts.statistics(),
         host.hubStatistics(),
       ])
       return hostMetrics({

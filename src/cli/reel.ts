@@ -11,6 +11,8 @@ import { readVersion } from "./version.ts"
 /** A command before it is loaded. `summary` repeats the summary of its syntax. */
 interface CommandEntry {
   readonly name: string
+  /** Other names, which SimKube's skctl has. */
+  readonly aliases?: ReadonlyArray<string>
   readonly summary: string
   readonly load: () => Promise<Command>
 }
@@ -41,6 +43,33 @@ export const commands: readonly CommandEntry[] = [
     name: "replay",
     summary: "Replays a trace into another cluster, on time, and removes what it created.",
     load: async () => (await import("./replay.ts")).replayCommand(),
+  },
+  {
+    name: "run",
+    aliases: ["r"],
+    summary: "Runs a Simulation: a replay in a cluster by its controller.",
+    load: async () => (await import("./simulation/run.ts")).runCommand(),
+  },
+  {
+    name: "status",
+    summary: "Shows Simulations and how far they are.",
+    load: async () => (await import("./simulation/status.ts")).statusCommand(),
+  },
+  {
+    name: "pause",
+    summary: "Pauses a Simulation: the trace's time stops within a second.",
+    load: async () => (await import("./simulation/pause.ts")).pauseCommand(),
+  },
+  {
+    name: "resume",
+    summary: "Resumes a paused Simulation where it stopped.",
+    load: async () => (await import("./simulation/pause.ts")).resumeCommand(),
+  },
+  {
+    name: "delete",
+    aliases: ["d", "del", "rm"],
+    summary: "Deletes a Simulation; one that runs is ended, and what it created is removed.",
+    load: async () => (await import("./simulation/delete.ts")).deleteCommand(),
   },
   {
     name: "compare",
@@ -82,7 +111,8 @@ export const commands: readonly CommandEntry[] = [
   { name: "help", summary: "Shows help for a command.", load: async () => helpCommand },
 ]
 
-const find = (name: string): CommandEntry | undefined => commands.find((entry) => entry.name === name)
+const find = (name: string): CommandEntry | undefined =>
+  commands.find((entry) => entry.name === name || entry.aliases?.includes(name) === true)
 
 const unknownCommand = (name: string, terminal: Terminal): ExitCode => {
   const meant = nearest(

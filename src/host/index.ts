@@ -80,4 +80,5 @@ export {
 } from "./controller/predicates.ts"
 export { type RulesOptions, rulesOf } from "./controller/rbac-rules.ts"
 export type { PolicyRule, ScopedRules } from "./controller/rule-set.ts"
-export { type RunningControllers, type RunOptions, runControllers } from "./controller/run-controllers.ts"
+export { runControllers } from "./controller/run-controllers.ts"
+export type { RunningControllers, RunOptions } from "./controller/running-controllers.ts"

@@ -33,12 +33,17 @@ const throwUncaught = (error: unknown): void =>
     throw error
   })
 
+/** Names an index: a symbol where several users of a cache might choose the same text. */
+export type IndexName = string | symbol
+
 export class ObjectCache<T extends ApiObject> {
   readonly #objects = new Map<string, T>()
-  readonly #indexes = new Map<string, ObjectIndex<T>>()
+  readonly #indexes = new Map<IndexName, ObjectIndex<T>>()
   readonly #feed: ChangeFeed<T>
   /** UIDs of objects that own writes removed, until the watch reports their deletion too. */
   readonly #gone = new Set<string>()
+  /** UIDs of objects that only own writes have shown, with the version of the first. */
+  readonly #unseen = new Map<string, ResourceVersion>()
   /** Highest version that the watch has reported: an absent object below it is gone, not new. */
   #reportedVersion: ResourceVersion | undefined
   #listed: Map<string, T> | undefined
@@ -79,18 +84,23 @@ export class ObjectCache<T extends ApiObject> {
   }
 
   /** Indexes objects by the values that `valuesOf` returns. An index of the same name is replaced. */
-  addIndex(name: string, valuesOf: (object: T) => Iterable<string>): void {
+  addIndex(name: IndexName, valuesOf: (object: T) => Iterable<string>): void {
     const index = new ObjectIndex(valuesOf)
     for (const [key, object] of this.#objects) index.enter(key, object)
     this.#indexes.set(name, index)
   }
 
-  hasIndex(name: string): boolean {
+  /** Without effect for an index that does not exist. */
+  removeIndex(name: IndexName): void {
+    this.#indexes.delete(name)
+  }
+
+  hasIndex(name: IndexName): boolean {
     return this.#indexes.has(name)
   }
 
   /** Also empty for an index that does not exist. */
-  byIndex(name: string, value: string): ReadonlyArray<T> {
+  byIndex(name: IndexName, value: string): ReadonlyArray<T> {
     const found: T[] = []
     for (const key of this.#indexes.get(name)?.keysOf(value) ?? []) {
       const object = this.#objects.get(key)
@@ -117,7 +127,11 @@ export class ObjectCache<T extends ApiObject> {
     if (uid !== undefined && this.#gone.has(uid)) return
     const version = versionOf(object)
     const isPast = version !== undefined && this.#reportedVersion !== undefined && version <= this.#reportedVersion
-    if (this.#objects.has(keyOf(object)) || !isPast) this.#put(object)
+    const known = this.#objects.get(keyOf(object))
+    if (known !== undefined || !isPast) {
+      this.#put(object)
+      if (uid !== undefined && version !== undefined && known?.metadata.uid !== uid) this.#unseen.set(uid, version)
+    }
     this.flush()
   }
 
@@ -131,14 +145,15 @@ export class ObjectCache<T extends ApiObject> {
     this.flush()
   }
 
-  /** Passed to the handlers with the next {@link flush}. */
-  watched(object: T, isDeleted: boolean): void {
+  /** Passed to the handlers with the next {@link flush}. `isFinalStateUnknown`: of a deletion that only a list has shown. */
+  watched(object: T, isDeleted: boolean, isFinalStateUnknown = false): void {
     const { uid = "" } = object.metadata
     this.#noteVersion(versionOf(object))
+    this.#unseen.delete(uid)
     if (isDeleted) {
       this.#gone.delete(uid)
       const known = this.#objects.get(keyOf(object))
-      if (known?.metadata.uid === uid) this.#drop(known, object)
+      if (known?.metadata.uid === uid) this.#drop(known, object, isFinalStateUnknown)
     } else if (!this.#gone.has(uid)) this.#put(object)
   }
 
@@ -161,6 +176,7 @@ export class ObjectCache<T extends ApiObject> {
     }
     const uids = new Set([...listed.values()].map(({ metadata }) => metadata.uid))
     for (const uid of this.#gone) if (!uids.has(uid)) this.#gone.delete(uid)
+    for (const uid of uids) this.#unseen.delete(uid ?? "")
     for (const object of listed.values()) if (!this.#gone.has(object.metadata.uid ?? "")) this.#put(object)
     this.#isNewHistory = false
     this.#listed = undefined
@@ -177,6 +193,17 @@ export class ObjectCache<T extends ApiObject> {
 
   progressed(versionText: string): void {
     this.#noteVersion(parseResourceVersion(versionText))
+  }
+
+  /**
+   * Whether there is an object that only own writes have shown, although everything up to `versionText` has been reported: it may be gone. Not asked for
+   * caches that are fed with every list.
+   */
+  hasUnseen(versionText: string): boolean {
+    const reported = parseResourceVersion(versionText)
+    if (reported === undefined) return false
+    for (const version of this.#unseen.values()) if (compareResourceVersions(version, reported) <= 0) return true
+    return false
   }
 
   /** Passes what has changed to the handlers. */
@@ -216,6 +243,7 @@ export class ObjectCache<T extends ApiObject> {
     const key = keyOf(known)
     for (const index of this.#indexes.values()) index.leave(key, known)
     this.#objects.delete(key)
+    this.#unseen.delete(known.metadata.uid ?? "")
     this.#feed.push({ previous: last, current: undefined, ...(isFinalStateUnknown && { isFinalStateUnknown }) })
   }
 }

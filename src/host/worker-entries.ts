@@ -7,7 +7,7 @@ import type { MemoryLimits } from "../runtime/actor.ts"
 import { type StartThread, workerThread } from "../runtime/thread/thread.ts"
 
 /** Roles that run in their own workers. */
-export type HostRole = "hub" | "executor" | "module-worker"
+export type HostRole = "hub" | "executor" | "module-worker" | "script-thread"
 
 export const hostWorkerEntry = (role: HostRole | "module-compiler"): URL => {
   const bundles = [`./workers/${role}.js`, `../workers/${role}.js`, `../../dist/workers/${role}.js`]
@@ -18,12 +18,13 @@ export const hostWorkerEntry = (role: HostRole | "module-compiler"): URL => {
 /**
  * Memory limits in MiB. Objects of the hub are buffers, outside of the old generation, which holds some 500 bytes for each; the young generation
  * is small because the garbage of an event is dead at once (docs/reference/actors.md#memory). The memory of WebAssembly modules is outside of
- * these limits and has its own.
+ * these limits and has its own. Scripts have parsed objects, some twice the size of their JSON, and whatever they import.
  */
 export const hostMemoryLimits: Readonly<Record<HostRole, MemoryLimits>> = {
   hub: { oldGenerationMb: 512, youngGenerationMb: 3 },
   executor: { oldGenerationMb: 256, youngGenerationMb: 3 },
   "module-worker": { oldGenerationMb: 256, youngGenerationMb: 3 },
+  "script-thread": { oldGenerationMb: 2048, youngGenerationMb: 8 },
 }
 
 /** Starts threads of that role. */

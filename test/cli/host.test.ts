@@ -100,7 +100,12 @@ test("runs the modules of a directory, and follows it: added, replaced, invalid,
   expect(text).toContain('kubereel_host_module_running{module="odd"} 1\n')
   expect(text).toContain('kubereel_host_module_missed_total{module="odd"} 0\n')
   expect(text).toContain('kubereel_host_module_running{module="text"} 0\n')
-  expect(text).toMatch(/kubereel_host_controller_reconciles_total\{controller="labels"\} [1-9]/)
+  // A thread that does not respond within a second has no figures.
+  await eventually(async () =>
+    expect(await metrics()).toMatch(
+      /kubereel_host_controller_reconciles_total\{module="labels",controller="labels"\} [1-9]/,
+    ),
+  )
   expect(text).toContain("kubereel_host_refused 1\n")
 
   rmSync(join(modules, "odd.yaml"))
@@ -115,8 +120,10 @@ test("runs the modules of a directory, and follows it: added, replaced, invalid,
 
 test("is ready once its threads run and its modules are started or refused, and alive regardless of that", async () => {
   write("text.yaml", "name: text\n")
-  // It is not started before this is over.
-  write("slow.js", "await new Promise((go) => process.once('reel-host-test', go))\nexport default 7")
+  // It is not started before this is over, in its own thread.
+  const go = join(temporaryDirectory(), "go")
+  const waits = `while (!existsSync(${JSON.stringify(go)})) await new Promise((soon) => setTimeout(soon, 5))`
+  write("slow.js", `import { existsSync } from "node:fs"\n${waits}\nexport default 7`)
   write("slow.yaml", "name: slow\n")
   await start()
   expect((await served("/healthz")).status).toBe(200)
@@ -125,7 +132,7 @@ test("is ready once its threads run and its modules are started or refused, and 
     expect(answer.status).toBe(503)
     expect(await answer.text()).toBe("[+]hub: running\n[+]executor: running\n[-]modules: not started yet\n")
   })
-  process.emit("reel-host-test" as never)
+  writeFileSync(go, "")
   await eventually(async () => expect(await (await served("/readyz")).text()).toBe("ok\n"))
   expect(await (await served("/readyz?verbose")).text()).toContain("[+]modules: started, 2 refused\n")
   expect((await served("/elsewhere")).status).toBe(404)

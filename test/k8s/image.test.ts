@@ -38,7 +38,7 @@ test("it can write to every store: the SDKs are complete", { timeout: patient(60
 
 test("it can load scripts of a controller host, beside which nothing is installed", async () => {
   const modules = temporaryDirectory()
-  for (const name of ["simplepod.ts", "simplepod-types.ts", "simplepod.yaml"])
+  for (const name of ["simplepod.ts", "simplepod-controller.ts", "simplepod-types.ts", "simplepod.yaml"])
     copyFileSync(join(examples, "typescript", name), join(modules, name))
   const { stdout } = await promisify(execFile)(
     join(image.directory, "nodejs/bin/node"),

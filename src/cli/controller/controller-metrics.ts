@@ -1,5 +1,5 @@
 /** Metrics of `reel controller`. */
-import type { RunningControllers } from "../../host/controller/run-controllers.ts"
+import type { RunningControllers } from "../../host/controller/running-controllers.ts"
 import type { Metric } from "../../recorder/metrics/metrics-text.ts"
 
 export const controllerMetrics = (controller: RunningControllers): ReadonlyArray<Metric> => {

@@ -2,6 +2,7 @@
 import type { ControllerStatistics } from "../../host/controller/controller-run.ts"
 import type { ModuleStatus, WorkerStatus } from "../../host/dispatcher/module-status.ts"
 import type { HubStatistics } from "../../host/hub/hub-statistics.ts"
+import type { ScriptStatus } from "../../host/scripts/script-host.ts"
 import type { Metric } from "../../recorder/metrics/metrics-text.ts"
 
 /** Of the executor, per module. */
@@ -19,7 +20,7 @@ export interface HostState {
   readonly modules: ReadonlyArray<ModuleStatus>
   readonly workers: ReadonlyArray<WorkerStatus>
   readonly requests: ReadonlyArray<RequestCounts>
-  readonly scripts: ReadonlyArray<ControllerStatistics>
+  readonly scripts: ReadonlyArray<ScriptStatus>
   /** `undefined` while the hub does not respond. */
   readonly hub: HubStatistics | undefined
   /** Files of the directory that are not run. */
@@ -34,6 +35,18 @@ export const hostMetrics = ({
   hub,
   refused,
 }: HostState): ReadonlyArray<Metric> => {
+  /** Of WebAssembly modules and scripts. */
+  const ofAny = (
+    name: string,
+    type: Metric["type"],
+    help: string,
+    measure: (module: Pick<ModuleStatus, "phase" | "restarts" | "isAlone" | "missed">) => number,
+  ): Metric => ({
+    name: `kubereel_host_module_${name}`,
+    type,
+    help,
+    samples: [...modules, ...scripts].map((module) => ({ labels: { module: module.name }, value: measure(module) })),
+  })
   const ofModule = (
     name: string,
     type: Metric["type"],
@@ -68,13 +81,22 @@ export const hostMetrics = ({
     name: `kubereel_host_controller_${name}`,
     type,
     help,
-    samples: scripts.map((controller) => ({ labels: { controller: controller.name }, value: measure(controller) })),
+    // Two scripts may have controllers of one name.
+    samples: scripts.flatMap(({ name: module, controllers }) =>
+      controllers.map((controller) => ({
+        labels: { module, controller: controller.name },
+        value: measure(controller),
+      })),
+    ),
   })
   return [
-    ofModule("running", "gauge", "1 while an instance of the module runs.", ({ phase }) => Number(phase === "running")),
-    ofModule("restarts_total", "counter", "Instances that have replaced others.", ({ restarts }) => restarts),
-    ofModule("alone", "gauge", "1 for a module with a worker of its own, because it held up others.", ({ isAlone }) =>
-      Number(isAlone),
+    ofAny("running", "gauge", "1 while an instance of the module runs.", ({ phase }) => Number(phase === "running")),
+    ofAny("restarts_total", "counter", "Instances that have replaced others.", ({ restarts }) => restarts),
+    ofAny(
+      "alone",
+      "gauge",
+      "1 for a module with a thread of its own, because it may have held up others.",
+      ({ isAlone }) => Number(isAlone),
     ),
     ofModule("wake_ups_total", "counter", "Calls into the present instance.", ({ instance }) => instance?.wakeUps),
     ofModule("run_seconds_total", "counter", "Time within the present instance.", ({ instance }) =>
@@ -91,7 +113,7 @@ export const hostMetrics = ({
     ),
     ofModule("queued", "gauge", "Results that wait for the module.", ({ instance }) => instance?.queued),
     ofModule("dropped_total", "counter", "Results for operations that had ended.", ({ instance }) => instance?.dropped),
-    ofModule(
+    ofAny(
       "missed_total",
       "counter",
       "Changes that did not arrive: always 0, or there is a bug.",

@@ -5,25 +5,17 @@
  * A module without credentials is started again until it has them: a pod may be up before the ServiceAccount, the roles, or the network.
  */
 import type { Clock, Timer } from "../../clock.ts"
-import type { RunningControllers } from "../../host/controller/run-controllers.ts"
 import type { ModuleHost } from "../../host/dispatcher/module-host.ts"
-import type { ModuleStatus } from "../../host/dispatcher/module-status.ts"
 import { TokenRefused } from "../../host/identity/token-request.ts"
 import type { ModuleChanges } from "../../host/modules/module-directory.ts"
-import type { ModuleFile } from "../../host/modules/module-file.ts"
 import type { ModuleSource } from "../../host/modules/module-listing.ts"
 import { describeRefusal } from "../../host/modules/module-problem.ts"
 import { isCredentialsError } from "../../kube/credentials/errors.ts"
-import type { EndpointSource } from "../../kube/endpoint.ts"
 import { messageOf } from "../../message-of.ts"
-import { startScript } from "./script-modules.ts"
 
 export interface HostModulesOptions {
   readonly host: ModuleHost
-  readonly identityOf: (file: ModuleFile) => EndpointSource
   readonly clock: Pick<Clock, "after">
-  /** For the checkpoints of scripts. */
-  readonly stateDirectory: string | undefined
   /** Gets what an operator should see, a line each. */
   readonly say: (line: string) => void
 }
@@ -33,7 +25,6 @@ const startAgainMs = 1000
 
 export class HostModules implements AsyncDisposable {
   readonly #options: HostModulesOptions
-  readonly #scripts = new Map<string, RunningControllers>()
   /** Modules that could not be started, and why. */
   readonly #failed = new Map<string, string>()
   /** The next starts of those without credentials. */
@@ -62,25 +53,11 @@ export class HostModules implements AsyncDisposable {
     return this.#last
   }
 
-  async scriptStatistics() {
-    return [...this.#scripts.values()].flatMap((script) => script.statistics())
-  }
-
-  statistics(): Promise<ReadonlyArray<ModuleStatus>> {
-    return this.#options.host.statistics()
-  }
-
-  /** Ends all scripts. */
-  async close(): Promise<void> {
+  /** Resolves when the changes under way are made. */
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#last
     for (const timer of this.#startingAgain.values()) timer.cancel()
     this.#startingAgain.clear()
-    await Promise.all([...this.#scripts.values()].map((script) => script.close()))
-    this.#scripts.clear()
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
   }
 
   async #apply({ added, replaced, removed, refusals }: ModuleChanges): Promise<void> {
@@ -99,19 +76,11 @@ export class HostModules implements AsyncDisposable {
   }
 
   async #start(module: ModuleSource): Promise<void> {
-    const { host, identityOf, stateDirectory, say } = this.#options
+    const { host, say } = this.#options
     const { file, codePath, form } = module
     try {
       if (form === "wasm") await host.add({ file, codePath })
-      else
-        this.#scripts.set(
-          file.name,
-          await startScript(module, {
-            server: identityOf(file),
-            stateDirectory,
-            onTrouble: (detail) => say(`${file.name}: ${detail}`),
-          }),
-        )
+      else await host.scripts.add(module)
       this.#failed.delete(file.name)
       say(`module ${file.name} started`)
     } catch (cause) {
@@ -139,10 +108,9 @@ export class HostModules implements AsyncDisposable {
     this.#failed.delete(name)
     this.#startingAgain.get(name)?.cancel()
     this.#startingAgain.delete(name)
-    const script = this.#scripts.get(name)
-    this.#scripts.delete(name)
-    await script?.close()
-    await this.#options.host.remove(name)
-    this.#options.say(`module ${name} ${why}`)
+    const { host, say } = this.#options
+    await host.scripts.remove(name)
+    await host.remove(name)
+    say(`module ${name} ${why}`)
   }
 }

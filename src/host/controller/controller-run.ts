@@ -7,6 +7,7 @@
  * - Every change that passes its predicates is followed by a run of the keys it concerns that started later, as long as the term lasts; so is every object
  *   that exists when a term begins.
  * - One key is never run twice at the same time, not across terms either; different keys run in parallel.
+ * - It reads nothing that it may no longer read: a selection that is lost ends the term, and {@link ControllerRun.withdraw} gives up all of them.
  */
 
 import type { Clock, Timer } from "../../clock.ts"
@@ -17,7 +18,7 @@ import type { ObjectChange } from "../change-feed.ts"
 import { keyOf, type ObjectCache } from "../object-cache.ts"
 import { noStatistics, type QueueStatistics } from "../queue-statistics.ts"
 import { WorkQueue } from "../work-queue.ts"
-import { CachedObjects, indexName } from "./access/cached-objects.ts"
+import { CachedObjects } from "./access/cached-objects.ts"
 import { ControllerCluster, type SharedAccess } from "./access/controller-cluster.ts"
 import { frozen } from "./access/frozen.ts"
 import type { Acquired } from "./access/shared-caches.ts"
@@ -65,6 +66,8 @@ interface ControllerRunOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly trouble: (detail: string) => void
+  /** Called when a run begins; what it returns is called when the run ends. */
+  readonly runBegan?: (() => () => void) | undefined
   /** For controllers that keep a checkpoint. */
   readonly checkpoints: CheckpointLocation | undefined
   /** It reconciles, after it had to wait for its checkpoint. */
@@ -85,8 +88,10 @@ interface Term {
 export class ControllerRun {
   readonly controller: DefinedController
   readonly #options: ControllerRunOptions
-  readonly #acquired: Array<Acquired & { readonly selection: Selection }> = []
+  readonly #acquired: Array<{ readonly held: Acquired; readonly selection: Selection }> = []
   readonly #cached = new Map<string, CachedObjects<ApiObject>>()
+  /** The caches are shared, also by controllers of this name. */
+  readonly #indexes: ReadonlyMap<string, symbol>
   #sources: ReadonlyArray<Source> = []
   #state: ControllerState = "waiting"
   #term: Term | undefined
@@ -101,6 +106,7 @@ export class ControllerRun {
   constructor(controller: DefinedController, options: ControllerRunOptions) {
     this.controller = controller
     this.#options = options
+    this.#indexes = new Map(controller.indexes.map(({ name }) => [name, Symbol(name)]))
   }
 
   get statistics(): ControllerStatistics {
@@ -110,7 +116,10 @@ export class ControllerRun {
     return { name, state: this.#state, ...sum, ...this.#counters }
   }
 
-  /** Resolves when all kinds exist and all selections are complete, or with the signal. Never rejects. Call it once. */
+  /**
+   * Resolves when all kinds exist and all selections are complete; else with the signal, or when a selection is {@link ControllerRun.lost}. Never
+   * rejects. Call it once, and once more after each {@link ControllerRun.withdraw}.
+   */
   async prepare(signal: AbortSignal): Promise<void> {
     const { access } = this.#options
     const selections = selectionsOf(this.controller)
@@ -119,19 +128,33 @@ export class ControllerRun {
       const kind = kinds[index]
       if (kind === undefined || signal.aborted) return
       const namespace = kind.namespaced ? selection.namespace : undefined
-      this.#acquired.push({ ...access.caches.acquire({ ...selection, kind, namespace }), selection })
+      this.#acquired.push({ held: access.caches.acquire({ ...selection, kind, namespace }), selection })
     }
     const [subject] = kinds
     if (subject === undefined) return
-    for (const index of this.controller.indexes)
-      for (const cache of this.#cachesOf(index.kind))
-        cache.addIndex(indexName(this.controller.name, index.name), (object) => this.#valuesOf(index, object))
     this.#sources = sourcesOf(this.controller, subject, {
       cached: <T extends ApiObject>(kind: string) => this.#cachedOf(kind) as unknown as CachedObjects<T>,
     })
     const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
-    await Promise.race([Promise.all(this.#acquired.map(({ synced }) => synced)), stopped])
-    if (!signal.aborted) this.#state = "standby"
+    const complete = Promise.all(this.#acquired.map(({ held }) => held.synced)).then(() => true)
+    const isComplete = await Promise.race([complete, stopped, this.lost])
+    if (isComplete !== true || signal.aborted) return
+    for (const index of this.controller.indexes)
+      for (const cache of this.#cachesOf(index.kind))
+        cache.addIndex(this.#nameOf(index), (object) => this.#valuesOf(index, object))
+    this.#state = "standby"
+  }
+
+  /** Resolves when one of the present selections may no longer be read. Never rejects. */
+  get lost(): Promise<void> {
+    return Promise.race(this.#acquired.map(({ held }) => held.lost))
+  }
+
+  /** Ends the term at once and gives up all selections. Resolves when the last run has really ended; then it can prepare anew. */
+  async withdraw(): Promise<void> {
+    await this.end(0)
+    this.#release()
+    if (this.#state !== "stopped") this.#state = "waiting"
   }
 
   /** Begins to reconcile, with all objects. Only once it is ready and has no term. */
@@ -165,7 +188,7 @@ export class ControllerRun {
     // A handler first gets the present objects.
     const stopListening = this.#sources.map((source, index) => {
       // The acquired selections begin with those of the sources.
-      const cache = this.#acquired[index]?.cache
+      const cache = this.#acquired[index]?.held.cache
       if (cache === undefined || progress === undefined)
         return cache?.onChange((changes) => deliver(source, changes, (key) => queue.add(key), trouble))
       const handle = (changes: ReadonlyArray<ObjectChange<ApiObject>>): void => {
@@ -241,7 +264,20 @@ export class ControllerRun {
     this.#state = "stopped"
     // Of a term whose runs were given up.
     this.#term?.progress?.close()
-    for (const { release } of this.#acquired.splice(0)) release()
+    this.#release()
+  }
+
+  #release(): void {
+    for (const index of this.controller.indexes)
+      for (const cache of this.#cachesOf(index.kind)) cache.removeIndex(this.#nameOf(index))
+    for (const { held } of this.#acquired.splice(0)) held.release()
+    this.#cached.clear()
+  }
+
+  #nameOf({ name }: Index): symbol {
+    const symbol = this.#indexes.get(name)
+    if (symbol === undefined) throw new Error(`${this.controller.name} has no index ${name}`)
+    return symbol
   }
 
   async #end({ progress, queue, abort, stopListening }: Term, graceMs: number): Promise<void> {
@@ -265,6 +301,7 @@ export class ControllerRun {
     signal: AbortSignal,
   ): Promise<void> {
     this.#running.add(key)
+    const ended = this.#options.runBegan?.()
     try {
       if (progress !== undefined) await progress.durable(signal)
       const owed = progress?.owedTo(key) ?? []
@@ -272,6 +309,7 @@ export class ControllerRun {
       progress?.dealtWith(key, owed)
     } finally {
       this.#running.delete(key)
+      ended?.()
     }
   }
 
@@ -337,12 +375,13 @@ export class ControllerRun {
   /** The objects of `for` are those of its own selection, even if the kind is watched for another purpose too. */
   #subjectOf(key: string): ApiObject | undefined {
     const [subject] = this.#acquired
-    const object = subject?.cache.byKey(key)
+    const object = subject?.held.cache?.byKey(key)
     return object === undefined ? undefined : frozen(object)
   }
 
   #cachesOf(kind: string): ReadonlyArray<ObjectCache<ApiObject>> {
-    return [...new Set(this.#acquired.filter(({ selection }) => selection.kind === kind).map(({ cache }) => cache))]
+    const ofKind = this.#acquired.filter(({ selection }) => selection.kind === kind)
+    return [...new Set(ofKind.flatMap(({ held }) => held.cache ?? []))]
   }
 
   #cachedOf(kind: string): CachedObjects<ApiObject> {
@@ -351,7 +390,7 @@ export class ControllerRun {
     const caches = this.#cachesOf(kind)
     const { name: controller } = this.controller
     if (caches.length === 0) throw new NotWatchedError({ controller, kind })
-    const made = new CachedObjects(caches, controller)
+    const made = new CachedObjects(caches, this.#indexes)
     this.#cached.set(kind, made)
     return made
   }

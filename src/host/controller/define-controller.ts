@@ -35,6 +35,11 @@ export interface Selection {
   readonly namespace?: string | undefined
   readonly labelSelector?: string | undefined
   readonly fieldSelector?: string | undefined
+  /**
+   * Whether its objects need `metadata.managedFields`. Default false: under `reel host` the shared watches leave them out, and a selection that has them
+   * costs a watch of its own. In a program of its own objects always have them.
+   */
+  readonly managedFields?: boolean | undefined
 }
 
 /** The objects that a controller is for. */

@@ -1,18 +1,19 @@
 /**
- * WebAssembly modules on one cluster: the hub, the executor and the dispatcher with its workers, put together and supervised.
+ * Modules on one cluster: the hub, the executor, the dispatcher with its workers for WebAssembly, and the scripts with their threads, put together
+ * and supervised.
  *
  * Each module's requests are sent with its own credentials, and its watches are checked for its own rights, again and again while they
  * are open; the hub watches with the rights of the host. A hub or an executor that crashes is started again: then watches end, so that the guests list, and requests under way are
  * answered 503.
  */
 import type * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import type { Timer } from "../../clock.ts"
 import { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
 import { ActorSystem } from "../../runtime/actor-system.ts"
 import type { ActorState, Supervisor } from "../../runtime/supervisor.ts"
 import type { StartThread } from "../../runtime/thread/thread.ts"
+import { StateDirectoryMissing } from "../checkpoint/state-directory-missing.ts"
 import {
   type ExecutorConfig,
   type ExecutorControl,
@@ -26,6 +27,7 @@ import { type HubConfig, type HubControl, type HubReport, hubDefinition } from "
 import type { HubStatistics } from "../hub/hub-statistics.ts"
 import type { ServiceAccountName } from "../identity/service-account.ts"
 import { defaultMemoryBytes, type ModuleFile } from "../modules/module-file.ts"
+import { ScriptHost } from "../scripts/script-host.ts"
 import { type HostRole, hostWorkerEntry } from "../worker-entries.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts"
@@ -57,16 +59,7 @@ export interface ModuleHostOptions
   readonly onNote: (subject: string, note: string) => void
 }
 
-/** A module asks for a checkpoint, and the host has no directory for it. */
-export class StateDirectoryMissing extends Schema.TaggedError<StateDirectoryMissing>()("StateDirectoryMissing", {
-  module: Schema.String,
-}) {
-  override get message(): string {
-    return "it asks for a checkpoint, but the host has no directory for it: start reel host with --state-directory DIRECTORY"
-  }
-}
-
-/** A module that runs, or is to. */
+/** A WebAssembly module that runs, or is to. */
 export interface HostedModule {
   readonly file: ModuleFile
   readonly codePath: string
@@ -83,6 +76,8 @@ interface Registered {
 }
 
 export class ModuleHost implements AsyncDisposable {
+  /** The modules that are scripts. */
+  readonly scripts: ScriptHost
   readonly #options: ModuleHostOptions
   readonly #policy: HostPolicy
   readonly #system: ActorSystem
@@ -125,7 +120,9 @@ export class ModuleHost implements AsyncDisposable {
       onStateChange: (state, reason) => {
         if (state === "backing-off") onNote("hub", `it has ended and is started again: ${reason}`)
         if (state === "gave-up") onNote("hub", `it cannot be started: ${reason}`)
-        if (state === "running" && hubLife > 1) this.#dispatcher.hubRestarted()
+        if (state !== "running" || hubLife === 1) return
+        this.#dispatcher.hubRestarted()
+        this.scripts.hubRestarted()
       },
     })
     let executorLife = 0
@@ -160,12 +157,19 @@ export class ModuleHost implements AsyncDisposable {
       executor: this.#executor,
       startWorker: start("module-worker"),
     })
+    this.scripts = new ScriptHost({
+      ...options,
+      checkWatch: (file, request) => this.#mayWatch(file, request),
+      system: this.#system,
+      hub: this.#hub,
+      startThread: start("script-thread"),
+    })
     this.#scheduleRenewal()
     this.#scheduleCheck()
   }
 
   /**
-   * Starts a module. Rejects if it has no credentials, and if there is one of its name. Additions and removals of one name take effect in
+   * Starts a WebAssembly module. Rejects if it has no credentials, and if there is one of its name. Additions and removals of one name take effect in
    * their order, whatever they wait for.
    */
   add(module: HostedModule): Promise<void> {
@@ -234,9 +238,10 @@ export class ModuleHost implements AsyncDisposable {
     return askOr<HubStatistics | undefined>(this.#hub.call("statistics", undefined, 1000), undefined)
   }
 
-  /** Ends the thread of the hub or of the executor, or those of all modules, as a crash would. For tests. */
-  async kill(role: "hub" | "executor" | "workers"): Promise<void> {
-    if (role === "workers") await this.#dispatcher.killWorkers()
+  /** Ends the thread of the hub or of the executor, or those of all modules or of all scripts, as a crash would. For tests. */
+  async kill(role: "hub" | "executor" | "workers" | "scripts"): Promise<void> {
+    if (role === "scripts") await this.scripts.kill()
+    else if (role === "workers") await this.#dispatcher.killWorkers()
     else await (role === "hub" ? this.#hub : this.#executor).kill()
   }
 
@@ -244,6 +249,7 @@ export class ModuleHost implements AsyncDisposable {
     this.#isClosed = true
     this.#renewal?.cancel()
     this.#nextCheck?.cancel()
+    await this.scripts.close()
     this.#dispatcher.close()
     await Promise.all([this.#compiler.close(), this.#system.stop()])
   }
@@ -278,7 +284,10 @@ export class ModuleHost implements AsyncDisposable {
   async #checkWatch(name: string, request: WatchRequest): Promise<WatchAnswer> {
     const registered = this.#registered.get(name)
     if (registered === undefined) return { code: 403, reason: "Forbidden", message: `module ${name} has been removed` }
-    const { serviceAccount } = registered.module.file
+    return this.#mayWatch(registered.module.file, request)
+  }
+
+  async #mayWatch({ serviceAccount }: ModuleFile, request: WatchRequest): Promise<WatchAnswer> {
     return serviceAccount === undefined ? undefined : this.#options.checkWatch(serviceAccount, request)
   }
 
@@ -313,6 +322,7 @@ export class ModuleHost implements AsyncDisposable {
   async #renew(): Promise<void> {
     await this.#credentials.renew()
     for (const { credentials } of [...this.#registered.values()]) await credentials.renew()
+    await this.scripts.renew()
     if (!this.#isClosed) this.#scheduleRenewal()
   }
 
@@ -321,7 +331,7 @@ export class ModuleHost implements AsyncDisposable {
   }
 
   async #check(): Promise<void> {
-    await this.#dispatcher.recheckWatches()
+    await Promise.all([this.#dispatcher.recheckWatches(), this.scripts.recheck()])
     if (!this.#isClosed) this.#scheduleCheck()
   }
 }

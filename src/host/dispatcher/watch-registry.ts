@@ -31,13 +31,19 @@ export type WatchAnswer = WatchRefusal | "not-yet" | undefined
 /** What the hub watches for the request, and so what has to be checked: `apps/v1.Deployment`. */
 export const gvkOf = ({ apiVersion, kind }: WatchRequest): string => `${apiVersion}.${kind}`
 
+/** What is asked of the hub: a guest's request, or that of a cache. */
+export interface HubWatchRequest extends WatchRequest {
+  /** Default false. */
+  readonly managedFields?: boolean
+}
+
 export interface WatchRegistryOptions {
   readonly clock: Pick<Clock, "after">
   readonly hub: Pick<Supervisor<HubConfig, HubControl, HubReport>, "call" | "running">
   /** Whether the module may have the watch. If it rejects, the guest is told 503 and asks again. */
   readonly check: (module: string, request: WatchRequest) => Promise<WatchAnswer>
   /** Of watches from versions that have expired. */
-  readonly pace: ExpiryPace
+  readonly pace: Pick<ExpiryPace, "delayMs" | "expired">
   /** Ends the watch of a worker; with `undefined` the guest gets no ERROR event. */
   readonly end: (worker: string, subscription: number, refusal: WatchRefusal | undefined) => void
 }
@@ -51,7 +57,7 @@ interface Watch {
   readonly subscription: number
   /** The worker of its module. */
   worker: string
-  readonly request: WatchRequest
+  readonly request: HubWatchRequest
   /** A check of its permission is under way. */
   isBeingChecked: boolean
   isAllowed: boolean
@@ -96,7 +102,7 @@ export class WatchRegistry {
     return size
   }
 
-  begin(worker: string, module: string, subscription: number, request: WatchRequest): void {
+  begin(worker: string, module: string, subscription: number, request: HubWatchRequest): void {
     const watches = this.#workers.get(worker) ?? new Map<number, Watch>()
     this.#workers.set(worker, watches)
     const watch: Watch = {
@@ -253,7 +259,7 @@ export class WatchRegistry {
 
   async #askHub(watch: Watch): Promise<void> {
     const { hub } = this.#options
-    const { namespace, labelSelector, fieldSelector, resourceVersion } = watch.request
+    const { namespace, labelSelector, fieldSelector, managedFields, resourceVersion } = watch.request
     try {
       await ask(hub.running())
     } catch {
@@ -270,6 +276,7 @@ export class WatchRegistry {
         namespace,
         labelSelector,
         fieldSelector,
+        managedFields,
         view: "full",
         after: resourceVersion,
       }),

@@ -49,6 +49,7 @@ const hubControl = {
       namespace: Schema.optional(Schema.String),
       labelSelector: Schema.optional(Schema.String),
       fieldSelector: Schema.optional(Schema.String),
+      managedFields: Schema.optional(Schema.Boolean),
       view: Schema.Literals(["full", "metadata"]),
       after: Schema.optional(Schema.String),
     }),

@@ -40,6 +40,7 @@ const codes: Readonly<Record<HubChangeType, number>> = {
   synced: 5,
   bookmark: 6,
   expired: 7,
+  history: 8,
 }
 const vanishedCode = 4
 
@@ -52,6 +53,7 @@ const typeOf: ReadonlyArray<HubChangeType | undefined> = [
   "synced",
   "bookmark",
   "expired",
+  "history",
 ]
 
 /** Gathers the rows of one frame. */

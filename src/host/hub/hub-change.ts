@@ -5,7 +5,7 @@ import type { Kind } from "../../kube/kind.ts"
 import type { SelectionRequest } from "./hub-selection.ts"
 import type { SubscriptionStatistics } from "./hub-statistics.ts"
 
-export type HubChangeType = "added" | "modified" | "deleted" | "synced" | "bookmark" | "expired"
+export type HubChangeType = "added" | "modified" | "deleted" | "synced" | "bookmark" | "expired" | "history"
 
 /** One change of an object, or a mark between changes, which has no object: its key, UID and bytes are empty (but see `bytes`). */
 export interface HubChange {
@@ -15,7 +15,7 @@ export interface HubChange {
   readonly uid: string
   /**
    * The version of the object; of one that has left the selection, the version with which it left; of a mark, the version up to which
-   * everything has been delivered.
+   * everything has been delivered; empty for `history`: earlier versions cannot be compared with those that follow.
    */
   readonly version: string
   /**

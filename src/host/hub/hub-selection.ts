@@ -27,6 +27,8 @@ export interface SelectionRequest {
   readonly namespace?: string | undefined
   readonly labelSelector?: string | undefined
   readonly fieldSelector?: string | undefined
+  /** Whether objects are kept with their managedFields. Default false. */
+  readonly managedFields?: boolean | undefined
 }
 
 /** Whether an object is selected. */
@@ -46,6 +48,7 @@ export interface HubSelection {
   /** Equal for equal selections, however they are spelled. */
   readonly key: string
   readonly terms: ReadonlyMap<string, Term>
+  readonly hasManagedFields: boolean
 }
 
 /** Throws {@link InvalidSubscription}. */
@@ -62,7 +65,9 @@ export const selectionOf = (request: SelectionRequest): HubSelection => {
   ]
   const terms = new Map(all.map((term) => [term.text, term]))
   const kind = formatGvk(request.gvk)
-  return { request, kind, key: [kind, ...[...terms.keys()].sort()].join("\n"), terms }
+  const hasManagedFields = request.managedFields === true
+  const key = [kind, ...[...terms.keys()].sort(), ...(hasManagedFields ? ["with managedFields"] : [])].join("\n")
+  return { request, kind, key, terms, hasManagedFields }
 }
 
 /**
@@ -70,7 +75,7 @@ export const selectionOf = (request: SelectionRequest): HubSelection => {
  * the server can tell which they are.
  */
 export const filterWithin = (wide: HubSelection, narrow: HubSelection): ObjectFilter | "all" | undefined => {
-  if (wide.kind !== narrow.kind) return undefined
+  if (wide.kind !== narrow.kind || wide.hasManagedFields !== narrow.hasManagedFields) return undefined
   for (const text of wide.terms.keys()) if (!narrow.terms.has(text)) return undefined
   const filters: ObjectFilter[] = []
   for (const [text, { filter }] of narrow.terms) {

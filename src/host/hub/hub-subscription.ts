@@ -8,6 +8,8 @@
  * - For each object, its changes in their order, its last state, and its deletion. States in between are left out while the consumer is
  *   slow; `folded` counts them. A deletion and a later creation under the same name are always two changes.
  * - Whoever resumes after the last version taken, or after that of a `bookmark`, misses nothing.
+ * - `history`, when the server has another history (it was restored): the versions after the mark cannot be compared with those before. The differences
+ *   follow as changes.
  * - After `expired` nothing comes: subscribe again, without `after`, and compare.
  */
 
@@ -21,7 +23,7 @@ import { PresentState } from "./state/present-state.ts"
 import { foldEvents, isAbove, type ObjectEvent, type StateChange } from "./state/state-change.ts"
 
 interface Mark {
-  readonly type: "synced" | "bookmark" | "expired"
+  readonly type: "synced" | "bookmark" | "expired" | "history"
   readonly version: ResourceVersion | string
   readonly bytes: Buffer
 }
@@ -31,6 +33,7 @@ type Waiting = ObjectEvent | Mark
 /** Keys of marks. UIDs are never that short. */
 const syncedKey = "synced"
 const bookmarkKey = "bookmark"
+const historyKey = "history"
 
 const frameBytes = 256 * 1024
 /** Bytes that an object of the present state costs a frame beside its own, roughly: as in the queue. */
@@ -172,6 +175,12 @@ export class HubSubscription implements HubSubscriptionHandle {
       // What is not in the queue by now is in the state, or still to come in it.
     } else if (this.#present !== undefined && this.#queue.size === 0) this.#present.version = version
     else if (isMarked) this.#mark(bookmarkKey, { type: "bookmark", version, bytes: noBytes })
+  }
+
+  /** The upstream's versions begin anew. */
+  historyStarted(): void {
+    if (this.#isOver || !this.hasBegun) return
+    this.#mark(historyKey, { type: "history", version: "", bytes: noBytes })
   }
 
   /** The changes that it needs are not known any more. `problem`, for people: why. */

@@ -172,7 +172,8 @@ export class Upstream {
         this.#state.historyStarted()
         this.#reached = undefined
         for (const subscription of [...this.#subscriptions]) {
-          if (subscription.floor !== undefined) subscription.expire(`the server has another history now: ${detail}`)
+          if (subscription.floor === undefined) subscription.historyStarted()
+          else subscription.expire(`the server has another history now: ${detail}`)
         }
       },
     }

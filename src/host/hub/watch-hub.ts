@@ -8,7 +8,7 @@
  *   later: moving it would cost a comparison of both states for each subscription, and the narrow one ends with its subscribers.
  * - Subscribers get what HubSubscription promises, over hang-ups, expired versions, restored servers and silence (WatchSession).
  * - A slow consumer holds up neither others nor the watch; what waits for it is bounded by bytes.
- * - Objects are kept once per upstream, as bytes without managedFields.
+ * - Objects are kept once per upstream, as bytes, without managedFields unless they are asked for: those who need them share an upstream of their own.
  * - After its last subscription an upstream runs on for a while, so that a controller that restarts does not list anew.
  */
 
@@ -41,7 +41,7 @@ export interface WatchHubOptions {
    * wait when it has had the time to take them, it expires. Default 64 MiB: subscriptions of one kind that are slow together share them.
    */
   readonly waitingBytes?: number | undefined
-  /** Default false: few controllers read managedFields, and each write makes them longer. */
+  /** For all subscriptions. Default false: few controllers read managedFields, and each write makes them longer. */
   readonly keepManagedFields?: boolean | undefined
 }
 
@@ -69,7 +69,7 @@ export class WatchHub {
    * @throws InvalidSubscription for a selector that is none
    */
   subscribe(request: HubSubscriptionRequest, consumer: HubConsumer): HubSubscriptionHandle {
-    const { kind, namespace, labelSelector, fieldSelector, after = "" } = request
+    const { kind, namespace, labelSelector, fieldSelector, managedFields, after = "" } = request
     const isKnown = "gvk" in kind
     const gvk = isKnown ? kind.gvk : kind
     const isClusterScoped = isKnown && !kind.namespaced
@@ -78,6 +78,7 @@ export class WatchHub {
       namespace: isClusterScoped ? undefined : namespace,
       labelSelector,
       fieldSelector,
+      managedFields: managedFields === true || this.#options.keepManagedFields === true,
     })
     const { served, filter } = this.#serve(selection)
     const { kind: name } = gvk
@@ -130,22 +131,14 @@ export class WatchHub {
       const filter = served.upstream.isPermitted ? filterWithin(served.upstream.selection, selection) : undefined
       if (filter !== undefined) return { served, filter: filter === "all" ? undefined : filter }
     }
-    const {
-      transport,
-      clock,
-      random,
-      listener,
-      policy,
-      keepManagedFields = false,
-      journalBytes = 4 * mebibyte,
-    } = this.#options
+    const { transport, clock, random, listener, policy, journalBytes = 4 * mebibyte } = this.#options
     const upstream = new Upstream({
       selection,
       transport,
       clock,
       random,
       policy: { ...defaultWatchPolicy, ...policy },
-      keepManagedFields,
+      keepManagedFields: selection.hasManagedFields,
       journalBytes,
       listener,
     })

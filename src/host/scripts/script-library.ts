@@ -14,11 +14,10 @@ const libraryUrl = (): string => {
 
 let isProvided = false
 
-/** From now on, `import "kubereel/host"` gives all scripts of this thread one copy of the library. */
-export const provideScriptLibrary = (): void => {
+/** From now on, `import "kubereel/host"` gives all scripts of this thread one copy of the library: that of the URL, or of the build. */
+export const provideScriptLibrary = (url = libraryUrl()): void => {
   if (isProvided) return
   isProvided = true
-  const url = libraryUrl()
   registerHooks({
     resolve: (specifier, context, next) =>
       specifier === "kubereel/host" ? { url, shortCircuit: true } : next(specifier, context),

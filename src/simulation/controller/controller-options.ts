@@ -1,6 +1,6 @@
 /** What the controller of Simulations is given. */
 import type { Clock } from "../../clock.ts"
-import type { RunOptions } from "../../host/controller/run-controllers.ts"
+import type { RunOptions } from "../../host/controller/running-controllers.ts"
 
 /** Where the controller runs, what it may use, and who hears of it. */
 export interface SimulationControllerOptions {

@@ -1,6 +1,7 @@
 /** Runs the controller of Simulations in this process: for `reel controller`, and for tests and `reel run --sandbox`. */
 import { systemClock } from "../../clock.ts"
-import { type RunningControllers, runControllers } from "../../host/controller/run-controllers.ts"
+import { runControllers } from "../../host/controller/run-controllers.ts"
+import type { RunningControllers } from "../../host/controller/running-controllers.ts"
 import type { SimulationControllerOptions } from "./controller-options.ts"
 import { controllerName, simulationController } from "./definition.ts"
 import { HookRuns } from "./hook-runs.ts"

@@ -1,4 +1,7 @@
-/** A module host in real threads whose modules act with the tokens and the rights of their ServiceAccounts. Ends with the test. */
+/** A module host in real threads whose modules and scripts act with the tokens and the rights of their ServiceAccounts. Ends with the test. */
+import { createHash } from "node:crypto"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { expect, onTestFinished } from "vitest"
 import { type Clock, systemClock } from "../../../src/clock.ts"
 import { ModuleHost } from "../../../src/host/dispatcher/module-host.ts"
@@ -59,12 +62,22 @@ export const hostWithAccounts = ({ endpoints, clock = systemClock, accessClock =
     client.close()
   })
   const logOf = (module: string): string => logs.get(module)?.join("\n") ?? ""
+  const directory = temporaryDirectory()
   return {
     host,
     notes,
     logOf,
     add: (name: string, codePath: string, more: Partial<ModuleFile> = {}) =>
       host.add({ file: { name, abi: "rust_v1alpha1", env: [], limits: {}, ...more }, codePath }),
+    /** `text`: TypeScript. Resolves as `ScriptHost.add`. */
+    addScript: (name: string, text: string, more: Partial<ModuleFile> = {}): Promise<void> => {
+      const codePath = join(directory, `${name}.ts`)
+      writeFileSync(codePath, text)
+      const codeHash = createHash("sha256").update(text).digest("hex")
+      const path = join(directory, `${name}.yaml`)
+      const file: ModuleFile = { name, env: [], limits: {}, ...more }
+      return host.scripts.add({ file, path, codePath, form: "ts", codeHash, hash: codeHash })
+    },
     hasLogged: (module: string, line: RegExp): Promise<void> =>
       eventually(() => expect(logOf(module), notes.join("\n")).toMatch(line)),
   }

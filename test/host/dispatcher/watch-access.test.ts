@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, onTestFinished, test } from "vitest"
-import { type Clock, systemClock } from "../../../src/clock.ts"
 import { WatchAccess } from "../../../src/host/dispatcher/watch-access.ts"
 import type { WatchRequest } from "../../../src/host/guest/abi-values.ts"
 import { AccessReviewer } from "../../../src/host/identity/access-reviewer.ts"
@@ -14,9 +13,9 @@ import { ApiClient } from "../../../src/kube/client/api-client.ts"
 import { ForbiddenError } from "../../../src/kube/client/api-errors.ts"
 import { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
 import { parseGvk } from "../../../src/kube/gvk.ts"
-import { eventually } from "../../harness/eventually.ts"
 import { patient } from "../../harness/patience.ts"
 import { account, makeTokens, type Rule, read, review, start } from "../identity/as-account.ts"
+import { checksOnTick } from "./checks-on-tick.ts"
 import { hostWithAccounts } from "./host-with-accounts.ts"
 import { buildOddGuest, type OddWatch } from "./odd-guests.ts"
 
@@ -177,31 +176,14 @@ describe("The check of a watch", () => {
 const guests = mkdtempSync(join(tmpdir(), "kubereel-odd-"))
 afterAll(() => rmSync(guests, { recursive: true, force: true }))
 
-/** ms between the host's checks of its watches. */
-const recheckMs = 10_000
-
 describe("A module with a ServiceAccount", { timeout: patient(60_000) }, () => {
   const withHost = async () => {
     const started = await withAccess()
     const { sandbox, host } = started
-    const ticks: Array<() => void> = []
-    const clock: Clock = {
-      ...systemClock,
-      after(delayMs, action) {
-        if (delayMs !== recheckMs) return systemClock.after(delayMs, action)
-        ticks.push(action)
-        return { cancel: () => undefined }
-      },
-    }
+    const { clock, tick } = checksOnTick()
     const { add, hasLogged, logOf } = hostWithAccounts({ endpoints: host, clock, accessClock: started.clock })
     const put = (name: string, namespace: string, kind = "v1.Secret"): void => {
       sandbox.put(kind as "v1.Secret", { metadata: { name, namespace } })
-    }
-    /** The time until the host's next check goes by. */
-    const tick = async (): Promise<void> => {
-      await eventually(() => expect(ticks).toHaveLength(1))
-      ticks.shift()?.()
-      await eventually(() => expect(ticks).toHaveLength(1))
     }
     return {
       ...started,

@@ -15,7 +15,7 @@ const change = fc.oneof(
     isFinalStateUnknown: fc.constant(false),
   }),
   fc.record({
-    type: fc.constantFrom<HubChangeType>("synced", "bookmark", "expired"),
+    type: fc.constantFrom<HubChangeType>("synced", "bookmark", "expired", "history"),
     key: fc.constant(""),
     uid: fc.constant(""),
     version: fc.string(),

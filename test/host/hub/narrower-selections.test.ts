@@ -74,6 +74,20 @@ describe("A narrower subscription", () => {
     ])
   })
 
+  test("gets managedFields if it asks for them, from one upstream beside that of all others", async () => {
+    const { subscribe, sees, sandbox, hub } = await startHub()
+    const metadata = { name: "a", namespace: "default", managedFields: [{ manager: "m", operation: "Update" }] }
+    sandbox.put("v1.ConfigMap", { metadata })
+    const plain = [subscribe(), subscribe({ namespace: "default" })]
+    const whole = [subscribe({ managedFields: true }), subscribe({ managedFields: true, namespace: "default" })]
+    await sees(() => [...plain, ...whole].every(({ isSynced }) => isSynced))
+    const shown = (consumer: (typeof plain)[number]) =>
+      [...consumer.objects.values()].map(({ metadata: { managedFields } }) => managedFields !== undefined)
+    expect(plain.map(shown)).toEqual([[false], [false]])
+    expect(whole.map(shown)).toEqual([[true], [true]])
+    expect(hub.statistics().upstreams.map(({ subscriptions }) => subscriptions)).toEqual([2, 2])
+  })
+
   test("is not served from a wider one that the server forbids", async () => {
     const { subscribe, put, sees, states, sandbox } = await startHub()
     put("a", "1", {}, "shop")

@@ -81,7 +81,7 @@ describe("A hub", () => {
     consumer.changes.length = 0
     sandbox.faults.restart({ revision: BigInt(before) })
     await sees(() => consumer.state.a === "1", 25)
-    expect(consumer.story.filter((line) => line !== "bookmark")).toEqual(["lost later 1", "modified a 1"])
+    expect(consumer.story.filter((line) => line !== "bookmark")).toEqual(["history", "lost later 1", "modified a 1"])
     const late = subscribe()
     await sees(() => late.isSynced)
     expect(late.state).toEqual(consumer.state)

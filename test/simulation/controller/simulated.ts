@@ -1,6 +1,6 @@
 /** A cluster with the kinds of simulations and a controller of Jobs, in which the test plays the drivers: it says what becomes of their pods. */
 import { onTestFinished } from "vitest"
-import type { RunningControllers } from "../../../src/host/controller/run-controllers.ts"
+import type { RunningControllers } from "../../../src/host/controller/running-controllers.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
 import type { Kind } from "../../../src/kube/kind.ts"

@@ -12,7 +12,7 @@ import {
   parseLabelSelector,
   requirementsOf,
 } from "../../../kube/label-selector.ts"
-import { type ObjectCache, objectKey } from "../../object-cache.ts"
+import { type IndexName, type ObjectCache, objectKey } from "../../object-cache.ts"
 import { frozen } from "./frozen.ts"
 
 /** The name of an object; no namespace for a cluster-scoped one. */
@@ -30,12 +30,15 @@ export interface CachedListOptions {
 
 export class CachedObjects<T extends ApiObject> {
   readonly #caches: ReadonlyArray<ObjectCache<T>>
-  readonly #controller: string
+  readonly #indexes: ReadonlyMap<string, IndexName>
 
-  /** `caches`: one for each selection of the kind by the controller; usually there is one. */
-  constructor(caches: ReadonlyArray<ObjectCache<T>>, controller: string) {
+  /**
+   * `caches`: one for each selection of the kind by the controller; usually there is one. `indexes`: what the controller's indexes are called in
+   * the caches, which other controllers share.
+   */
+  constructor(caches: ReadonlyArray<ObjectCache<T>>, indexes: ReadonlyMap<string, IndexName>) {
     this.#caches = caches
-    this.#controller = controller
+    this.#indexes = indexes
   }
 
   /** By `namespace/name` (or the bare name of a cluster-scoped object), or by its parts. */
@@ -66,8 +69,8 @@ export class CachedObjects<T extends ApiObject> {
 
   /** Those that have the value in an index of the controller (`indexes` of its definition). Throws RangeError for an unknown index. */
   byIndex(index: string, value: string): ReadonlyArray<T> {
-    const name = indexName(this.#controller, index)
-    if (!this.#caches.some((cache) => cache.hasIndex(name)))
+    const name = this.#indexes.get(index)
+    if (name === undefined || !this.#caches.some((cache) => cache.hasIndex(name)))
       throw new RangeError(`no index ${JSON.stringify(index)} is defined for this kind`)
     return this.#collect((cache) => cache.byIndex(name, value))
   }
@@ -80,6 +83,3 @@ export class CachedObjects<T extends ApiObject> {
     return [...byUid.values()]
   }
 }
-
-/** Caches are shared, so the names of indexes are per controller. */
-export const indexName = (controller: string, index: string): string => `${controller}/${index}`

@@ -1,77 +1,67 @@
 /**
- * One informer for each selection of objects, shared by all controllers that ask for it.
+ * One cache for each selection of objects, shared by all controllers that ask for it.
  *
- * Guaranteed: the server sees one watch for each distinct (kind, namespace, label selector, field selector), however many controllers use it; the last
- * one that releases a selection ends its watch. What the server returned for a write of ours is in every cache that selects the object before the
+ * Guaranteed: the source opens one cache for each distinct (kind, namespace, label selector, field selector), however many controllers use it; the last
+ * one that releases a selection closes its cache. What the server returned for a write of ours is in every cache that selects the object before the
  * write's promise resolves, except new objects in caches with a field selector, which only the server can evaluate.
  */
 
-import type { Clock } from "../../../clock.ts"
-import type { ApiConnection } from "../../../kube/client/api-connection.ts"
 import type { ApiObject } from "../../../kube/client/objects.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
-import type { Kind } from "../../../kube/kind.ts"
 import { type LabelSelector, matchesLabels, parseLabelSelector } from "../../../kube/label-selector.ts"
-import type { WatchPolicy } from "../../../kube/watch/protocol/policy.ts"
-import { keyOf, type ObjectCache } from "../../object-cache.ts"
-import { SharedInformer } from "../../shared-informer.ts"
-
-/** Objects of a kind; whatever is absent does not restrict. */
-export interface KindSelection {
-  readonly kind: Kind
-  readonly namespace?: string | undefined
-  readonly labelSelector?: string | undefined
-  readonly fieldSelector?: string | undefined
-}
-
-interface SharedCachesOptions {
-  readonly connection: ApiConnection
-  readonly clock: Clock
-  readonly random: () => number
-  readonly trouble: (detail: string) => void
-  readonly policy?: Partial<WatchPolicy> | undefined
-}
+import { keyOf } from "../../object-cache.ts"
+import type { CacheSource, KindSelection, OpenCache } from "./cache-source.ts"
 
 interface Shared {
   readonly selection: KindSelection
   readonly labels: LabelSelector
-  readonly informer: SharedInformer<ApiObject>
+  readonly opened: OpenCache
   users: number
 }
 
 /** The use of a selection by one controller. */
-export interface Acquired {
-  readonly cache: ObjectCache<ApiObject>
-  /** Resolves when the first list is complete. Never rejects. */
-  readonly synced: Promise<void>
+export interface Acquired extends Omit<OpenCache, "close"> {
   /** Call it once. */
   release(): void
 }
 
 export class SharedCaches {
-  readonly #options: SharedCachesOptions
+  readonly #source: CacheSource
   readonly #byKind = new Map<string, Map<string, Shared>>()
 
-  constructor(options: SharedCachesOptions) {
-    this.#options = options
+  constructor(source: CacheSource) {
+    this.#source = source
   }
 
   acquire(selection: KindSelection): Acquired {
     const kind = formatGvk(selection.kind.gvk)
-    const name = JSON.stringify([selection.namespace, selection.labelSelector, selection.fieldSelector])
+    const { namespace, labelSelector, fieldSelector, managedFields } = selection
+    const needsManagedFields = managedFields === true && !this.#source.hasManagedFields
+    const name = JSON.stringify([namespace, labelSelector, fieldSelector, needsManagedFields])
     const ofKind = this.#byKind.get(kind) ?? new Map<string, Shared>()
     this.#byKind.set(kind, ofKind)
-    const shared = ofKind.get(name) ?? this.#start(selection)
-    ofKind.set(name, shared)
+    const shared = ofKind.get(name) ?? this.#open(selection)
+    const { opened } = shared
+    const forget = (): void => {
+      if (ofKind.get(name) === shared) ofKind.delete(name)
+    }
+    if (shared.users === 0) {
+      ofKind.set(name, shared)
+      // Whoever asks after that gets another one.
+      void opened.lost.then(forget)
+    }
     shared.users++
     return {
-      cache: shared.informer.cache,
-      synced: shared.informer.synced,
+      get cache() {
+        return opened.cache
+      },
+      synced: opened.synced,
+      lost: opened.lost,
       release: () => {
         shared.users--
         if (shared.users > 0) return
-        shared.informer.stop()
-        ofKind.delete(name)
+        opened.close()
+        forget()
       },
     }
   }
@@ -79,43 +69,33 @@ export class SharedCaches {
   /** What the server returned for a write. */
   wrote(object: ApiObject): void {
     const { namespace, labels } = object.metadata
-    for (const { selection, labels: selected, informer } of this.#of(object)) {
+    for (const { selection, labels: selected, opened } of this.#of(object)) {
       const isNamespace = selection.namespace === undefined || selection.namespace === namespace
       // An object that no longer matches is left to the watch, which reports it as deleted.
       if (!isNamespace || !matchesLabels(selected, labels)) continue
-      if (selection.fieldSelector === undefined || informer.cache.byKey(keyOf(object)) !== undefined)
-        informer.cache.wrote(object)
+      if (selection.fieldSelector === undefined || opened.cache?.byKey(keyOf(object)) !== undefined)
+        opened.cache?.wrote(object)
     }
   }
 
   /** A write of ours has removed the object. */
   removed(object: ApiObject): void {
-    for (const { informer } of this.#of(object)) informer.cache.removed(object)
+    for (const { opened } of this.#of(object)) opened.cache?.removed(object)
   }
 
-  /** Stops all watches; the caches keep their state. */
+  /** Closes all caches; they keep their state. */
   stop(): void {
-    for (const ofKind of this.#byKind.values()) for (const { informer } of ofKind.values()) informer.stop()
+    for (const ofKind of this.#byKind.values()) for (const { opened } of ofKind.values()) opened.close()
   }
 
   #of({ apiVersion, kind }: ApiObject): Iterable<Shared> {
     return this.#byKind.get(`${apiVersion}.${kind}`)?.values() ?? []
   }
 
-  #start(selection: KindSelection): Shared {
-    const { connection, clock, random, trouble, policy } = this.#options
+  #open(selection: KindSelection): Shared {
     const parsed = parseLabelSelector(selection.labelSelector ?? "")
     // defineController has refused it.
     if ("problem" in parsed) throw new Error(parsed.problem)
-    const informer = new SharedInformer<ApiObject>({
-      ...selection,
-      connection,
-      clock,
-      random,
-      policy,
-      onTrouble: trouble,
-    })
-    informer.start()
-    return { selection, labels: parsed, informer, users: 0 }
+    return { selection, labels: parsed, opened: this.#source.open(selection), users: 0 }
   }
 }

@@ -22,8 +22,9 @@ const opening = {
 } as const
 const closing = Buffer.from("}")
 
-/** The value for a change, a copy; `undefined` if the guest gets none: it did not ask for bookmarks. */
+/** The value for a change, a copy; `undefined` if the guest gets none: it did not ask for bookmarks, and Kubernetes has no event for a new history. */
 export const watchValueOf = (watch: GuestWatch, change: HubChange): WatchValue | undefined => {
+  if (change.type === "history") return undefined
   if (change.type === "synced" || change.type === "bookmark") {
     if (!watch.allowBookmarks) return undefined
     const { apiVersion, kind } = watch

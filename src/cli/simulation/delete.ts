@@ -1,0 +1,48 @@
+/** `reel delete`. */
+import { simulationKind } from "../../simulation/api/derived-names.ts"
+import type { Simulation } from "../../simulation/api/simulation.ts"
+import { type CommandSyntax, flag } from "../command-line/arguments.ts"
+import { type Command, command } from "../command-line/command.ts"
+import { exitCodes } from "../command-line/exit-codes.ts"
+import { followSimulations } from "./follow-simulations.ts"
+import { clusterOptions, inCluster } from "./simulation-cluster.ts"
+
+const options = {
+  wait: flag({ help: "wait until the Simulation and everything that it created are gone" }),
+  ...clusterOptions,
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel delete",
+  summary: "Deletes a Simulation; one that runs is ended, and what it created is removed.",
+  options,
+  operand: { placeholder: "NAME", help: "name of the Simulation", count: 1 },
+  examples: ["reel delete monday --wait"],
+}
+
+export const deleteCommand = (): Command =>
+  command(syntax, (given, terminal, [name = ""]) =>
+    inCluster(syntax.name, given, terminal, async (client) => {
+      const say = (text: string): void => void terminal.standardError.write(`${syntax.name}: ${text}\n`)
+      const { uid } = (await client.get<Simulation>(simulationKind, { name })).metadata
+      const left = await client.delete(simulationKind, { name }, uid === undefined ? {} : { uid })
+      if (left === undefined || !given.wait) {
+        say(left === undefined ? `deleted the Simulation ${name}` : `the Simulation ${name} is being deleted`)
+        return exitCodes.ok
+      }
+      const stop = new AbortController()
+      const removeListener = terminal.onInterrupt(() => stop.abort())
+      try {
+        const how = await followSimulations(client, {
+          name,
+          signal: stop.signal,
+          onTrouble: say,
+          take: (all) => all.every(({ metadata }) => metadata.uid !== uid),
+        })
+        say(how === "done" ? `deleted the Simulation ${name}` : "interrupted; the deletion goes on")
+        return how === "done" ? exitCodes.ok : exitCodes.interrupted
+      } finally {
+        removeListener()
+      }
+    }),
+  )

@@ -1,0 +1,139 @@
+/** `reel status`: Simulations as a table or as they are, once or as they change. */
+import { stringify } from "yaml"
+import { backgroundClock } from "../../clock.ts"
+import type { ApiClient } from "../../kube/client/api-client.ts"
+import { visible } from "../../recorder/configuration/quoted.ts"
+import { simulationKind } from "../../simulation/api/derived-names.ts"
+import type { Simulation } from "../../simulation/api/simulation.ts"
+import { type CommandSyntax, flag, type OptionValues, oneOf, withDefault } from "../command-line/arguments.ts"
+import { type Command, command } from "../command-line/command.ts"
+import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { UsageError } from "../command-line/usage-error.ts"
+import { createLiveLine } from "../terminal/live-line.ts"
+import { isLive, type Terminal } from "../terminal/terminal.ts"
+import { followSimulations } from "./follow-simulations.ts"
+import { clusterOptions, inCluster } from "./simulation-cluster.ts"
+import { describeEnd, describeProgress, hasEnded, simulationTable } from "./simulation-lines.ts"
+
+const options = {
+  watch: flag({
+    short: "w",
+    help: "show changes until Ctrl-C, or until the Simulation NAME has ended",
+  }),
+  output: withDefault("table", {
+    short: "o",
+    placeholder: "FORMAT",
+    help: "table; wide: with the key figures of the latest repetition; json or yaml: the objects themselves",
+    parse: oneOf("table", "wide", "json", "yaml"),
+  }),
+  ...clusterOptions,
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel status",
+  summary: "Shows Simulations and how far they are.",
+  options,
+  operand: { placeholder: "NAME", help: "only this Simulation" },
+  examples: ["reel status", "reel status monday --watch", "reel status -o wide"],
+}
+
+type Options = OptionValues<typeof options>
+
+export const statusCommand = (): Command =>
+  command(syntax, async (given, terminal, [name]) => {
+    if (given.watch && (given.output === "json" || given.output === "yaml")) {
+      const problem = "--watch shows tables; for objects use kubectl get simulations --watch -o json"
+      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
+      return exitCodes.usage
+    }
+    return inCluster(syntax.name, given, terminal, async (client) => {
+      const present = await read(client, name)
+      const print = (text: string): void => void terminal.standardOutput.write(`${visible(text)}\n`)
+      if (given.watch) return name === undefined ? watchAll(client, given, terminal) : watchOne(client, name, terminal)
+      if (given.output === "json" || given.output === "yaml") {
+        const shown = name === undefined ? { apiVersion: "v1", kind: "List", items: present } : present[0]
+        terminal.standardOutput.write(
+          given.output === "yaml" ? stringify(shown) : `${JSON.stringify(shown, undefined, 2)}\n`,
+        )
+        return exitCodes.ok
+      }
+      if (present.length === 0) {
+        terminal.standardError.write(`${syntax.name}: there are no Simulations\n`)
+        return exitCodes.ok
+      }
+      for (const text of simulationTable(present, given.output === "wide")) print(text)
+      return exitCodes.ok
+    })
+  })
+
+const read = async (client: ApiClient, name: string | undefined): Promise<ReadonlyArray<Simulation>> => {
+  if (name !== undefined) return [await client.get<Simulation>(simulationKind, { name })]
+  return (await client.list<Simulation>(simulationKind)).items
+}
+
+/** A table again after each change, as kubectl does: its lines can be read by programs. */
+const watchAll = async (client: ApiClient, { output }: Options, terminal: Terminal): Promise<ExitCode> => {
+  let before: ReadonlyArray<string> = []
+  await watching(terminal, (signal, onTrouble) =>
+    followSimulations(client, {
+      name: undefined,
+      signal,
+      onTrouble,
+      take: (all) => {
+        const lines = simulationTable(all, output === "wide")
+        for (const line of lines.filter((each) => !before.includes(each)))
+          terminal.standardOutput.write(`${visible(line)}\n`)
+        before = lines
+        return false
+      },
+    }),
+  )
+  return exitCodes.ok
+}
+
+/** One line that is kept up to date, or a line for each change where there is no terminal; at the end what has come of it. */
+const watchOne = async (client: ApiClient, name: string, terminal: Terminal): Promise<ExitCode> => {
+  const { standardOutput, environment } = terminal
+  const live = isLive(standardOutput, environment)
+  const line = createLiveLine({ stream: standardOutput, isEnabled: live, clock: backgroundClock })
+  let last: Simulation | undefined
+  let before: string | undefined
+  try {
+    const how = await watching(terminal, (signal, onTrouble) =>
+      followSimulations(client, {
+        name,
+        signal,
+        onTrouble,
+        take: (all) => {
+          last = all[0]
+          if (last === undefined) return true
+          const text = visible(`${name}: ${describeProgress(last)}`)
+          line.show(() => text)
+          if (!live && text !== before) standardOutput.write(`${text}\n`)
+          before = text
+          return hasEnded(last)
+        },
+      }),
+    )
+    line.close()
+    if (how === "done")
+      for (const text of last === undefined ? [`${name} was deleted`] : describeEnd(last))
+        standardOutput.write(`${visible(text)}\n`)
+    return exitCodes.ok
+  } finally {
+    line.close()
+  }
+}
+
+const watching = async <T>(
+  { onInterrupt, standardError }: Terminal,
+  follow: (signal: AbortSignal, onTrouble: (detail: string) => void) => Promise<T>,
+): Promise<T> => {
+  const stop = new AbortController()
+  const removeListener = onInterrupt(() => stop.abort())
+  try {
+    return await follow(stop.signal, (detail) => void standardError.write(`${syntax.name}: ${visible(detail)}\n`))
+  } finally {
+    removeListener()
+  }
+}

@@ -1,0 +1,282 @@
+/**
+ * Controllers at work on one API server: what {@link runControllers} returns.
+ *
+ * Guaranteed:
+ * - All controllers share one cache for each distinct selection of objects, one connection pool and one set of caches.
+ * - A controller starts once its kinds are installed and its selections are complete; one that waits for a CRD holds up no other.
+ * - One whose selection is lost stops reconciling, and begins again with all objects once it may read everything again.
+ * - With leader election only the leader reconciles; the others keep their caches warm. A leader that loses the Lease aborts its runs at once, and begins
+ *   again with all objects when it gets the Lease back.
+ * - {@link RunningControllers.close} lets the current runs end, for a limited time, sends the Events, and only then releases the Lease.
+ */
+
+import { randomBytes } from "node:crypto"
+import { hostname } from "node:os"
+import { type Clock, systemClock } from "../../clock.ts"
+import { ApiClient } from "../../kube/client/api-client.ts"
+import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
+import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
+import { EventRecorder } from "../event-recorder.ts"
+import { type CacheSource, informerSource } from "./access/cache-source.ts"
+import type { SharedAccess } from "./access/controller-cluster.ts"
+import { KindResolver } from "./access/kind-resolver.ts"
+import { SharedCaches } from "./access/shared-caches.ts"
+import { ControllerRun, type ControllerStatistics, type ReconciledRun } from "./controller-run.ts"
+import type { DefinedController } from "./define-controller.ts"
+import type { CheckpointLocation } from "./durable-progress.ts"
+import { InvalidControllerError } from "./errors.ts"
+import { type ElectionSettings, electionTimes, type LeaderElectionOptions, LeaderElector } from "./leader-election.ts"
+
+export interface RunOptions {
+  /** One kubeconfig file. Default: as kubectl finds the cluster (`KUBECONFIG`, `~/.kube/config`), else the pod's own service account. */
+  readonly kubeconfig?: string | undefined
+  /** Context of the kubeconfig. Default: the current one. */
+  readonly context?: string | undefined
+  /** Instead of a kubeconfig: an endpoint, a source of endpoints whose credentials change, or a transport. */
+  readonly server?: ConnectionOptions["server"] | undefined
+  /** Simultaneous requests, watches not counted. Default 16. */
+  readonly maximumConcurrent?: number | undefined
+  /** Default: none; then only one process may run these controllers. */
+  readonly leaderElection?: LeaderElectionOptions | undefined
+  /**
+   * Where controllers with `checkpoint: true` keep what they know; they are refused without it. A process that takes over the lead knows only its own
+   * checkpoint: deletions before that it can miss, unless the directory moves with the lead.
+   */
+  readonly checkpoint?: CheckpointLocation | undefined
+  /** ms for current runs to end at {@link RunningControllers.close}, before their signal is aborted. Default 30,000, as controller-runtime. */
+  readonly shutdownTimeoutMs?: number | undefined
+  /** Closes the controllers when it is aborted. */
+  readonly signal?: AbortSignal | undefined
+  /** Gets what an operator should see: failed runs, refused watches, kinds that are missing, leadership lost. Default: a line on standard error. */
+  readonly onTrouble?: ((detail: string) => void) | undefined
+  /** The numbers of the watch protocol that are not the default ones. */
+  readonly watchPolicy?: Partial<WatchPolicy> | undefined
+  /** Called after each run that has ended, before its retry; must not throw. Default: none. */
+  readonly onReconciled?: ((run: ReconciledRun) => void) | undefined
+  /** Default: the machine's. */
+  readonly clock?: Clock | undefined
+  /** In [0, 1). Default `Math.random`. */
+  readonly random?: (() => number) | undefined
+}
+
+export interface RunningControllers extends AsyncDisposable {
+  /** Resolves when all controllers reconcile, or are closed. Never rejects. */
+  readonly started: Promise<void>
+  /** Resolves when everything is closed. Never rejects. */
+  readonly closed: Promise<void>
+  /** Always true without leader election. */
+  readonly isLeader: boolean
+  /** One entry for each controller, in the order given. */
+  statistics(): ReadonlyArray<ControllerStatistics>
+  /** Queues an object, as a change of it would: for causes outside of the cluster. Throws RangeError for an unknown controller. */
+  enqueue(controller: string, key: string): void
+  close(): Promise<void>
+}
+
+/** What a host of several groups of controllers gives to each of them. */
+export interface Surroundings {
+  /** Where its caches come from. Default: a watch of its own for each selection. */
+  readonly caches?: CacheSource | undefined
+  /** Called when a run begins; what it returns is called when the run ends. */
+  readonly runBegan?: (() => () => void) | undefined
+  /** For Leases of controllers that name no namespace. */
+  readonly defaultNamespace: string
+}
+
+/** ms that a run may take to notice its aborted signal before it is given up. */
+const abortedMs = 1000
+
+const toStandardError = (detail: string): void => void process.stderr.write(`${detail}\n`)
+
+/** Throws {@link InvalidControllerError} for controllers that cannot run together. */
+export const checkTogether = (
+  controllers: ReadonlyArray<DefinedController>,
+  { leaderElection, checkpoint }: Pick<RunOptions, "leaderElection" | "checkpoint">,
+): void => {
+  const names = controllers.map(({ name }) => name)
+  const double = names.find((name, index) => names.indexOf(name) !== index)
+  if (double !== undefined)
+    throw new InvalidControllerError({ controller: double, problem: "another controller has the same name" })
+  const keeping = controllers.find((one) => one.checkpoint === true)
+  if (keeping !== undefined && checkpoint === undefined)
+    throw new InvalidControllerError({
+      controller: keeping.name,
+      problem: "it keeps a checkpoint, but no directory is given: set checkpoint: { directory } in the options",
+    })
+  const problem = leaderElection && electionTimes(leaderElection).problem
+  if (problem !== undefined) throw new InvalidControllerError({ controller: names.join(", "), problem })
+}
+
+/** Starts controllers that {@link checkTogether} has not refused. */
+export const startControllers = (
+  controllers: ReadonlyArray<DefinedController>,
+  options: RunOptions,
+  server: ConnectionOptions["server"],
+  surroundings: Surroundings,
+): RunningControllers => new ControllerGroup(controllers, options, server, surroundings)
+
+class ControllerGroup implements RunningControllers {
+  readonly started: Promise<void>
+  readonly closed: Promise<void>
+  readonly #clock: Clock
+  readonly #trouble: (detail: string) => void
+  readonly #shutdownTimeoutMs: number
+  readonly #access: SharedAccess
+  readonly #runs: ReadonlyArray<ControllerRun>
+  readonly #elector: LeaderElector | undefined
+  readonly #stopping = new AbortController()
+  #isLeader: boolean
+  #closing: Promise<void> | undefined
+  #resolveStarted: () => void = () => undefined
+  #resolveClosed: () => void = () => undefined
+
+  constructor(
+    controllers: ReadonlyArray<DefinedController>,
+    options: RunOptions,
+    server: ConnectionOptions["server"],
+    { caches: source, runBegan, defaultNamespace }: Surroundings,
+  ) {
+    const {
+      clock = systemClock,
+      random = Math.random,
+      onTrouble: trouble = toStandardError,
+      maximumConcurrent,
+    } = options
+    const concurrent = maximumConcurrent === undefined ? {} : { maximumConcurrent }
+    const api = new ApiClient({ server, userAgent: "kubereel-host", ...concurrent })
+    const { connection } = api
+    const now = (): string => `${new Date(Math.floor(clock.wallMicros() / 1000)).toISOString().slice(0, 19)}Z`
+    const kinds = new KindResolver(connection, clock, trouble)
+    const caches = new SharedCaches(
+      source ?? informerSource({ connection, clock, random, trouble, policy: options.watchPolicy }),
+    )
+    const events = new EventRecorder({ api, clock, now, trouble })
+    this.#access = { api, kinds, caches, events, now }
+    this.#clock = clock
+    this.#trouble = trouble
+    this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? 30_000
+    const { checkpoint: checkpoints, onReconciled } = options
+    const begun = (): void => this.#beginReady()
+    const parts = { access: this.#access, clock, random, trouble, checkpoints, begun, onReconciled, runBegan }
+    this.#runs = controllers.map((one) => new ControllerRun(one, parts))
+    this.started = new Promise((resolve) => {
+      this.#resolveStarted = resolve
+    })
+    this.closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve
+    })
+    const { leaderElection, signal } = options
+    this.#isLeader = leaderElection === undefined
+    this.#elector =
+      leaderElection &&
+      new LeaderElector({
+        ...defaultsOf(leaderElection, defaultNamespace),
+        api,
+        clock,
+        random,
+        trouble,
+        begin: () => {
+          this.#isLeader = true
+          this.#beginReady()
+        },
+        end: async () => {
+          this.#isLeader = false
+          const ended = Promise.all(this.#runs.map((run) => run.end(0)))
+          if (!(await this.#within(ended, abortedMs)))
+            this.#reportRunning(
+              "ignores that it is no leader any more; this process waits for it before it leads again",
+            )
+          await ended
+        },
+      })
+    this.#elector?.start()
+    for (const run of this.#runs) void this.#prepare(run)
+    this.#beginReady()
+    signal?.addEventListener("abort", () => void this.close())
+    if (signal?.aborted === true) void this.close()
+  }
+
+  get isLeader(): boolean {
+    return this.#isLeader
+  }
+
+  statistics(): ReadonlyArray<ControllerStatistics> {
+    return this.#runs.map((run) => run.statistics)
+  }
+
+  enqueue(controller: string, key: string): void {
+    const run = this.#runs.find((one) => one.controller.name === controller)
+    if (run === undefined) throw new RangeError(`no controller is called ${JSON.stringify(controller)}`)
+    run.enqueue(key)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #prepare(run: ControllerRun): Promise<void> {
+    const { signal } = this.#stopping
+    const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
+    while (!signal.aborted) {
+      await run.prepare(signal)
+      this.#beginReady()
+      await Promise.race([run.lost, stopped])
+      if (!signal.aborted) await run.withdraw()
+    }
+  }
+
+  /** Lets those reconcile that may. */
+  #beginReady(): void {
+    if (!this.#isLeader || this.#stopping.signal.aborted) return
+    for (const run of this.#runs) if (run.statistics.state === "standby") run.begin()
+    if (this.#runs.every((run) => run.statistics.state === "reconciling")) this.#resolveStarted()
+  }
+
+  async #close(): Promise<void> {
+    this.#stopping.abort()
+    const limitMs = this.#shutdownTimeoutMs
+    const allEnded = await this.#within(Promise.all(this.#runs.map((run) => run.end(limitMs))), limitMs + abortedMs)
+    this.#reportRunning(`is given up after ${limitMs} ms`)
+    for (const run of this.#runs) run.stop()
+    this.#access.caches.stop()
+    await this.#within(this.#access.events.drained(), abortedMs)
+    // A run that was given up may still act: the Lease then runs out by itself.
+    if (this.#elector !== undefined) await this.#within(this.#elector.close(allEnded), abortedMs)
+    this.#isLeader = false
+    this.#access.api.close()
+    this.#resolveStarted()
+    this.#resolveClosed()
+  }
+
+  /** One line for each run that has not ended. */
+  #reportRunning(what: string): void {
+    for (const run of this.#runs) for (const key of run.running) this.#trouble(`${run.controller.name} ${key}: ${what}`)
+  }
+
+  /** Whether the promise has resolved before that many ms passed. */
+  #within(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.after(limitMs, () => resolve(false))
+      promise.then(() => {
+        timer.cancel()
+        resolve(true)
+      }, reject)
+    })
+  }
+}
+
+const defaultsOf = (given: LeaderElectionOptions, defaultNamespace: string): ElectionSettings => {
+  const { problem: _, ...times } = electionTimes(given)
+  return {
+    name: given.name,
+    namespace: given.namespace ?? defaultNamespace,
+    identity: given.identity ?? `${hostname()}_${randomBytes(6).toString("hex")}`,
+    releaseOnEnd: given.releaseOnEnd ?? true,
+    ...times,
+  }
+}

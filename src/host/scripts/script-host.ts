@@ -1,0 +1,379 @@
+/**
+ * Scripts as modules of a host: their threads, their credentials, and what they may watch.
+ *
+ * Guaranteed:
+ * - All scripts share one thread, until that ends for whatever reason: then each of its scripts is started again after a back-off, in a thread of its own,
+ *   because any of them may have been the cause; it stays there until its files change. A thread that does not respond is ended.
+ * - Neither the main thread nor WebAssembly modules wait for a script.
+ * - Scripts read the hub's watches, each with the rights of its account, which are checked before and again while it reads.
+ */
+import type { Clock, Timer } from "../../clock.ts"
+import { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
+import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
+import { messageOf } from "../../message-of.ts"
+import type { ActorSystem } from "../../runtime/actor-system.ts"
+import { ActorGone, CallDeadlineExceeded } from "../../runtime/errors.ts"
+import type { Supervisor } from "../../runtime/supervisor.ts"
+import type { StartThread } from "../../runtime/thread/thread.ts"
+import type { ControllerStatistics } from "../controller/controller-run.ts"
+import { ask, askOr, failureOf, tell } from "../dispatcher/actor-calls.ts"
+import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "../dispatcher/module-lifecycle.ts"
+import { type HubWatchRequest, type WatchAnswer, WatchRegistry } from "../dispatcher/watch-registry.ts"
+import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
+import type { ModuleFile } from "../modules/module-file.ts"
+import type { ModuleSource } from "../modules/module-listing.ts"
+import { ScriptPlace } from "./script-place.ts"
+import type { ScriptThreadReport } from "./thread/definition.ts"
+import { WatchGrants } from "./watch-grants.ts"
+
+export interface ScriptHostOptions {
+  readonly system: ActorSystem
+  readonly hub: Supervisor<HubConfig, HubControl, HubReport>
+  readonly startThread: StartThread
+  readonly clock: Clock
+  /** Returns a number in [0, 1). */
+  readonly random: () => number
+  /** Where scripts that ask for a checkpoint keep it; they are refused without it. */
+  readonly stateDirectory?: string | undefined
+  readonly identityOf: (file: ModuleFile) => EndpointSource
+  /** Whether a script may have a watch. */
+  readonly checkWatch: (file: ModuleFile, request: HubWatchRequest) => Promise<WatchAnswer>
+  /** Something that an operator should see. `subject`: a script's name, or that of a thread. */
+  readonly onNote: (subject: string, note: string) => void
+}
+
+export interface ScriptStatus {
+  readonly name: string
+  /** `refused`: it could be started once, and then no more. */
+  readonly phase: ModulePhase | "refused"
+  readonly restarts: number
+  readonly isAlone: boolean
+  /** Rows of watches of its threads that have not arrived: 0, or there is a bug. */
+  readonly missed: number
+  /** Empty while it is not running, or its thread does not respond. */
+  readonly controllers: ReadonlyArray<ControllerStatistics>
+}
+
+interface Script {
+  readonly source: ModuleSource
+  readonly credentials: CredentialRefresh
+  readonly lifecycle: ModuleLifecycle
+  /** What its thread has. */
+  endpoint: ApiEndpoint | undefined
+  /** Its thread waits for credentials, which may be the same again. */
+  isWaiting: boolean
+  place: ScriptPlace | undefined
+  retry: Timer | undefined
+  isRefused: boolean
+  missed: number
+  /** The outcome of the first start. */
+  readonly settled: { readonly resolve: () => void; readonly reject: (cause: unknown) => void }
+}
+
+/** ms for a script to be loaded: it may import a lot, and wait for what it imports. */
+const loadMs = 60_000
+
+export class ScriptHost {
+  readonly #options: ScriptHostOptions
+  readonly #scripts = new Map<string, Script>()
+  readonly #places = new Set<ScriptPlace>()
+  readonly #watches: WatchRegistry
+  readonly #grants: WatchGrants
+  #shared: ScriptPlace | undefined
+  /**
+   * Names of threads, with the last number of a subscription that the hub can have heard of. A name is used again, because the hub keeps what a receiver
+   * has not taken; so its next thread may get that, and uses other numbers.
+   */
+  readonly #names = new Map<string, { isFree: boolean; lastSubscription: number }>()
+  #lastIncarnation = 0
+  #isClosed = false
+
+  constructor(options: ScriptHostOptions) {
+    const { clock, hub, checkWatch } = options
+    this.#options = options
+    this.#watches = new WatchRegistry({
+      clock,
+      hub,
+      // Caches begin with the present state, which cannot expire.
+      pace: { delayMs: () => 0, expired: () => undefined },
+      // Threads subscribe only for scripts that may have it.
+      check: async () => undefined,
+      end: (thread, subscription, refusal) =>
+        this.#tellPlace(thread, (place) =>
+          place.supervisor.call("endWatch", { subscription, reason: refusal?.message ?? "" }),
+        ),
+    })
+    this.#grants = new WatchGrants({
+      check: async (module, request) => {
+        const script = this.#scripts.get(module)
+        return script === undefined ? "not-yet" : checkWatch(script.source.file, request)
+      },
+      settle: (thread, question, refusal) =>
+        this.#tellPlace(thread, (place) => place.supervisor.call("settle", { question, refusal })),
+    })
+  }
+
+  /**
+   * Starts a script. Resolves when its controllers are under way, or its thread has ended before; rejects with `ScriptRefused`, and if it has no
+   * credentials or there is one of its name.
+   */
+  async add(source: ModuleSource): Promise<void> {
+    const { identityOf, clock, random, onNote } = this.#options
+    const { name } = source.file
+    if (this.#scripts.has(name)) throw new Error(`a script named ${name} is running already`)
+    const credentials = new CredentialRefresh(identityOf(source.file), {
+      had: (endpoint) => this.#has(name, credentials, endpoint),
+      trouble: (reason) => {
+        if (reason === undefined) return
+        onNote(name, reason)
+        // Requests that wait fail with what the server said, and are tried again later.
+        const script = this.#scripts.get(name)
+        if (script?.endpoint !== undefined) this.#has(name, credentials, script.endpoint)
+      },
+    })
+    const lifecycle = new ModuleLifecycle(
+      () => clock.monotonicMs(),
+      random,
+      () => ++this.#lastIncarnation,
+    )
+    const endpoint = await credentials.current()
+    if (this.#isClosed) throw new Error("the host is ending")
+    await new Promise<void>((resolve, reject) => {
+      const script: Script = {
+        source,
+        credentials,
+        lifecycle,
+        endpoint,
+        isWaiting: false,
+        place: undefined,
+        retry: undefined,
+        isRefused: false,
+        missed: 0,
+        settled: { resolve, reject },
+      }
+      this.#scripts.set(name, script)
+      this.#step(script, { type: "start" })
+    })
+  }
+
+  /** Ends a script, if there is one of that name. Resolves when its runs have ended or their time is over. */
+  async remove(name: string): Promise<void> {
+    const script = this.#scripts.get(name)
+    if (script === undefined) return
+    script.retry?.cancel()
+    script.lifecycle.step({ type: "remove" })
+    const { place } = script
+    // A thread that has ended, or is ended meanwhile because it does not respond, has no scripts.
+    void place?.probe()
+    if (place !== undefined) await failureOf(place.supervisor.call("stop", name, Number.POSITIVE_INFINITY))
+    this.#scripts.delete(name)
+    script.place = undefined
+    if (place !== undefined) await this.#leave(place)
+  }
+
+  /** A new life of the hub runs: call it for each but the first. */
+  hubRestarted(): void {
+    this.#watches.hubRestarted()
+  }
+
+  /** Asks once more what scripts may watch, and whether their threads respond. Resolves when the former is done. */
+  async recheck(): Promise<void> {
+    for (const place of this.#places) void place.probe()
+    await this.#grants.recheck()
+  }
+
+  /** Fetches credentials that are about to expire. */
+  async renew(): Promise<void> {
+    for (const { credentials } of [...this.#scripts.values()]) await credentials.renew()
+  }
+
+  async statistics(): Promise<ReadonlyArray<ScriptStatus>> {
+    const controllers = new Map<string, ReadonlyArray<ControllerStatistics>>()
+    await Promise.all(
+      [...this.#places].map(async ({ supervisor }) => {
+        const found = await askOr(supervisor.call("statistics", undefined, 1000), [])
+        for (const each of found) controllers.set(each.module, each.controllers)
+      }),
+    )
+    return [...this.#scripts].map(([name, { lifecycle, isRefused, missed }]) => ({
+      name,
+      phase: isRefused ? "refused" : lifecycle.phase,
+      restarts: lifecycle.restarts,
+      isAlone: lifecycle.isAlone,
+      missed,
+      controllers: controllers.get(name) ?? [],
+    }))
+  }
+
+  /** Ends the threads of all scripts as crashes would. For tests. */
+  async kill(): Promise<void> {
+    await Promise.all([...this.#places].map((place) => place.kill()))
+  }
+
+  /** Ends all scripts. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#scripts.keys()].map((name) => this.remove(name)))
+    this.#isClosed = true
+    this.#watches.close()
+    for (const place of this.#places) place.close()
+  }
+
+  #step(script: Script, input: LifecycleInput): void {
+    if (this.#isClosed) return
+    const { lifecycle, source } = script
+    for (const command of lifecycle.step(input)) {
+      if (command.type === "place") {
+        script.place = this.#placeFor(script)
+        void this.#load(script, script.place, command.incarnation)
+      } else if (command.type === "retry-after") {
+        const { clock, onNote } = this.#options
+        const inMs = Math.round(command.delayMs)
+        onNote(source.file.name, `${lifecycle.reason}; it is started again in ${inMs} ms, in a thread of its own`)
+        script.retry = clock.after(command.delayMs, () => this.#step(script, { type: "retry" }))
+      }
+    }
+  }
+
+  #placeFor({ lifecycle }: Script): ScriptPlace {
+    if (lifecycle.isAlone) return this.#spawn()
+    this.#shared ??= this.#spawn()
+    return this.#shared
+  }
+
+  #spawn(): ScriptPlace {
+    const { system, hub, startThread, clock } = this.#options
+    const [name, use] = this.#freeName()
+    use.isFree = false
+    const place: ScriptPlace = new ScriptPlace({
+      name,
+      lastSubscription: use.lastSubscription,
+      system,
+      hub,
+      start: startThread,
+      clock,
+      onReport: (report) => this.#report(place, report),
+      onGone: (reason) => this.#gone(place, reason),
+    })
+    this.#places.add(place)
+    return place
+  }
+
+  #freeName() {
+    for (const [name, use] of this.#names) if (use.isFree) return [name, use] as const
+    const name = `scripts ${this.#names.size + 1}`
+    const use = { isFree: true, lastSubscription: 0 }
+    this.#names.set(name, use)
+    return [name, use] as const
+  }
+
+  async #load(script: Script, place: ScriptPlace, incarnation: number): Promise<void> {
+    const { lifecycle, source, settled } = script
+    const { file, codePath, codeHash } = source
+    const isPresent = (): boolean => lifecycle.phase === "running" && lifecycle.incarnation === incarnation
+    try {
+      await ask(place.supervisor.running())
+      if (!isPresent()) return settled.resolve()
+      const { endpoint } = script
+      const { name: module, env, checkpoint: hasCheckpoint = false } = file
+      const { stateDirectory } = this.#options
+      const assignment = { module, codePath, codeHash, env, hasCheckpoint, stateDirectory, endpoint }
+      await ask(place.supervisor.call("start", assignment, loadMs))
+      // They may have changed while it was loaded.
+      if (script.endpoint !== endpoint)
+        tell(place.supervisor.call("credentials", { module: file.name, endpoint: script.endpoint }))
+      settled.resolve()
+    } catch (cause) {
+      // The end of the thread is told by the place; then the script is started anew.
+      if (cause instanceof ActorGone || !isPresent()) return settled.resolve()
+      this.#refuse(script, place, cause)
+    }
+  }
+
+  /** It cannot be loaded: as good as removed, until its files change. */
+  #refuse(script: Script, place: ScriptPlace, cause: unknown): void {
+    const reason =
+      cause instanceof CallDeadlineExceeded ? `it was not loaded within ${loadMs / 1000} s` : messageOf(cause)
+    const isFirst = script.lifecycle.restarts === 0
+    script.lifecycle.step({ type: "remove" })
+    script.isRefused = true
+    script.place = undefined
+    if (isFirst) this.#scripts.delete(script.source.file.name)
+    else this.#options.onNote(script.source.file.name, `it is not run any more: ${reason}`)
+    script.settled.reject(isFirst && cause instanceof Error ? cause : new Error(reason))
+    void this.#leave(place)
+  }
+
+  /** Ends a thread that has no scripts any more. */
+  async #leave(place: ScriptPlace): Promise<void> {
+    for (const script of this.#scripts.values()) if (script.place === place) return
+    if (!this.#places.delete(place)) return
+    if (this.#shared === place) this.#shared = undefined
+    await this.#forget(place)
+  }
+
+  #gone(place: ScriptPlace, reason: string): void {
+    if (!this.#places.delete(place)) return
+    if (this.#shared === place) this.#shared = undefined
+    // Not from within the supervisor's own change of state.
+    setImmediate(() => void this.#forget(place))
+    const lost = [...this.#scripts.values()].filter((script) => script.place === place)
+    for (const script of lost) {
+      script.place = undefined
+      const among = lost.length === 1 ? "" : ` with ${lost.length} scripts`
+      this.#step(script, { type: "worker-lost", reason: `its thread${among} has ended: ${reason}` })
+    }
+  }
+
+  async #forget(place: ScriptPlace): Promise<void> {
+    this.#watches.workerGone(place.name)
+    this.#grants.threadGone(place.name)
+    await place.remove()
+    const use = this.#names.get(place.name)
+    if (use !== undefined) use.isFree = true
+  }
+
+  #report(place: ScriptPlace, report: ScriptThreadReport): void {
+    const { onNote } = this.#options
+    switch (report.type) {
+      case "ask":
+        return this.#grants.ask(place.name, report.question, report.module, report.request)
+      case "withdrawn":
+        return this.#grants.withdraw(place.name, report.question)
+      case "watch": {
+        const use = this.#names.get(place.name)
+        if (use !== undefined) use.lastSubscription = report.subscription
+        return this.#watches.begin(place.name, place.name, report.subscription, report.request)
+      }
+      case "unwatched":
+        return this.#watches.unwatch(place.name, report.subscription)
+      case "unauthorized": {
+        const script = this.#scripts.get(report.module)
+        if (script === undefined) return
+        script.isWaiting = true
+        return script.credentials.refresh()
+      }
+      case "trouble":
+        return onNote(report.module === "" ? place.name : report.module, report.detail)
+      case "missed":
+        for (const script of this.#scripts.values()) if (script.place === place) script.missed += report.rows
+        return onNote(
+          place.name,
+          `${report.rows} changes of a watch were lost on their way, a bug; it was listed again`,
+        )
+    }
+  }
+
+  #has(name: string, credentials: CredentialRefresh, endpoint: ApiEndpoint): void {
+    const script = this.#scripts.get(name)
+    // A script of the same name may have taken its place, with another identity.
+    if (script?.credentials !== credentials) return
+    if (script.endpoint === endpoint && !script.isWaiting) return
+    script.endpoint = endpoint
+    script.isWaiting = false
+    if (script.place !== undefined) tell(script.place.supervisor.call("credentials", { module: name, endpoint }))
+  }
+
+  #tellPlace(name: string, call: (place: ScriptPlace) => Parameters<typeof tell>[0]): void {
+    for (const place of this.#places) if (place.name === name) tell(call(place))
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * The caches of a thread, fed from the watch hub: one subscription for each selection, however many scripts use it.
+ *
+ * It asks for no permission: whoever opens a cache may have it. That no row of a subscription is missing is counted; if one is, the subscription
+ * is given up for a new one, which begins with a list, so that nothing is missed all the same. So it is when the hub ends.
+ */
+
+import { formatGvk } from "../../../kube/gvk.ts"
+import type { CacheSource, KindSelection, OpenCache } from "../../controller/access/cache-source.ts"
+import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"
+import type { Delivery } from "../../hub/deliveries.ts"
+import { HubCache } from "./hub-cache.ts"
+
+interface HubSourceOptions {
+  /** The number before that of the first subscription. Default 0. */
+  readonly lastSubscription?: number
+  /** Begins a subscription of that number at the hub. */
+  readonly subscribe: (subscription: number, request: HubWatchRequest) => void
+  readonly unsubscribe: (subscription: number) => void
+  /** So many rows were lost on their way: a bug of the host. */
+  readonly missed: (rows: number) => void
+  readonly trouble: (detail: string) => void
+}
+
+interface Fed {
+  readonly selection: KindSelection
+  readonly kept: HubCache
+  subscription: number
+  /** The hub's number of the last row. */
+  lastRow: number
+  /** The last reason why there was no subscription. */
+  told: string
+}
+
+export class HubSource implements CacheSource {
+  readonly hasManagedFields = false
+  readonly #options: HubSourceOptions
+  readonly #fed = new Map<number, Fed>()
+  #lastSubscription: number
+
+  constructor(options: HubSourceOptions) {
+    this.#options = options
+    this.#lastSubscription = options.lastSubscription ?? 0
+  }
+
+  open(selection: KindSelection): OpenCache {
+    const name = formatGvk(selection.kind.gvk)
+    const kept = new HubCache((error) =>
+      this.#options.trouble(`${name}: a handler threw: ${error instanceof Error ? error.stack : String(error)}`),
+    )
+    const fed: Fed = { selection, kept, subscription: 0, lastRow: 0, told: "" }
+    this.#subscribe(fed)
+    return {
+      cache: kept.cache,
+      synced: kept.synced,
+      lost: new Promise(() => undefined),
+      close: () => this.#unsubscribe(fed),
+    }
+  }
+
+  /** Rows of a frame. Handlers get the changes of a frame together. */
+  deliver(rows: ReadonlyArray<Delivery>): void {
+    const touched = new Set<HubCache>()
+    for (const { subscription, number, change } of rows) {
+      const fed = this.#fed.get(subscription)
+      // Rows of a subscription that has ended meanwhile may still be under way.
+      if (fed === undefined) continue
+      if (number !== (fed.lastRow + 1) >>> 0) {
+        // A row that comes again has not been lost, but what follows it is as doubtful.
+        this.#options.missed(Math.max(number - fed.lastRow - 1, 1))
+        this.#renew(fed)
+        continue
+      }
+      fed.lastRow = number
+      touched.add(fed.kept)
+      if (!fed.kept.take(change)) this.#renew(fed)
+    }
+    for (const kept of touched) kept.flush()
+  }
+
+  /** Nothing more comes for the subscription. `reason`: why it was refused; empty if its hub is gone. The caller has paced refusals. */
+  ended(subscription: number, reason: string): void {
+    const fed = this.#fed.get(subscription)
+    if (fed === undefined) return
+    if (reason !== "" && reason !== fed.told)
+      this.#options.trouble(`${formatGvk(fed.selection.kind.gvk)} cannot be watched: ${reason}`)
+    fed.told = reason
+    this.#renew(fed)
+  }
+
+  #renew(fed: Fed): void {
+    this.#unsubscribe(fed)
+    fed.kept.relist()
+    this.#subscribe(fed)
+  }
+
+  #subscribe(fed: Fed): void {
+    fed.subscription = this.#freeSubscription()
+    fed.lastRow = 0
+    this.#fed.set(fed.subscription, fed)
+    this.#options.subscribe(fed.subscription, watchRequestOf(fed.selection))
+  }
+
+  /** The hub has 32 bits for it. */
+  #freeSubscription(): number {
+    do this.#lastSubscription = (this.#lastSubscription + 1) >>> 0
+    while (this.#fed.has(this.#lastSubscription))
+    return this.#lastSubscription
+  }
+
+  #unsubscribe(fed: Fed): void {
+    if (this.#fed.delete(fed.subscription)) this.#options.unsubscribe(fed.subscription)
+  }
+}
+
+/** The request of a watch of all objects of the selection, from their present state on. */
+export const watchRequestOf = (selection: KindSelection): HubWatchRequest => {
+  const { kind, namespace, labelSelector, fieldSelector, managedFields = false } = selection
+  const { group, version, kind: name } = kind.gvk
+  return {
+    apiVersion: group === "" ? version : `${group}/${version}`,
+    group,
+    version,
+    kind: name,
+    resourceVersion: "",
+    includeUninitialized: false,
+    allowBookmarks: false,
+    managedFields,
+    ...(namespace !== undefined && { namespace }),
+    ...(labelSelector !== undefined && { labelSelector }),
+    ...(fieldSelector !== undefined && { fieldSelector }),
+  }
+}
