@@ -53,7 +53,7 @@ export const simulationController = (surroundings: ReconcileSurroundings): Defin
         kind: nameOfKind.simulation,
         predicate: ({ previous, current }) =>
           current === undefined ||
-          isSettled((previous as Simulation).status) !== isSettled((current as Simulation).status),
+          isSettled((previous as Simulation | undefined)?.status) !== isSettled((current as Simulation).status),
         map: (_, reads) => unsettled(reads.cached<Simulation>(nameOfKind.simulation).list()),
       },
     ],

@@ -12,10 +12,12 @@ import type { Simulation } from "../api/simulation.ts"
 import { runHook } from "../hooks/run-hook.ts"
 import { describeHookFailure, runPhase } from "../hooks/run-phase.ts"
 import { recordHookRun } from "./actions/hook-record.ts"
+import { nameOfKind } from "./kinds.ts"
 import type { Announcement } from "./state/decision.ts"
 
 type ControllerPhase = "preStart" | "postStop"
 
+/** What hooks are given, and who hears of them. */
 export interface HookRunsOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
@@ -40,6 +42,7 @@ interface Running {
   readonly ended: Promise<void>
 }
 
+/** Of one process. */
 export class HookRuns {
   readonly #options: HookRunsOptions
   /** By UID. */
@@ -89,12 +92,14 @@ export class HookRuns {
     const type = phase === "preStart" ? "PreStart" : "PostStop"
     const action = `${type}HookExecuted`
     try {
+      // What the caller observed may be older than the end of the last run, which would then count as interrupted.
+      const { status } = await cluster.getLive<Simulation>(nameOfKind.simulation, { name })
       const failure = await runPhase({
         phase,
         repetition: undefined,
         hooks,
-        earlier: simulation.status?.hooks ?? [],
-        record: (run) => recordHookRun({ cluster, clock, simulation, run }),
+        earlier: status?.hooks ?? [],
+        record: (run) => recordHookRun({ cluster, clock, simulation, run, signal }),
         run: (hook) =>
           runHook(hook, {
             simulation,

@@ -1,16 +1,18 @@
 /** A cluster with the kinds of simulations and a controller of Jobs, in which the test plays the drivers: it says what becomes of their pods. */
+import { setTimeout } from "node:timers/promises"
 import { onTestFinished } from "vitest"
 import type { RunningControllers } from "../../../src/host/controller/running-controllers.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
 import type { Kind } from "../../../src/kube/kind.ts"
-import { simulationDefinitions } from "../../../src/simulation/api/definitions.ts"
+import { type Definition, simulationDefinitions } from "../../../src/simulation/api/definitions.ts"
 import { simulationKind, simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
 import type { Simulation, SimulationSpec } from "../../../src/simulation/api/simulation.ts"
 import type { SimulationStatus } from "../../../src/simulation/api/status.ts"
 import type { SimulationControllerOptions } from "../../../src/simulation/controller/controller-options.ts"
 import { startSimulationController } from "../../../src/simulation/controller/start-controller.ts"
 import { webhookConfigurations } from "../../../src/simulation/webhook/webhook-registration.ts"
+import { turn } from "../../runtime/until.ts"
 import { LivingCluster } from "../../sandbox/workload/living-cluster.ts"
 
 export const definitions: Kind = {
@@ -56,6 +58,15 @@ export const manifest = (name: string, spec: Partial<SimulationSpec> = {}): ApiO
   },
 })
 
+/** The definition without a schema: as if objects had been stored by another one. */
+export const openDefinition = (definition: Definition): ApiObject => {
+  const { spec, ...rest } = structuredClone(definition) as unknown as ApiObject & {
+    readonly spec: { readonly versions: ReadonlyArray<object> }
+  }
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
+  return { ...rest, spec: { ...spec, versions: spec.versions.map((version) => ({ ...version, schema })) } } as ApiObject
+}
+
 export class SimulatedCluster {
   readonly living: LivingCluster
   readonly troubles: string[] = []
@@ -65,13 +76,21 @@ export class SimulatedCluster {
     this.living = living
   }
 
-  static async start(): Promise<SimulatedCluster> {
+  static async start({ withDefinitions = true } = {}): Promise<SimulatedCluster> {
     const living = await LivingCluster.start({ lifecycle: true, controllers: ["job"], nodes: 0 })
     const cluster = new SimulatedCluster(living)
     onTestFinished(() => cluster.close())
-    for (const definition of simulationDefinitions()) await living.api.create(definitions, definition as ApiObject)
+    if (withDefinitions) await cluster.install()
     await cluster.createNamespace(controllerNamespace)
     return cluster
+  }
+
+  /** `simulations`: instead of the definition of Simulations. */
+  async install(simulations?: (definition: Definition) => ApiObject): Promise<void> {
+    const [simulation, root] = simulationDefinitions()
+    const first = simulations === undefined ? (simulation as ApiObject) : simulations(simulation)
+    await this.living.api.create(definitions, first)
+    await this.living.api.create(definitions, root as ApiObject)
   }
 
   async createNamespace(name: string): Promise<void> {
@@ -128,6 +147,39 @@ export class SimulatedCluster {
     return this.living.sandbox.get("batch/v1.Job", driverNamespace, `sk-${name}-driver`) as ApiObject | undefined
   }
 
+  lease(): ApiObject | undefined {
+    return this.living.sandbox.get("coordination.k8s.io/v1.Lease", controllerNamespace, "sk-lease") as
+      | ApiObject
+      | undefined
+  }
+
+  /** How many objects of that name there have been. */
+  created(gvk: string, name: string): number {
+    const uids = this.living.history<ApiObject>(gvk, name).map(({ metadata }) => metadata.uid)
+    return new Set(uids).size
+  }
+
+  /** As the driver does: owned by the Simulation. */
+  async createDriverRoot(simulation: string, name: string): Promise<ApiObject> {
+    const uid = this.simulation(simulation)?.metadata.uid ?? ""
+    const owner = { apiVersion: "simkube.io/v1", kind: "Simulation", name: simulation, uid, blockOwnerDeletion: true }
+    return this.living.api.create<ApiObject>(simulationRootKind, {
+      apiVersion: "simkube.io/v1",
+      kind: "SimulationRoot",
+      metadata: { name, labels: { "simkube.io/simulation": simulation }, ownerReferences: [owner] },
+      spec: {},
+    })
+  }
+
+  async awaitPod(name: string): Promise<Pod> {
+    let found: Pod | undefined
+    await this.until(async () => {
+      found = await this.pod(name)
+      return found !== undefined
+    })
+    return found as unknown as Pod
+  }
+
   /** The pod of the present repetition. */
   async pod(name: string): Promise<Pod | undefined> {
     const labelSelector = `job-name=sk-${name}-driver`
@@ -144,12 +196,7 @@ export class SimulatedCluster {
 
   /** The driver of one repetition, from its pod to the end of it. */
   async play(name: string, end: "Succeeded" | "Failed" = "Succeeded", words?: string): Promise<void> {
-    let pod: Pod | undefined
-    await this.until(async () => {
-      pod = await this.pod(name)
-      return pod !== undefined
-    })
-    if (pod === undefined) return
+    const pod = await this.awaitPod(name)
     const terminated = { exitCode: end === "Failed" ? 1 : 0, reason: "Error", message: words }
     const state = { terminated } as never
     const container = { name: "driver", state, lastState: {}, ready: false, restartCount: 0, image: "", imageID: "" }
@@ -157,8 +204,12 @@ export class SimulatedCluster {
     await this.becomes(pod, { phase: end, containerStatuses: [container] })
   }
 
-  until(condition: () => boolean | Promise<boolean>): Promise<void> {
-    return this.living.sees(condition)
+  /** Lets time pass until the condition holds: a few ms a turn, and no faster than processes need. */
+  async until(condition: () => boolean | Promise<boolean>): Promise<void> {
+    for (let turns = 0; !(await condition()); turns++) {
+      this.living.clock.advance(5)
+      await (turns < 200 ? turn() : setTimeout(1))
+    }
   }
 
   /** Nothing is left to do for it. */
@@ -191,13 +242,17 @@ export class SimulatedCluster {
       .map(({ reason, action, reportingComponent }) => `${reportingComponent} ${reason} ${action}`)
   }
 
-  async close(): Promise<void> {
+  async closes(...controllers: ReadonlyArray<RunningControllers>): Promise<void> {
     let isClosed = false
-    const closed = Promise.all(this.#controllers.map((controller) => controller.close())).finally(() => {
+    const closed = Promise.all(controllers.map((controller) => controller.close())).finally(() => {
       isClosed = true
     })
-    await this.living.sees(() => isClosed)
+    await this.until(() => isClosed)
     await closed
+  }
+
+  async close(): Promise<void> {
+    await this.closes(...this.#controllers)
     await this.living.close()
   }
 }

@@ -2,6 +2,7 @@
  * Puts one run of a hook into `status.hooks`, which the driver writes too: the latest list is read, changed, and written back only if nothing has changed
  * meanwhile.
  */
+import { isDeepStrictEqual } from "node:util"
 import type { Clock } from "../../../clock.ts"
 import type { ControllerCluster } from "../../../host/controller/access/controller-cluster.ts"
 import { ConflictError, ForbiddenError, InvalidError, NotFoundError } from "../../../kube/client/api-errors.ts"
@@ -15,6 +16,8 @@ interface HookRecord {
   readonly clock: Clock
   readonly simulation: Simulation
   readonly run: HookRun
+  /** Ends further attempts; one is made in any case. */
+  readonly signal: AbortSignal
 }
 
 /** ms for which a server that is away is waited for. A hook whose end is not recorded counts as interrupted. */
@@ -23,7 +26,7 @@ const firstPauseMs = 200
 const longestPauseMs = 5000
 
 /** Rejects with the last error: if the Simulation is gone or refuses, if the server is away for too long, if the controller has to stop. */
-export const recordHookRun = async ({ cluster, clock, simulation, run }: HookRecord): Promise<void> => {
+export const recordHookRun = async ({ cluster, clock, simulation, run, signal }: HookRecord): Promise<void> => {
   const deadline = clock.monotonicMs() + patienceMs
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     try {
@@ -31,22 +34,35 @@ export const recordHookRun = async ({ cluster, clock, simulation, run }: HookRec
     } catch (error) {
       const isHopeless =
         error instanceof NotFoundError || error instanceof ForbiddenError || error instanceof InvalidError
-      if (isHopeless || error instanceof HookStarted) throw error
-      if (cluster.signal.aborted || clock.monotonicMs() > deadline) throw error
-      if (!(error instanceof ConflictError)) await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
+      if (isHopeless || error instanceof HookTaken) throw error
+      if (signal.aborted || clock.monotonicMs() > deadline) throw error
+      if (!(error instanceof ConflictError)) await pause(clock, pauseMs, signal)
     }
   }
 }
 
-/** Another process has begun the hook, which must not run twice. */
-class HookStarted extends Error {}
+const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      timer.cancel()
+      signal.removeEventListener("abort", done)
+      resolve()
+    }
+    const timer = clock.after(ms, done)
+    signal.addEventListener("abort", done)
+  })
+
+/** Another process has run the hook, which must not run twice. */
+class HookTaken extends Error {}
 
 const recordOnce = async (cluster: ControllerCluster, { metadata }: Simulation, run: HookRun): Promise<void> => {
   const latest = await cluster.getLive<Simulation>(nameOfKind.simulation, metadata)
   const known = latest.status?.hooks ?? []
   const before = known.find((each) => isRunOf(each, { ...run, repetition: run.repetition }))
-  if (before !== undefined && run.endTime === undefined && before.startTime !== run.startTime)
-    throw new HookStarted(`the ${run.phase} hook ${run.index + 1} has been started by another controller`)
+  // Recorded by an attempt whose response was lost.
+  if (isDeepStrictEqual(before, run)) return
+  const isOfOther = before !== undefined && (before.endTime !== undefined || before.startTime !== run.startTime)
+  if (isOfOther) throw new HookTaken(`the ${run.phase} hook ${run.index + 1} was run by another controller`)
   const hooks = before === undefined ? [...known, run] : known.map((each) => (each === before ? run : each))
   const { uid } = metadata
   const { resourceVersion } = latest.metadata

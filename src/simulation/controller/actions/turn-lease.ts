@@ -6,6 +6,7 @@ import { nameOfKind } from "../kinds.ts"
 import { managedBy, ownedBy } from "../objects/belonging.ts"
 import { holderAnnotation, type TurnLease } from "../state/turn.ts"
 
+/** SimKube's. */
 export const turnLease = "sk-lease"
 
 /** ms between two renewals. */
@@ -56,6 +57,7 @@ export const renewLease = async (cluster: ControllerCluster, lease: TurnLease | 
   await cluster.patch(lease, "merge", { metadata: { resourceVersion }, spec: { renewTime: microTime(cluster) } })
 }
 
+/** Of a Lease that is gone already there is nothing to release. */
 export const releaseLease = (cluster: ControllerCluster, lease: TurnLease | undefined): Promise<void> =>
   lease === undefined ? Promise.resolve() : cluster.delete(lease)
 

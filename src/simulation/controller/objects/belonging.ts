@@ -11,6 +11,7 @@ const longestLabel = 63
 export const labelValue = (value: string): string =>
   value.length <= longestLabel ? value : `${value.slice(0, 59)}XXXX`
 
+/** `name`: of the labelled object. */
 export const labelsOf = (simulation: string, name: string): Readonly<Record<string, string>> => ({
   [simulationLabel]: labelValue(simulation),
   "app.kubernetes.io/name": labelValue(name),
@@ -26,6 +27,7 @@ export const ownedBy = ({ apiVersion, kind, metadata: { name, uid = "" } }: ApiO
   blockOwnerDeletion: true,
 })
 
+/** By UID: a new owner of the same name does not own it. */
 export const isOwnedBy = (object: ApiObject, owner: ApiObject): boolean =>
   object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true
 

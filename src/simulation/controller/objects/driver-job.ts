@@ -66,6 +66,8 @@ export const driverJob = (simulation: Simulation, controllerNamespace: string): 
           containers: [containerOf(simulation, controllerNamespace)],
           volumes: [
             { name: "driver-cert", secret: { secretName: certificateSecret(name), defaultMode: 0o600 } },
+            // The driver records what the replay does, and its user may write nowhere else.
+            { name: "temporary", emptyDir: {} },
             ...localTrace(simulation).map((path) => ({ name: "trace-data", hostPath: { path, type: "File" } })),
           ],
         },
@@ -94,6 +96,7 @@ const containerOf = (simulation: Simulation, controllerNamespace: string): objec
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
     volumeMounts: [
       { name: "driver-cert", mountPath: certificateDirectory, readOnly: true },
+      { name: "temporary", mountPath: "/tmp" },
       ...localTrace(simulation).map((mountPath) => ({ name: "trace-data", mountPath, readOnly: true })),
     ],
   }

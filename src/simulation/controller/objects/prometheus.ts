@@ -12,6 +12,7 @@ export interface Prometheus extends ApiObject {
 /** SimKube's, whose dashboards were made with it. */
 const version = "2.44.0"
 
+/** With SimKube's default. */
 export const metricsNamespace = ({ namespace }: SimulationMetrics): string => namespace ?? "monitoring"
 
 /** `root`: the simulation's SimulationRoot. */

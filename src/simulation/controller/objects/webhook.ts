@@ -42,6 +42,7 @@ export const driverService = ({ metadata: { name }, spec }: Simulation, root: Ap
   }
 }
 
+/** What the driver's pod mounts, if the controller makes the certificate. */
 export const driverSecret = (
   { metadata: { name }, spec }: Simulation,
   root: ApiObject,

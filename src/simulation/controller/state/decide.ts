@@ -13,6 +13,7 @@ export const givenUpAfterMs = 10 * 60_000
 /** ms for the first pod of a driver to start: an autoscaler may have to bring a node, and that node to pull the image. */
 export const startsWithinMs = 30 * 60_000
 
+/** The next step. */
 export const decide = (observed: Observation): Decision => {
   switch (lifeOf(observed.status, observed.isDeleted)) {
     case "waiting":

@@ -45,6 +45,7 @@ export type Action =
   /** Nothing is left to do, now and later. */
   | { readonly tag: "done" }
 
+/** One step. */
 export interface Decision {
   readonly report: Report
   readonly action: Action

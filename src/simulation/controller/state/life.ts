@@ -10,6 +10,7 @@ export type Life = "waiting" | "begun" | "ending" | "settled"
 /** Reason of a Simulation that was never begun because it cannot be read. The only failure that a correction of the manifest ends. */
 export const invalidReason = "InvalidSimulation"
 
+/** `isDeleted`: its deletion has been requested. */
 export const lifeOf = (status: SimulationStatus | undefined, isDeleted: boolean): Life => {
   if (isDeleted) return "ending"
   if (!hasBegun(status)) return "waiting"
@@ -31,5 +32,6 @@ export const hasBegun = (status: SimulationStatus | undefined): boolean =>
 export const isSettled = (status: SimulationStatus | undefined): boolean =>
   isFinal(status) && conditionOf(status, "Progressing")?.status !== "True"
 
+/** `type`: Ready, Progressing, Degraded or another one. */
 export const conditionOf = (status: SimulationStatus | undefined, type: string): SimulationCondition | undefined =>
   status?.conditions?.find((condition) => condition.type === type)

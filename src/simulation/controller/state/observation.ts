@@ -58,6 +58,7 @@ export interface Problem {
   readonly kind: "permanent" | "awaited" | "transient"
 }
 
+/** One Simulation and its surroundings at one moment. */
 export interface Observation {
   readonly status: SimulationStatus | undefined
   readonly isDeleted: boolean
