@@ -13,7 +13,7 @@ import { ofBytes, openSource } from "../replay/source/replay-source.ts"
 import { type PatienceOptions, withPatience } from "./patience.ts"
 
 /** A web server does not give the trace. */
-class TraceNotServed extends Schema.TaggedError<TraceNotServed>()("TraceNotServed", {
+export class TraceNotServed extends Schema.TaggedError<TraceNotServed>()("TraceNotServed", {
   url: Schema.String,
   reason: Schema.String,
   /** Whether the same request may succeed soon. */

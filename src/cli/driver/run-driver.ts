@@ -19,7 +19,7 @@ import { replayRetries } from "../replay/replay-target.ts"
 import { readVersion } from "../version.ts"
 import type { DriverRequest } from "./driver-arguments.ts"
 import { serveMetrics } from "./driver-metrics.ts"
-import { traceOpener } from "./driver-trace.ts"
+import { TraceNotServed, traceOpener } from "./driver-trace.ts"
 import { readPemFiles } from "./pem-files.ts"
 import { reportStore } from "./report-store.ts"
 
@@ -92,7 +92,7 @@ export const runDriver = async (options: DriverOptions): Promise<DriverOutcome> 
     })
     return { exitCode: 0, message: "" }
   } catch (error) {
-    if (!(error instanceof DriverFailure || isReportable(error)))
+    if (!(error instanceof DriverFailure || error instanceof TraceNotServed || isReportable(error)))
       log(
         `this is a bug in kubereel ${readVersion()}, please report it: ${error instanceof Error ? error.stack : messageOf(error)}`,
       )
@@ -102,9 +102,11 @@ export const runDriver = async (options: DriverOptions): Promise<DriverOutcome> 
   }
 }
 
+const traceErrors = [InputUnreadable, BadTraceError, TargetError, TraceNotServed]
+
 /** Says where the address of a trace that cannot be read comes from. */
 const describe = (error: unknown): string => {
-  const isOfTrace = error instanceof InputUnreadable || error instanceof BadTraceError || error instanceof TargetError
+  const isOfTrace = traceErrors.some((each) => error instanceof each)
   const text = messageOf(error).replaceAll(/\s+/g, " ").trim()
   return isOfTrace ? `${text}; spec.driver.tracePath names the trace` : text
 }

@@ -11,6 +11,7 @@ import { type Clock, systemClock } from "../../../src/clock.ts"
 import type { ApiClient } from "../../../src/kube/client/api-client.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import type { EndpointSource } from "../../../src/kube/endpoint.ts"
 import type { Kind } from "../../../src/kube/kind.ts"
 import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
 import { simulationDefinitions } from "../../../src/simulation/api/definitions.ts"
@@ -27,15 +28,29 @@ const definitions: Kind = {
   namespaced: false,
 }
 
-/** `definition`: that of Simulations. */
-export const startCluster = async (definition: object = simulationDefinitions()[0]): Promise<LocalCluster> => {
+/** A cluster that drivers work in: with the definitions of Simulations, and a namespace `simkube`. */
+export interface DrivenCluster {
+  /** For tests. */
+  readonly client: ApiClient
+  /** For drivers. */
+  readonly endpoints: EndpointSource
+}
+
+/** A sandbox. `definition`: that of Simulations. */
+export const startCluster = async (
+  definition: object = simulationDefinitions()[0],
+): Promise<DrivenCluster & Pick<LocalCluster, "close">> => {
   const cluster = await LocalCluster.start({ nodes: 2 })
   const { client } = cluster
   for (const each of [definition, simulationDefinitions()[1]]) await client.create(definitions, each as ApiObject)
   await eventually(() => client.list(simulationKind))
   await eventually(() => client.list(simulationRootKind))
   await client.create(kinds.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "simkube" } })
-  return cluster
+  return {
+    client,
+    endpoints: { endpoint: async () => cluster.sandbox.endpoint, onUnauthorized: async () => undefined },
+    close: () => cluster.close(),
+  }
 }
 
 const start = 1_763_700_000_000_000
@@ -115,12 +130,11 @@ export interface Driving {
 
 /** `directory` gets the trace and the certificate. */
 export const stageOf = async (
-  cluster: LocalCluster,
+  { client, endpoints }: DrivenCluster,
   name: string,
   directory: string,
   { spec, driver, trace = traceText(), isRegistered = true }: Setting = {},
 ): Promise<Stage> => {
-  const { client, sandbox } = cluster
   const path = (file: string): string => join(directory, file)
   const nowMs = Date.now()
   const validity = { notBeforeMs: nowMs - 60_000, notAfterMs: nowMs + 3_600_000 }
@@ -207,7 +221,7 @@ export const stageOf = async (
     const log: string[] = []
     const ended = runDriver({
       request,
-      endpoints: { endpoint: async () => sandbox.endpoint, onUnauthorized: async () => undefined },
+      endpoints,
       environment,
       clock,
       random: Math.random,

@@ -4,10 +4,9 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { systemClock } from "../../../src/clock.ts"
+import { type Clock, systemClock } from "../../../src/clock.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
-import type { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
 import { simulationDefinitions } from "../../../src/simulation/api/definitions.ts"
 import { simulationKind, simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
 import { makeServerCertificate } from "../../../src/simulation/webhook/certificate.ts"
@@ -16,7 +15,7 @@ import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { type Driving, type Stage, stageOf, startCluster, traceText } from "./driven-cluster.ts"
 
-let cluster: LocalCluster
+let cluster: Awaited<ReturnType<typeof startCluster>>
 beforeAll(async () => {
   cluster = await startCluster()
 }, patient(20_000))
@@ -38,6 +37,14 @@ const failureOf = async ({ ended }: Driving): Promise<string> => {
   const { exitCode, message } = await ended
   expect(exitCode).toBe(1)
   return message
+}
+
+/** 50 s in one. */
+const faster = 50
+const fast: Clock = {
+  ...systemClock,
+  monotonicMs: () => systemClock.monotonicMs() * faster,
+  after: (ms, action) => systemClock.after(ms / faster, action),
 }
 
 /** 200 changes within 100 s. */
@@ -227,6 +234,27 @@ describe("a driver that cannot do its work says why, and creates nothing", { tim
     expect(await failureOf(stage.drive())).toMatch(/^there is no Simulation gone in this cluster: check --sim-name/)
   })
 
+  test("if the server of its trace cannot be reached, after some attempts", async () => {
+    const driver = { tracePath: "http://127.0.0.1:1/trace" }
+    await using stage = await stageOf(cluster, "unreachable", temporaryDirectory(), { driver })
+    const driving = stage.drive({ clock: fast })
+    expect(await failureOf(driving)).toMatch(
+      /^cannot read http:\/\/127\.0\.0\.1:1\/trace: .*; spec\.driver\.tracePath names the trace$/,
+    )
+    expect(driving.log).toHaveLength(5)
+    expect(await stage.remains()).toEqual([])
+  })
+
+  test("if it is ended while a hook runs, which ends with it", async () => {
+    const hooks = { preRunHooks: [{ cmd: "sh", args: ["-c", "echo begun; sleep 600"] }] }
+    await using stage = await stageOf(cluster, "hanging", temporaryDirectory(), { spec: { hooks } })
+    const driving = stage.drive()
+    await eventually(() => expect(driving.log).toContain("preRun hook: begun"))
+    driving.end()
+    expect(await failureOf(driving)).toMatch(/^the preRun hook 1 .* failed: it was interrupted/)
+    expect(await stage.remains()).toEqual([])
+  })
+
   test("if a preRun hook fails", async () => {
     const hooks = { preRunHooks: [{ cmd: "sh", args: ["-c", "echo broken >&2; exit 3"] }] }
     await using stage = await stageOf(cluster, "hooked", temporaryDirectory(), { spec: { hooks } })
@@ -242,13 +270,7 @@ describe("a driver that cannot do its work says why, and creates nothing", { tim
 
   test("if the API server does not call its webhook", async () => {
     await using stage = await stageOf(cluster, "unreached", temporaryDirectory(), { isRegistered: false })
-    const faster = 50
-    const clock = {
-      ...systemClock,
-      monotonicMs: () => systemClock.monotonicMs() * faster,
-      after: (ms: number, action: () => void) => systemClock.after(ms / faster, action),
-    }
-    const message = await failureOf(stage.drive({ clock }))
+    const message = await failureOf(stage.drive({ clock: fast }))
     expect(message).toMatch(/^the API server has not called the driver's webhook on port \d+ within 60 s.*: check that/)
     expect(await stage.remains()).toEqual([])
   })
