@@ -1,6 +1,6 @@
 /** What is kept of the report of a repetition: key figures for the status, and a summary for the ConfigMap. */
-import type { RepetitionReport } from "../api/status.ts"
-import type { ReplayReport } from "../replay/replay-report.ts"
+import type { RepetitionReport } from "../../api/status.ts"
+import type { ReplayReport } from "../../replay/replay-report.ts"
 
 /** `url`: where the full report is. Pure. */
 export const keyFigures = (report: ReplayReport, repetition: number, url: string | undefined): RepetitionReport => {

@@ -1,12 +1,12 @@
 /** The ConfigMap with the summaries of a Simulation's repetitions, which lives as long as the Simulation. */
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { AlreadyExistsError, NotFoundError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
-import { derivedNames, simulationLabel } from "../api/derived-names.ts"
-import type { Simulation } from "../api/simulation.ts"
-import { longestHistory } from "../api/status.ts"
-import { driverFieldManager } from "./driver-status.ts"
+import type { ApiClient } from "../../../kube/client/api-client.ts"
+import { AlreadyExistsError, NotFoundError } from "../../../kube/client/api-errors.ts"
+import { kinds } from "../../../kube/client/kinds.ts"
+import type { ApiObject } from "../../../kube/client/objects.ts"
+import { derivedNames, simulationLabel } from "../../api/derived-names.ts"
+import type { Simulation } from "../../api/simulation.ts"
+import { longestHistory } from "../../api/status.ts"
+import { driverFieldManager } from "../driver-status.ts"
 
 interface ConfigMap extends ApiObject {
   readonly data?: Readonly<Record<string, string>>
