@@ -83,7 +83,7 @@ test("a sandbox refuses the same Simulations as the API server, with the same wo
   await using sandbox = await LocalCluster.start({ nodes: 0 })
   const credentials = await loadCredentials({ kubeconfig: cluster.kubeconfig, context: undefined })
   const real = new ApiClient({ server: credentials, userAgent: "kubereel-test" })
-  const local = new ApiClient({ server: sandbox.endpoint, userAgent: "kubereel-test" })
+  const local = sandbox.client
   try {
     const definitions = { gvk: { group: "apiextensions.k8s.io", version: "v1", kind: "CustomResourceDefinition" } }
     const kind = { ...definitions, plural: "customresourcedefinitions", namespaced: false }
@@ -113,6 +113,5 @@ test("a sandbox refuses the same Simulations as the API server, with the same wo
     expect(await tried(real, { driver })).toBe("accepted")
   } finally {
     real.close()
-    local.close()
   }
 })
