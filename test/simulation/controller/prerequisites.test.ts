@@ -1,0 +1,119 @@
+/** What a driver needs from others: metrics from the Prometheus operator, a certificate from cert-manager, or neither. */
+import { X509Certificate } from "node:crypto"
+import { expect, test } from "vitest"
+import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import type { Kind } from "../../../src/kube/kind.ts"
+import { definitions, driverNamespace, SimulatedCluster } from "./simulated.ts"
+
+const metrics = { remoteWriteConfigs: [{ url: "http://rw:1234/receive" }] }
+
+const kindOf = (group: string, kind: string, plural: string): Kind => ({
+  gvk: { group, version: "v1", kind },
+  plural,
+  namespaced: true,
+})
+const prometheuses = kindOf("monitoring.coreos.com", "Prometheus", "prometheuses")
+const certificates = kindOf("cert-manager.io", "Certificate", "certificates")
+
+const install = async (cluster: SimulatedCluster, { gvk: { group, kind }, plural }: Kind): Promise<void> => {
+  const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true }
+  const versions = [
+    { name: "v1", served: true, storage: true, subresources: { status: {} }, schema: { openAPIV3Schema: open } },
+  ]
+  await cluster.living.api.create(definitions, {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: { group, names: { plural, kind }, scope: "Namespaced", versions },
+  } as ApiObject)
+}
+
+const webhook = (cluster: SimulatedCluster): { readonly caBundle?: string } | undefined => {
+  const found = cluster.living.sandbox.get(
+    "admissionregistration.k8s.io/v1.MutatingWebhookConfiguration",
+    "",
+    "sk-demo-mutatepods",
+  ) as { readonly webhooks?: ReadonlyArray<{ readonly clientConfig: { readonly caBundle?: string } }> } | undefined
+  return found?.webhooks?.[0]?.clientConfig
+}
+
+test("without the operator a simulation runs without metrics, and says so; their namespace need not exist (W-54)", async () => {
+  const cluster = await SimulatedCluster.start()
+  await cluster.control()
+  await cluster.create("demo", { metrics })
+  await cluster.until(() => cluster.status("demo").state === "Running")
+  expect(cluster.condition("demo", "MetricsAvailable")).toBe("False OperatorMissing")
+})
+
+test("with the operator a simulation waits for its Prometheus", async () => {
+  const cluster = await SimulatedCluster.start()
+  await install(cluster, prometheuses)
+  await cluster.createNamespace("monitoring")
+  await cluster.control()
+  await cluster.create("demo", { metrics })
+  await cluster.until(() => cluster.condition("demo", "Progressing") === "True WaitingForMetrics")
+  expect(cluster.status("demo").state).toBe("Initializing")
+  const place = { namespace: "monitoring", name: "sk-demo-prom" }
+  const status = { availableReplicas: 1 }
+  await cluster.living.api.patch(prometheuses, place, "merge", { status }, { subresource: "status" })
+  await cluster.until(() => cluster.status("demo").state === "Running")
+  expect(cluster.condition("demo", "MetricsAvailable")).toBe("True PrometheusAvailable")
+})
+
+test("a namespace for metrics that does not exist is a failure that names it", async () => {
+  const cluster = await SimulatedCluster.start()
+  await install(cluster, prometheuses)
+  await cluster.control()
+  await cluster.create("demo", { metrics })
+  await cluster.settles("demo", "Failed")
+  expect(cluster.message("demo", "Ready")).toContain("the namespace monitoring of spec.metrics does not exist")
+})
+
+test("the controller makes a certificate for the driver's Service that the webhook trusts", async () => {
+  const cluster = await SimulatedCluster.start()
+  await cluster.control()
+  await cluster.create("demo")
+  await cluster.until(() => cluster.status("demo").state === "Running")
+  const secret = cluster.living.sandbox.get("v1.Secret", driverNamespace, "sk-demo-driver-cert") as unknown as {
+    readonly data: Readonly<Record<string, string>>
+  }
+  const [authority, certificate] = [webhook(cluster)?.caBundle ?? "", secret.data["tls.crt"] ?? ""].map(
+    (text) => new X509Certificate(Buffer.from(text, "base64")),
+  )
+  expect(certificate?.checkHost("sk-demo-driver-svc.drivers.svc")).toBeDefined()
+  expect(authority && certificate?.verify(authority.publicKey)).toBe(true)
+})
+
+const driver = {
+  ...{ namespace: driverNamespace, image: "driver", port: 8888, tracePath: "s3://traces/demo.sktrace" },
+  certManagerIssuer: "corporate",
+}
+
+test("an issuer without cert-manager is a failure that says what to change", async () => {
+  const cluster = await SimulatedCluster.start()
+  await cluster.control()
+  await cluster.create("demo", { driver })
+  await cluster.settles("demo", "Failed")
+  expect(cluster.condition("demo", "Ready")).toBe("False CertManagerMissing")
+})
+
+test("the Job waits until cert-manager has issued the certificate and put its authority into the webhook", async () => {
+  const cluster = await SimulatedCluster.start()
+  await install(cluster, certificates)
+  await cluster.control()
+  await cluster.create("demo", { driver })
+  await cluster.until(() => cluster.condition("demo", "Progressing") === "True WaitingForDriverSecret")
+  const place = { namespace: driverNamespace, name: "sk-demo-driver-cert" }
+  const status = { conditions: [{ type: "Ready", status: "True" }] }
+  await cluster.living.api.patch(certificates, place, "merge", { status }, { subresource: "status" })
+  await cluster.until(() => cluster.condition("demo", "Progressing") === "True WaitingForWebhookCertBundle")
+  const configurations: Kind = {
+    gvk: { group: "admissionregistration.k8s.io", version: "v1", kind: "MutatingWebhookConfiguration" },
+    plural: "mutatingwebhookconfigurations",
+    namespaced: false,
+  }
+  await cluster.living.api.patch(configurations, { name: "sk-demo-mutatepods" }, "json", [
+    { op: "add", path: "/webhooks/0/clientConfig/caBundle", value: Buffer.from("authority").toString("base64") },
+  ])
+  await cluster.until(() => cluster.status("demo").state === "Running")
+})
