@@ -35,6 +35,13 @@ const accounts: Readonly<Record<string, string>> = {
   "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }
 
+/** Programs under the names by which SimKube's manifests start its own, with the commands that they are: one image is all of them. */
+const programs: Readonly<Record<string, string>> = { "/sk-ctrl": "controller", "/sk-driver": "driver" }
+
+/** No shell is in the image to start it, and nothing says that it is a module, so it imports what it runs. */
+const programText = (command: string): string =>
+  `#!/nodejs/bin/node\nprocess.argv.splice(2, 0, "${command}")\nimport("/app/bin/reel.js")\n`
+
 /**
  * The list, in order of targets.
  *
@@ -54,6 +61,8 @@ export const imageFiles = async (root: string, node: string = process.execPath):
   for (const library of sharedLibraries())
     files.push({ target: library, content: { copyOf: await realpath(library) }, isExecutable: true })
   for (const [target, text] of Object.entries(accounts)) files.push({ target, content: { text }, isExecutable: false })
+  for (const [target, command] of Object.entries(programs))
+    files.push({ target, content: { text: programText(command) }, isExecutable: true })
   return files.sort((left, right) => (left.target < right.target ? -1 : 1))
 }
 

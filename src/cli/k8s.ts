@@ -20,12 +20,14 @@ import { k8sHostCommand } from "./k8s/host/k8s-host.ts"
 import { readK8sConfiguration } from "./k8s/k8s-configuration.ts"
 import { k8sOptions } from "./k8s/k8s-options.ts"
 import { withResolver } from "./k8s/k8s-resolver.ts"
+import { k8sSimulationCommand } from "./k8s/simulation/k8s-simulation.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
 const syntax: CommandSyntax<typeof k8sOptions> = {
   name: "reel k8s",
-  summary: "Prints manifests that run a recorder, or controllers, in a cluster with the minimum permissions they need.",
+  summary:
+    "Prints manifests that run a recorder, controllers, or Simulations in a cluster with the minimum permissions they need.",
   description: [
     "Changes nothing in the cluster: it only looks up the resource names that RBAC rules need. docs/guides/in-cluster.md explains the manifests.",
   ],
@@ -36,17 +38,24 @@ const syntax: CommandSyntax<typeof k8sOptions> = {
     "reel k8s --auth token --allow-target s3://traces/shop --target-secret store-access",
     "reel k8s --offline",
     "reel k8s --host modules --image registry.example.com/kubereel:0.1.0",
+    "reel k8s --simulation --image registry.example.com/kubereel:0.1.0",
   ],
 }
 
 type Options = OptionValues<typeof k8sOptions>
 
-/** With `--host` it is about something else and has other options, so that is a command of its own. */
+/** With `--host` or `--simulation` it is about something else and has other options, so those are commands of their own. */
 export const k8sCommand = (): Command => {
   const recorder = command(syntax, run)
   const host = k8sHostCommand()
-  const isAboutHost = (argv: readonly string[]): boolean => argv.some((word) => /^--host(?:=|$)/.test(word))
-  return { ...recorder, run: (argv, terminal) => (isAboutHost(argv) ? host : recorder).run(argv, terminal) }
+  const simulation = k8sSimulationCommand()
+  const has = (argv: readonly string[], option: string): boolean =>
+    argv.some((word) => word === option || word.startsWith(`${option}=`))
+  const chosen = (argv: readonly string[]): Command => {
+    if (has(argv, "--host")) return host
+    return has(argv, "--simulation") ? simulation : recorder
+  }
+  return { ...recorder, run: (argv, terminal) => chosen(argv).run(argv, terminal) }
 }
 
 const defaultApiServerPorts: ReadonlyArray<number> = [443, 6443]

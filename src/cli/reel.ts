@@ -99,7 +99,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: "k8s",
     summary:
-      "Prints manifests that run a recorder, or controllers, in a cluster with the minimum permissions they need.",
+      "Prints manifests that run a recorder, controllers, or Simulations in a cluster with the minimum permissions they need.",
     load: async () => (await import("./k8s.ts")).k8sCommand(),
   },
   {

@@ -1,5 +1,5 @@
 /**
- * The Kubernetes manifests that run the recorder, or a controller host, in a cluster.
+ * The Kubernetes manifests that run the recorder, a controller host, or the controller of Simulations in a cluster.
  *
  * Manifests are data computed from settings. The only I/O is that of the function that resolves kinds, which reads the cluster's
  * discovery documents.
@@ -18,3 +18,4 @@ export { builtInKinds, discoverBuiltIn } from "./rights/built-in-resources.ts"
 export { type Permissions, permissionsFor, type Rule } from "./rights/permissions.ts"
 export { type Resolve, type Unresolved, watchedResources } from "./rights/watched-resources.ts"
 export type { Authentication, ManifestSettings, SecretKey } from "./settings.ts"
+export { simulationManifestsFor } from "./simulation/simulation-manifests.ts"

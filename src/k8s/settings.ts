@@ -79,7 +79,9 @@ export const labelsOf = ({
   name,
   version,
   component = "recorder",
-}: Pick<ManifestSettings, "name" | "version"> & { readonly component?: "recorder" | "host" }) => ({
+}: Pick<ManifestSettings, "name" | "version"> & {
+  readonly component?: "recorder" | "host" | "simulation-controller"
+}) => ({
   ...selectorOf({ name }),
   "app.kubernetes.io/component": component,
   "app.kubernetes.io/part-of": "kubereel",

@@ -1,6 +1,7 @@
 /** The content of the image; pod.test.ts tests that it is enough, and containerfile.test.ts that two stagings are identical. */
 import { execFile } from "node:child_process"
-import { copyFileSync } from "node:fs"
+import { copyFileSync, writeFileSync } from "node:fs"
+import { readFile, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
@@ -49,6 +50,23 @@ test("it can load scripts of a controller host, beside which nothing is installe
     { cwd: modules, env: {} },
   )
   expect(stdout).toContain("simplepods/status")
+})
+
+test("it is SimKube's driver and controller too, under their names", async () => {
+  for (const [program, command] of Object.entries({ "sk-driver": "driver", "sk-ctrl": "controller" })) {
+    const text = await readFile(join(image.directory, program), "utf8")
+    const [first = "", ...rest] = text.split("\n")
+    expect(first).toBe("#!/nodejs/bin/node")
+    // Elsewhere than in its own file system, the paths in it lead nowhere.
+    const staged = rest.join("\n").replace("/app/", join(image.directory, "app/"))
+    const script = join(temporaryDirectory(), program)
+    writeFileSync(script, staged)
+    const { stdout } = await promisify(execFile)(join(image.directory, "nodejs/bin/node"), [script, "--help"], {
+      env: {},
+    })
+    expect(stdout).toContain(`reel ${command}`)
+    expect((await stat(join(image.directory, program))).mode & 0o777).toBe(0o555)
+  }
 })
 
 test("it contains no sources, tests, source maps, package manager or shell", async () => {

@@ -54,6 +54,17 @@ test("the overlay of a controller host equals the output for the example in Type
   await expect(text).toMatchFileSnapshot(join(folder, "overlays/host/host.yaml"))
 })
 
+test("the overlay of Simulations equals the output without their kinds, which are those of crds", async () => {
+  const { code, text, error } = await printed("--simulation")
+  expect({ code, error }).toEqual({ code: 0, error: "" })
+  const [header = "", ...documents] = text.split(/^---\n/m)
+  const isKind = (document: string): boolean => objectsOf(document)[0]?.kind === "CustomResourceDefinition"
+  const kinds = objectsOf(await readFile(join(folder, "crds/simulations.yaml"), "utf8"))
+  expect(documents.filter(isKind).flatMap(objectsOf)).toEqual(kinds)
+  const others = [header, ...documents.filter((each) => !isKind(each))].join("---\n")
+  await expect(others).toMatchFileSnapshot(join(folder, "overlays/simulation/simulation.yaml"))
+})
+
 test("every file of a kustomization exists, and every file is in one", async () => {
   const files = (await readdir(folder, { recursive: true })).filter((path) => /\.(?:ya?ml|json)$/.test(path))
   const mentioned = new Set(["components/monitoring/dashboard.json"])

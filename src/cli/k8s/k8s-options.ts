@@ -69,6 +69,9 @@ export const k8sOptions = {
     help: "print manifests of a controller host for these modules instead; its options: reel k8s --host DIRECTORY --help",
     parse: text,
   }),
+  simulation: flag({
+    help: "print manifests of the controller of Simulations instead; its options: reel k8s --simulation --help",
+  }),
   config: optional({
     short: "c",
     placeholder: "FILE",

@@ -1,6 +1,6 @@
 /** Simulations as they change, over one watch: no polling, and no state between two reads is missed that is still there at the second. */
 import { systemClock } from "../../clock.ts"
-import { SharedInformer } from "../../host/shared-informer.ts"
+import { SharedInformer } from "../../host/cache/shared-informer.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
 import { simulationKind } from "../../simulation/api/derived-names.ts"
 import type { Simulation } from "../../simulation/api/simulation.ts"

@@ -1,11 +1,11 @@
 /** All manifests of a controller host, in an order in which they can be applied. */
+import { controllersNetworkPolicy } from "../controllers-network.ts"
 import type { Manifest } from "../manifest.ts"
 import { namespaceManifest } from "../namespace.ts"
 import { hostDeployment, moduleConfigMaps } from "./host-deployment.ts"
 import { hostMonitoring } from "./host-monitoring.ts"
-import { hostNetworkPolicy } from "./host-network.ts"
 import { rightsManifests } from "./host-rights.ts"
-import { type HostSettings, hostLabels } from "./host-settings.ts"
+import { type HostSettings, hostLabels, hostPort } from "./host-settings.ts"
 import { stateClaim } from "./host-state.ts"
 
 /** Pure. Namespaces of modules' ServiceAccounts are not among them: they are there for other reasons. */
@@ -15,6 +15,6 @@ export const hostManifestsFor = (settings: HostSettings): ReadonlyArray<Manifest
   ...moduleConfigMaps(settings),
   ...stateClaim(settings),
   hostDeployment(settings),
-  hostNetworkPolicy(settings),
+  controllersNetworkPolicy({ ...settings, labels: hostLabels(settings), port: hostPort, programs: "scripts" }),
   ...(settings.monitoring ? hostMonitoring(settings) : []),
 ]

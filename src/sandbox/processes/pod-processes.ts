@@ -7,10 +7,10 @@
  */
 
 import { type Clock, systemClock } from "../../clock.ts"
+import { keyOf } from "../../host/cache/object-cache.ts"
 import { Cluster } from "../../host/cluster.ts"
 import { KeyedController } from "../../host/controller.ts"
 import { EventRecorder } from "../../host/event-recorder.ts"
-import { keyOf } from "../../host/object-cache.ts"
 import { ApiClient } from "../../kube/client/api-client.ts"
 import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
 import { kinds } from "../../kube/client/kinds.ts"

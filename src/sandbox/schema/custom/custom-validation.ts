@@ -103,7 +103,15 @@ const jsonTypeOf = (value: unknown): string => {
 }
 
 const misfit = (path: string, expected: string, found: string): FieldError =>
-  wrongType(path === "" ? "<nil>" : path, found, `must be of type ${expected}`)
+  wrongType(
+    path === "" ? "<nil>" : path,
+    found,
+    `${path} in body must be of type ${expected}: ${JSON.stringify(found)}`,
+  )
+
+/** The server's sentence names the field once more. */
+const inBody = (path: string, value: unknown, text: string): FieldError =>
+  invalid(path, value, `${path} in body ${text}`)
 
 const choiceProblems = (schema: StructuralSchema, value: unknown, path: string, depth: number): FieldError[] => {
   const check = (one: StructuralSchema): FieldError[] => checkSchema(one, value, path, depth + 1)
@@ -139,14 +147,14 @@ const nearest = (results: ReadonlyArray<FieldError[]>): FieldError[] =>
 const stringProblems = (schema: StructuralSchema, value: string, path: string): FieldError[] => {
   const problems: FieldError[] = []
   const { maxLength, minLength, pattern, format } = schema
-  const say = (text: string): FieldError => invalid(path, value, `should ${text}`)
+  const say = (text: string): FieldError => inBody(path, value, `should ${text}`)
   const length = maxLength === undefined && minLength === undefined ? 0 : [...value].length
   if (maxLength !== undefined && length > maxLength) problems.push(tooLong(path, maxLength))
   else if (minLength !== undefined && length < minLength) problems.push(say(`be at least ${minLength} chars long`))
   else if (pattern !== undefined && pattern !== "" && !matchesPattern(pattern, value))
     problems.push(say(`match '${pattern}'`))
   if (format !== undefined && knownFormats.has(format) && !isOfFormat(format, value))
-    problems.push(wrongType(path, value, `must be of type ${format}`))
+    problems.push(misfit(path, format, value))
   return problems
 }
 
@@ -154,7 +162,7 @@ const numberProblems = (schema: StructuralSchema, value: number, path: string): 
   const problems: FieldError[] = []
   // Whole values are compared as integers: the bound loses its fraction.
   const bound = (limit: number): number => (Number.isInteger(value) ? Math.trunc(limit) : limit)
-  const say = (text: string): FieldError => invalid(path, value, `should be ${text}`)
+  const say = (text: string): FieldError => inBody(path, value, `should be ${text}`)
   if (schema.multipleOf !== undefined) {
     const factor = bound(schema.multipleOf)
     if (factor <= 0)
@@ -190,10 +198,10 @@ const listProblems = (
     for (const [index, item] of value.entries())
       problems.push(...checkSchema(items, item, `${path}[${index}]`, depth + 1, correlated?.item(index)))
   if (minItems !== undefined && value.length < minItems)
-    problems.push(invalid(path, value.length, `should have at least ${minItems} items`))
+    problems.push(inBody(path, value.length, `should have at least ${minItems} items`))
   if (maxItems !== undefined && value.length > maxItems) problems.push(tooMany(path, value.length, maxItems))
   if (schema.uniqueItems === true && new Set(value.map((item) => canonicalJson(item))).size < value.length)
-    problems.push(invalid(path, "", `shouldn't contain duplicates`))
+    problems.push(inBody(path, "", "shouldn't contain duplicates"))
   return problems
 }
 
@@ -215,7 +223,7 @@ const objectProblems = (
   const below = (name: string): string => (path === "" ? name : `${path}.${name}`)
   const names = Object.keys(value).sort()
   if (minProperties !== undefined && names.length < minProperties)
-    problems.push(invalid(path, names.length, `should have at least ${minProperties} properties`))
+    problems.push(inBody(path, names.length, `should have at least ${minProperties} properties`))
   if (maxProperties !== undefined && names.length > maxProperties)
     problems.push(tooMany(path, names.length, maxProperties))
   for (const name of names) {

@@ -83,7 +83,7 @@ test("objects are pruned, defaulted and checked against the schema", async () =>
   const wrong = await send(sandbox, "POST", widgets, widget("b", "big"))
   expect([wrong.status, bodyOf(wrong).message]).toEqual([
     422,
-    'Widget.example.com "b" is invalid: spec.size: Invalid value: "string": must be of type integer',
+    'Widget.example.com "b" is invalid: spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"',
   ])
   expect((await send(sandbox, "PATCH", `${widgets}/a`, { spec: { size: "x" } }, mergePatch)).status).toBe(422)
   expect((await send(sandbox, "PATCH", `${widgets}/a`, {}, strategicPatch)).status).toBe(415)

@@ -44,7 +44,7 @@ describe("a rule", () => {
 
   test("is not looked at if the schema finds a field missing or of a wrong type", () => {
     expect(found(size, { size: "x" })[0]).toEqual([
-      'spec.size: Invalid value: "string": must be of type integer',
+      'spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"',
       "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
     ])
   })
