@@ -71,8 +71,10 @@ export const defaultDeadlineMs = 500
 interface Registered {
   readonly module: HostedModule
   readonly credentials: CredentialRefresh
-  /** What the executor has. */
+  /** What the executor has, or gets as soon as it runs. */
   endpoint: ApiEndpoint
+  /** Its requests wait for credentials, which may be the same again. */
+  isWaiting: boolean
 }
 
 export class ModuleHost implements AsyncDisposable {
@@ -106,13 +108,16 @@ export class ModuleHost implements AsyncDisposable {
       trouble: (reason) => reason !== undefined && onNote("credentials", reason),
     })
     let hubLife = 0
+    /** What the present life of the hub began with. */
+    let hubBegan: ApiEndpoint | undefined
     this.#hub = this.#system.spawn({
       definition: hubDefinition,
       name: "hub",
       start: start("hub"),
       config: async () => {
-        this.#hubEndpoint = await this.#credentials.current()
-        return { endpoint: this.#hubEndpoint, userAgent: `kubereel/${version}` }
+        const endpoint = await this.#credentials.current()
+        hubBegan = this.#hubEndpoint = endpoint
+        return { endpoint, userAgent: `kubereel/${version}` }
       },
       incarnation: () => ++hubLife,
       restart,
@@ -120,26 +125,41 @@ export class ModuleHost implements AsyncDisposable {
       onStateChange: (state, reason) => {
         if (state === "backing-off") onNote("hub", `it has ended and is started again: ${reason}`)
         if (state === "gave-up") onNote("hub", `it cannot be started: ${reason}`)
-        if (state !== "running" || hubLife === 1) return
+        if (state !== "running") return
+        // They may have changed while it was starting.
+        if (this.#hubEndpoint !== hubBegan) tell(this.#hub.call("credentials", this.#hubEndpoint))
+        if (hubLife === 1) return
         this.#dispatcher.hubRestarted()
         this.scripts.hubRestarted()
       },
     })
     let executorLife = 0
+    /** What the present life of the executor began with, by module. */
+    let executorBegan: ReadonlyMap<string, ApiEndpoint> = new Map()
     this.#executor = this.#system.spawn({
       definition: executorDefinition,
       name: executorName,
       start: start("executor"),
-      config: () => ({ modules: [...this.#registered.values()].map((each) => this.#registrationOf(each)) }),
+      config: () => {
+        executorBegan = new Map([...this.#registered].map(([name, { endpoint }]) => [name, endpoint]))
+        return { modules: [...this.#registered.values()].map((each) => this.#registrationOf(each)) }
+      },
       incarnation: () => ++executorLife,
       restart,
       onReport: (report) => {
         if (report.type === "overrun") this.#dispatcher.overrun(report)
-        else this.#registered.get(report.module)?.credentials.refresh()
+        else this.#unauthorized(report.module)
       },
       onStateChange: (state, reason) => {
         if (state === "backing-off") onNote("executor", `it has ended and is started again: ${reason}`)
         if (state === "gave-up") onNote("executor", `it cannot be started: ${reason}`)
+        if (state !== "running") return
+        // They may have changed while it was starting; modules that are new since are registered by themselves.
+        for (const [name, began] of executorBegan) {
+          const endpoint = this.#registered.get(name)?.endpoint
+          if (endpoint !== undefined && endpoint !== began)
+            tell(this.#executor.call("credentials", { module: name, endpoint }))
+        }
       },
     })
     this.#compiler = new ModuleCompiler({
@@ -183,10 +203,16 @@ export class ModuleHost implements AsyncDisposable {
     if (checkpoint === true && stateDirectory === undefined) throw new StateDirectoryMissing({ module: name })
     const credentials: CredentialRefresh = new CredentialRefresh(identityOf(file), {
       had: (endpoint) => this.#moduleHas(name, credentials, endpoint),
-      trouble: (reason) => reason !== undefined && onNote(name, reason),
+      trouble: (reason) => {
+        if (reason === undefined) return
+        onNote(name, reason)
+        // Requests that wait get what the server said, and the guest decides.
+        const present = this.#registered.get(name)
+        if (present !== undefined) this.#moduleHas(name, credentials, present.endpoint)
+      },
     })
     if (this.#registered.has(name)) throw new Error(`a module named ${name} is running already`)
-    const registered = { module, credentials, endpoint: await credentials.current() }
+    const registered = { module, credentials, endpoint: await credentials.current(), isWaiting: false }
     this.#registered.set(name, registered)
     try {
       await this.#whenExecutorRuns(() => this.#executor.call("register", this.#registrationOf(registered)))
@@ -269,15 +295,25 @@ export class ModuleHost implements AsyncDisposable {
   #hubHas(endpoint: ApiEndpoint): void {
     if (endpoint === this.#hubEndpoint) return
     this.#hubEndpoint = endpoint
-    // A hub that is starting gets them with its configuration.
+    // A hub that is starting gets them once it runs.
     tell(this.#hub.call("credentials", endpoint))
+  }
+
+  #unauthorized(module: string): void {
+    const registered = this.#registered.get(module)
+    if (registered === undefined) return
+    registered.isWaiting = true
+    registered.credentials.refresh()
   }
 
   #moduleHas(name: string, credentials: CredentialRefresh, endpoint: ApiEndpoint): void {
     const registered = this.#registered.get(name)
     // A module of the same name may have taken its place, with another identity.
-    if (registered?.credentials !== credentials || registered.endpoint === endpoint) return
+    if (registered?.credentials !== credentials) return
+    if (registered.endpoint === endpoint && !registered.isWaiting) return
     registered.endpoint = endpoint
+    registered.isWaiting = false
+    // An executor that is starting gets them once it runs.
     tell(this.#executor.call("credentials", { module: name, endpoint }))
   }
 

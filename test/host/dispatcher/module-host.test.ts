@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setImmediate } from "node:timers/promises"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
 import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
@@ -81,6 +82,19 @@ const hasLogged = (module: string, line: string | RegExp): Promise<void> =>
 const answeredOf = async (name: string) =>
   (await host.requestStatistics()).find(({ module }) => module === name)?.answered
 const statusOf = async (name: string) => (await host.statistics()).find((module) => module.name === name)
+
+/** A clock of the machine, whose next renewal of credentials can be brought forward. */
+const renewable = () => {
+  let renew: () => void = () => undefined
+  const clock: ModuleHostOptions["clock"] = {
+    ...systemClock,
+    after: (delayMs, action) => {
+      if (delayMs === defaultHostPolicy.renewEveryMs) renew = action
+      return systemClock.after(delayMs, action)
+    },
+  }
+  return { clock, renew: () => renew() }
+}
 
 test("50 modules that watch the same kind share one upstream watch, and each sees every object", {
   timeout: patient(60_000),
@@ -302,14 +316,7 @@ test("the subscriptions of a worker's next life have other numbers, because rows
 test("credentials that were fetched for a module do not reach another that has taken its name meanwhile", {
   timeout: patient(60_000),
 }, async () => {
-  let renew: () => void = () => undefined
-  const clock: ModuleHostOptions["clock"] = {
-    ...systemClock,
-    after: (delayMs, action) => {
-      if (delayMs === 60_000) renew = action
-      return systemClock.after(delayMs, action)
-    },
-  }
+  const { clock, renew } = renewable()
   let fetches = 0
   let give: () => void = () => undefined
   const nowhere = { ...sandbox.endpoint, server: "http://127.0.0.1:9" } as never
@@ -339,3 +346,61 @@ test("credentials that were fetched for a module do not reach another that has t
   put("flood", "lab")
   await eventually(async () => expect(await answeredOf("heir")).toBeGreaterThan(5))
 })
+
+test.each([
+  ["the same again", async (): Promise<void> => undefined],
+  ["none", (): Promise<void> => Promise.reject(new Error("the plugin has failed"))],
+] as const)(
+  "a module that gets a 401 again and again is told so each time, and does not wait, if after it there are %s",
+  {
+    timeout: patient(60_000),
+  },
+  async (_, onUnauthorized) => {
+    // The same object, by which sources say that nothing has changed.
+    const unchanged = sandbox.endpoint
+    startHost({ identityOf: () => ({ endpoint: async () => unchanged, onUnauthorized }) })
+    await host.add({ file: fileOf("refused"), codePath: loner })
+    await hasLogged("refused", "run")
+    sandbox.faults.respond("discovery", 401)
+    put("flood", "lab")
+    // More than are sent at the same time, so that the first of them have been answered.
+    await eventually(async () => expect(await answeredOf("refused")).toBeGreaterThan(20))
+  },
+)
+
+test.each(["hub", "executor"] as const)(
+  "credentials that change while the thread of the %s is starting reach it",
+  {
+    timeout: patient(60_000),
+  },
+  async (role) => {
+    const good = sandbox.endpoint
+    const nowhere = { ...good, server: "http://127.0.0.1:9" }
+    const of = { hub: good, executor: good }
+    const sourceOf = (each: typeof role) => ({ endpoint: async () => of[each], onUnauthorized: async () => undefined })
+    const { clock, renew } = renewable()
+    startHost({
+      clock,
+      endpoints: sourceOf("hub"),
+      identityOf: () => sourceOf("executor"),
+      start: (started) => (listener) => {
+        const thread = startHostThread(started)(listener)
+        // Its configuration has been read, and it does not run yet.
+        if (started === role && of[role] === nowhere) {
+          of[role] = good
+          renew()
+        }
+        return thread
+      },
+    })
+    await host.add({ file: fileOf("good"), codePath: loner })
+    await hasLogged("good", "run")
+    of[role] = nowhere as never
+    renew()
+    // Renewals wait for nothing but each other.
+    await setImmediate()
+    await host.kill(role)
+    put("flood", "lab")
+    await eventually(async () => expect(await answeredOf("good")).toBeGreaterThan(5))
+  },
+)
