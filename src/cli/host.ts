@@ -218,7 +218,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       {
         name: "modules",
         isMet: modules.isLoaded,
-        detail: modules.isLoaded ? `started, ${modules.refusals.length} refused` : "not started yet",
+        detail: modules.isLoaded ? `started, ${modules.refused} refused` : "not started yet",
       },
     ]
     const metrics = async () => {
@@ -234,7 +234,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
         requests,
         scripts,
         hub,
-        refused: modules.refusals.length,
+        refused: modules.refused,
       })
     }
     await using server = await serveHost(given.listen, { conditions, metrics })

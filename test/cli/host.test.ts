@@ -106,7 +106,9 @@ test("runs the modules of a directory, and follows it: added, replaced, invalid,
       /kubereel_host_controller_reconciles_total\{module="labels",controller="labels"\} [1-9]/,
     ),
   )
-  expect(text).toContain("kubereel_host_refused 1\n")
+  expect(text).toContain("kubereel_host_refused 2\n")
+  expect(terminal.standardError.text()).toMatch(/module odd started/)
+  expect(terminal.standardError.text()).not.toMatch(/module text started/)
 
   rmSync(join(modules, "odd.yaml"))
   await says(/module odd removed/)
@@ -120,6 +122,8 @@ test("runs the modules of a directory, and follows it: added, replaced, invalid,
 
 test("is ready once its threads run and its modules are started or refused, and alive regardless of that", async () => {
   write("text.yaml", "name: text\n")
+  write("garbage.yaml", "name: garbage\nabi: rust_v1alpha1\n")
+  write("garbage.wasm", "no module")
   // It is not started before this is over, in its own thread.
   const go = join(temporaryDirectory(), "go")
   const waits = `while (!existsSync(${JSON.stringify(go)})) await new Promise((soon) => setTimeout(soon, 5))`
@@ -134,7 +138,7 @@ test("is ready once its threads run and its modules are started or refused, and 
   })
   writeFileSync(go, "")
   await eventually(async () => expect(await (await served("/readyz")).text()).toBe("ok\n"))
-  expect(await (await served("/readyz?verbose")).text()).toContain("[+]modules: started, 2 refused\n")
+  expect(await (await served("/readyz?verbose")).text()).toContain("[+]modules: started, 3 refused\n")
   expect((await served("/elsewhere")).status).toBe(404)
   terminal.interrupt()
   expect(await ended).toBe(exitCodes.ok)

@@ -37,9 +37,9 @@ export class HostModules implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Why files of the directory are not run: those that are no modules, and modules that could not be started. */
-  get refusals(): ReadonlyArray<string> {
-    return [...this.#refusals, ...this.#failed.values()]
+  /** How many files of the directory are not run: those that are no modules, and modules that could not be started or loaded. */
+  get refused(): number {
+    return this.#refusals.size + this.#failed.size + this.#options.host.refused.length
   }
 
   /** Whether every module that was there first has been started or refused. */
@@ -82,7 +82,8 @@ export class HostModules implements AsyncDisposable {
       if (form === "wasm") await host.add({ file, codePath })
       else await host.scripts.add(module)
       this.#failed.delete(file.name)
-      say(`module ${file.name} started`)
+      // One that is refused has been told already.
+      if (form !== "wasm" || (await host.loaded(file.name))) say(`module ${file.name} started`)
     } catch (cause) {
       const reason = `module ${file.name} is not run: ${messageOf(cause)}`
       if (this.#failed.get(file.name) !== reason) say(reason)

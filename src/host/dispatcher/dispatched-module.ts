@@ -31,6 +31,8 @@ export class DispatchedModule {
   place: WorkerPlace | undefined
   /** Of the back-off before its next start. */
   retry: Timer | undefined
+  /** Its first load; never rejects. */
+  firstLoad: Promise<void> | undefined
   /** Why its file is no module that can run. */
   refusal: string | undefined
   missed = 0

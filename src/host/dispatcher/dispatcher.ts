@@ -117,6 +117,20 @@ export class Dispatcher {
     this.#step(module, { type: "start" })
   }
 
+  /**
+   * Resolves when the first load of a module is over, with whether it runs now. If not, it has been told why, unless there is none of that name.
+   */
+  async loaded(name: string): Promise<boolean> {
+    const module = this.#modules.get(name)
+    await module?.firstLoad
+    return module?.lifecycle.phase === "running"
+  }
+
+  /** Names of modules whose files are none that can run. */
+  get refused(): ReadonlyArray<string> {
+    return [...this.#modules.values()].flatMap(({ name, refusal }) => (refusal === undefined ? [] : [name]))
+  }
+
   /** Ends a module, if there is one of that name. Resolves when its instance has ended; one that does not return ends at its deadline. */
   async remove(name: string): Promise<void> {
     const module = this.#modules.get(name)
@@ -196,10 +210,12 @@ export class Dispatcher {
     const { lifecycle, spec } = module
     for (const command of lifecycle.step(input)) {
       switch (command.type) {
-        case "place":
+        case "place": {
           module.place = this.#placeFor(module)
-          void this.#load(module, module.place, command.incarnation)
+          const load = this.#load(module, module.place, command.incarnation)
+          module.firstLoad ??= load
           break
+        }
         case "release":
           this.#release(module, command.incarnation)
           break

@@ -230,6 +230,19 @@ export class ModuleHost implements AsyncDisposable {
     }
   }
 
+  /**
+   * Resolves when the first load of a WebAssembly module is over, with whether it runs now: false for one that is refused, or has failed
+   * at once, of which `onNote` has been told.
+   */
+  loaded(name: string): Promise<boolean> {
+    return this.#dispatcher.loaded(name)
+  }
+
+  /** Names of the modules and scripts that are there, but cannot be run until their files change. */
+  get refused(): ReadonlyArray<string> {
+    return [...this.#dispatcher.refused, ...this.scripts.refused]
+  }
+
   /** Ends a module and everything that it asked for; without effect if there is none of that name. */
   remove(name: string): Promise<void> {
     return this.#inTurn(name, async () => {

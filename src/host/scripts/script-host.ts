@@ -187,6 +187,11 @@ export class ScriptHost {
     for (const { credentials } of [...this.#scripts.values()]) await credentials.renew()
   }
 
+  /** Names of scripts that ran, and could not be loaded when they were to be started again. */
+  get refused(): ReadonlyArray<string> {
+    return [...this.#scripts].flatMap(([name, { isRefused }]) => (isRefused ? [name] : []))
+  }
+
   async statistics(): Promise<ReadonlyArray<ScriptStatus>> {
     const controllers = new Map<string, ReadonlyArray<ControllerStatistics>>()
     await Promise.all(
