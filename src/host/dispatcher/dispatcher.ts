@@ -33,6 +33,7 @@ import { ExpiryPace } from "./watches/expiry-pace.ts"
 import { type WatchAnswer, type WatchRefusal, WatchRegistry } from "./watches/watch-registry.ts"
 import type { InstanceStatistics, ModuleWorkerReport } from "./worker/definition.ts"
 import type { Departure } from "./worker/departure.ts"
+import { imageFile } from "./worker/image-files.ts"
 import type { WorkerPlace } from "./worker-place.ts"
 
 export interface DispatcherOptions {
@@ -320,7 +321,10 @@ export class Dispatcher {
     return ask(place.supervisor.call("load", departure === undefined ? assignment : { ...assignment, departure }))
   }
 
-  /** The end of the instance at its worker, if that lives. */
+  /**
+   * The end of the instance at its worker, if that lives, and of its image in any case: a thread that is ended leaves that behind, and so does a
+   * move that fails on its way.
+   */
   #release(module: DispatchedModule, incarnation: number): void {
     const { spec, place } = module
     if (place === undefined) return
@@ -328,7 +332,16 @@ export class Dispatcher {
     // ended too.
     module.released = failureOf(
       place.supervisor.call("release", { module: spec.name, incarnation }, Number.POSITIVE_INFINITY),
-    )
+    ).then(() => this.#removeImage(module, incarnation))
+  }
+
+  #removeImage({ name, slot }: DispatchedModule, incarnation: number): void {
+    const { imageDirectory, onNote } = this.#options
+    try {
+      imageFile(imageDirectory, { slot, incarnation }).remove()
+    } catch (cause) {
+      onNote(name, `the file of its former memory is left: ${messageOf(cause)}`)
+    }
   }
 
   #report(worker: string, report: ModuleWorkerReport): void {

@@ -1,5 +1,5 @@
 /** Modules in real threads, on a sandbox over real HTTP: what they see, and what one of them costs the others. */
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
@@ -404,3 +404,19 @@ test.each(["hub", "executor"] as const)(
     await eventually(async () => expect(await answeredOf("good")).toBeGreaterThan(5))
   },
 )
+
+test("an unloaded module whose thread is ended leaves no image behind", { timeout: patient(60_000) }, async () => {
+  const imageDirectory = temporaryDirectory()
+  startHost({ imageDirectory, unloadAfterMs: 100 })
+  await host.add({ file: fileOf("sleepy"), codePath: guest })
+  await host.add({ file: fileOf("bad"), codePath: loner })
+  await hasLogged("bad", "run")
+  const images = () => readdirSync(imageDirectory)
+  await eventually(() => expect(images()).toHaveLength(2))
+  const former = images()
+  put("loop", "lab")
+  // Of the one that does not return and of its neighbour.
+  await eventually(async () => expect((await statusOf("bad"))?.restarts).toBeGreaterThan(0))
+  await eventually(() => expect(images().filter((name) => former.includes(name))).toEqual([]))
+  await hasLogged("bad", "loops")
+})

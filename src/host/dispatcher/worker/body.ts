@@ -43,7 +43,7 @@ export const moduleWorkerBody: ActorBody<ModuleWorkerConfig, ModuleWorkerControl
       report: context.report,
       mark: new EntryMark(config.entryMark),
       nextSubscription: subscriptionNumbers(config.subscriptions),
-      images: ({ slot, incarnation }) => imageFile(config.imageDirectory, `${slot}-${incarnation}`),
+      images: (assignment) => imageFile(config.imageDirectory, assignment),
     })
     const deliveries = context.inbox(deliveriesMailbox(name), {
       attached: () => undefined,

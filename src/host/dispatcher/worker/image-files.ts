@@ -9,9 +9,12 @@ import type { ImageStore } from "./module-runner.ts"
 
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
-/** Keeps the image of one instance. `name` must be one that a file can have. */
-export const imageFile = (directory: string, name: string): ImageStore => {
-  const path = join(directory, `${name}.image`)
+/** Keeps the image of one instance. No two instances of a host have both numbers, so that what is left of one is never taken for another's. */
+export const imageFile = (
+  directory: string,
+  { slot, incarnation }: { readonly slot: number; readonly incarnation: number },
+): ImageStore => {
+  const path = join(directory, `${slot}-${incarnation}.image`)
   return {
     write: (image) => {
       try {

@@ -6,7 +6,7 @@ import { temporaryDirectory } from "../../../harness/temporary-directory.ts"
 
 test("an image is read as it was written, and removed without a trace", () => {
   const directory = temporaryDirectory()
-  const store = imageFile(directory, "1-2")
+  const store = imageFile(directory, { slot: 1, incarnation: 2 })
   const image = Buffer.alloc(100_000, "abc")
   store.write(image)
   expect(Buffer.from(store.read()).equals(image)).toBe(true)
@@ -19,6 +19,6 @@ test.runIf(existsSync("/dev/full"))("of an image that does not fit on the disk n
   const directory = temporaryDirectory()
   const path = join(directory, "1-2.image")
   symlinkSync("/dev/full", path)
-  expect(() => imageFile(directory, "1-2").write(Buffer.alloc(10))).toThrow(/ENOSPC/)
+  expect(() => imageFile(directory, { slot: 1, incarnation: 2 }).write(Buffer.alloc(10))).toThrow(/ENOSPC/)
   expect(lstatSync(path, { throwIfNoEntry: false })).toBeUndefined()
 })
