@@ -360,9 +360,12 @@ test.each([
     const unchanged = sandbox.endpoint
     startHost({ identityOf: () => ({ endpoint: async () => unchanged, onUnauthorized }) })
     await host.add({ file: fileOf("refused"), codePath: loner })
-    await hasLogged("refused", "run")
+    put("a", "lab")
+    // From here on the hub needs no discovery.
+    await hasLogged("refused", "ADDED a 1")
     sandbox.faults.respond("discovery", 401)
     put("flood", "lab")
+    await hasLogged("refused", "ADDED flood 2")
     // More than are sent at the same time, so that the first of them have been answered.
     await eventually(async () => expect(await answeredOf("refused")).toBeGreaterThan(20))
   },
