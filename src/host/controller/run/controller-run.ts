@@ -26,7 +26,7 @@ import { type DefinedController, type Index, type Selection, selectionsOf } from
 import { NotWatchedError, type TerminalError } from "../errors.ts"
 import { asGvk } from "../kind-name.ts"
 import type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller-statistics.ts"
-import { type CheckpointLocation, DurableProgress } from "./durable-progress.ts"
+import { type CheckpointLocation, DurableProgress, type EnteredChange } from "./durable-progress.ts"
 import { reconcileOnce } from "./reconciler.ts"
 import { deliver, type Source, sourcesOf } from "./sources.ts"
 
@@ -162,8 +162,8 @@ export class ControllerRun {
       if (cache === undefined || progress === undefined)
         return cache?.onChange((changes) => deliver(source, changes, (key) => queue.add(key), trouble))
       const handle = (changes: ReadonlyArray<ObjectChange<ApiObject>>): void => {
-        progress.enter(index, changes)
-        for (const change of changes) this.#deliverDurably(source, index, change, queue, progress)
+        for (const entered of progress.enter(index, changes))
+          this.#deliverDurably(source, index, entered, queue, progress)
       }
       handle(progress.deletedMeanwhile(index, cache.all()))
       return cache.onChange(handle)
@@ -183,7 +183,7 @@ export class ControllerRun {
   #deliverDurably(
     source: Source,
     index: number,
-    change: ObjectChange<ApiObject>,
+    entered: EnteredChange,
     queue: WorkQueue,
     progress: DurableProgress,
   ): void {
@@ -193,9 +193,9 @@ export class ControllerRun {
       isDelivered = false
       this.#options.trouble(detail)
     }
-    deliver(source, [change], (key) => keys.add(key), failed)
+    deliver(source, [entered.change], (key) => keys.add(key), failed)
     // Before the keys: a run counts only if it began later. A map that threw has not been told, and is asked again in the next term.
-    if (change.current === undefined && isDelivered) progress.woke(index, change, keys)
+    if (isDelivered) progress.woke(index, entered, keys)
     for (const key of keys) queue.add(key)
   }
 

@@ -178,6 +178,46 @@ test("a deletion that was not dealt with is told again: a run that failed does n
   expect(second.story).toEqual(["gone default/a"])
 })
 
+test("a deletion is told again although an earlier one of the same object was dealt with meanwhile", async () => {
+  const cluster = await startCluster()
+  const checkpoint = { directory: temporaryDirectory() }
+  const failing = new Set(["default/x", "default/y"])
+  let deletions = 0
+  const definition: Partial<ControllerDefinition<Widget>> = {
+    watches: [
+      {
+        kind: "v1.ConfigMap",
+        labelSelector: "of",
+        predicate: ({ current }: ObjectChange<ApiObject>) => {
+          if (current === undefined) deletions++
+          return true
+        },
+        map: ({ metadata }: ApiObject) => [`default/${metadata.labels?.of}`],
+      },
+    ],
+  }
+  const first = chronicler(definition, (key) => failing.has(key))
+  const running = await cluster.run([first.controller], { checkpoint })
+  const failed = (key: string) => cluster.until(() => cluster.troubles.some((line) => line.includes(key)))
+  put(cluster, "a", { labels: { of: "x" } })
+  await failed("default/x")
+  put(cluster, "a")
+  put(cluster, "a", { labels: { of: "y" } })
+  await failed("default/y")
+  put(cluster, "a")
+  await cluster.until(() => deletions === 2)
+  failing.delete("default/x")
+  await cluster.until(() => first.story.includes("gone default/x"))
+  // So that a removal would be written.
+  const now = cluster.clock.monotonicMs()
+  await cluster.until(() => cluster.clock.monotonicMs() > now + 1000)
+  await cluster.passing(running.close())
+  const second = chronicler(definition)
+  await cluster.run([second.controller], { checkpoint })
+  await cluster.until(() => second.story.length === 1)
+  expect(second.story).toEqual(["gone default/y"])
+})
+
 test("while the disk is full the controller waits, which is said, and others go on; with room it goes on where it was", async () => {
   const cluster = await startCluster()
   const checkpoint = { directory: temporaryDirectory(), maximumBytes: 64 * 1024 }
