@@ -61,6 +61,8 @@ export class ControllerRun {
   readonly #cached = new Map<string, CachedObjects<ApiObject>>()
   /** The caches are shared, also by controllers of this name. */
   readonly #indexes: ReadonlyMap<string, symbol>
+  /** Where they were added: a selection whose right was taken away has no cache any more, but its cache goes on for others. */
+  readonly #indexed: Array<{ readonly cache: ObjectCache<ApiObject>; readonly name: symbol }> = []
   #sources: ReadonlyArray<Source> = []
   #state: ControllerState = "waiting"
   #term: Term | undefined
@@ -110,8 +112,11 @@ export class ControllerRun {
     const isComplete = await Promise.race([complete, stopped, this.lost])
     if (isComplete !== true || signal.aborted) return
     for (const index of this.controller.indexes)
-      for (const cache of this.#cachesOf(index.kind))
-        cache.addIndex(this.#nameOf(index), (object) => this.#valuesOf(index, object))
+      for (const cache of this.#cachesOf(index.kind)) {
+        const name = this.#nameOf(index)
+        cache.addIndex(name, (object) => this.#valuesOf(index, object))
+        this.#indexed.push({ cache, name })
+      }
     this.#state = "standby"
   }
 
@@ -238,8 +243,7 @@ export class ControllerRun {
   }
 
   #release(): void {
-    for (const index of this.controller.indexes)
-      for (const cache of this.#cachesOf(index.kind)) cache.removeIndex(this.#nameOf(index))
+    for (const { cache, name } of this.#indexed.splice(0)) cache.removeIndex(name)
     for (const { held } of this.#acquired.splice(0)) held.release()
     this.#cached.clear()
   }
