@@ -287,7 +287,7 @@ export class ControllerRun {
     }
   }
 
-  /** Rejects if the key has to be run again. */
+  /** Rejects if the key has to be run again; resolves also if it was given up. */
   async #reconcile(key: string, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     const { controller } = this
     const startedMs = this.#options.clock.monotonicMs()

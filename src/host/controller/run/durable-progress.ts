@@ -3,8 +3,9 @@
  *
  * Guaranteed:
  * - An object of a watched selection is in the checkpoint before a run begins that could see it. While the file cannot be written, no run begins.
- * - A deletion stays in the checkpoint until all the runs that it woke have succeeded, so whatever ends the process or the term meanwhile, the
- *   next term begins with it. So a deletion is delivered at least once, and may be delivered again.
+ * - A deletion stays in the checkpoint until all the runs that it woke have succeeded or were given up, so whatever ends the process or the term
+ *   meanwhile, the next term begins with it. So a deletion is delivered at least once, and may be delivered again. What is given up (a
+ *   TerminalError, a namespace that ends) would not be repeated without a restart either.
  */
 import type { Clock, Timer } from "../../../clock.ts"
 import type { ApiObject } from "../../../kube/client/objects.ts"
@@ -37,7 +38,7 @@ export interface OwedDeletion {
   readonly known: KnownObjects
   readonly uid: string
   readonly generation: number
-  /** Those of which no run has succeeded since. */
+  /** Those of which no run has succeeded or was given up since. */
   readonly keys: Set<string>
 }
 
@@ -114,7 +115,7 @@ export class DurableProgress {
     return [...(this.#owed.get(key) ?? [])]
   }
 
-  /** That run has succeeded. */
+  /** That run has succeeded or was given up. */
   dealtWith(key: string, deletions: ReadonlyArray<OwedDeletion>): void {
     const ofKey = this.#owed.get(key)
     for (const owed of deletions) {
