@@ -76,7 +76,7 @@ interface Watch extends GuestWatch {
   readonly progress: WatchProgress | undefined
   /** It begins with the present state. */
   readonly isFromBeginning: boolean
-  /** The subscription of its census, while that is not complete. */
+  /** The subscription of its census; one that is complete has been ended. */
   census: number | undefined
   /** It is the census of this subscription. */
   readonly censusOf: number | undefined
