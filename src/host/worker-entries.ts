@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs"
 import type { MemoryLimits } from "../runtime/actor.ts"
+import { memoryBound } from "../runtime/thread/container-memory.ts"
 import { type StartThread, workerThread } from "../runtime/thread/thread.ts"
 
 /** Roles that run in their own workers. */
@@ -27,6 +28,19 @@ export const hostMemoryLimits: Readonly<Record<HostRole, MemoryLimits>> = {
   "script-thread": { oldGenerationMb: 2048, youngGenerationMb: 8 },
 }
 
+/** The part of a container's memory that the heap of a script thread may take, so that a script which leaks ends its thread and not the container. */
+const scriptShare = 0.4
+
+/** Of a script thread in a process that may have so many bytes. */
+export const scriptMemoryLimits = (bytes: number): MemoryLimits => {
+  const { oldGenerationMb, youngGenerationMb } = hostMemoryLimits["script-thread"]
+  const share = Math.floor((scriptShare * bytes) / 2 ** 20)
+  return { oldGenerationMb: Math.max(64, Math.min(oldGenerationMb, share)), youngGenerationMb }
+}
+
 /** Starts threads of that role. */
 export const startHostThread = (role: HostRole): StartThread =>
-  workerThread(hostWorkerEntry(role), hostMemoryLimits[role])
+  workerThread(
+    hostWorkerEntry(role),
+    role === "script-thread" ? () => scriptMemoryLimits(memoryBound().bytes) : hostMemoryLimits[role],
+  )

@@ -133,11 +133,13 @@ const moduleVolumes = ({ place }: HostSettings) => {
 
 /**
  * MiB, from bench/results/host.md: 113 for ten modules, 191 for a hundred, 118 to 152 for ten scripts under load, each with 3,000 watched objects of 1 to 10
- * kinds in it. A hundred modules that watch ten kinds each take 438 to 506, which is within the limit.
+ * kinds in it. A hundred modules that watch ten kinds each take some 200.
  */
 const measured = { base: 128, wasm: 1, script: 4 }
-/** For scripts, which nothing limits but the container. */
+/** For what scripts keep; the heap of a script thread is limited to a part of the container's memory (src/host/worker-entries.ts). */
 const scriptsMebibytes = 256
+/** A thread of its own for each script, as after an incident (docs/decisions/0025-scripts-in-threads-of-their-own.md). */
+const scriptThreadMebibytes = 24
 
 const sizesOf = (modules: ReadonlyArray<ModuleNeeds>) => {
   const scripts = modules.filter(({ memoryBytes }) => memoryBytes === undefined).length
@@ -145,7 +147,8 @@ const sizesOf = (modules: ReadonlyArray<ModuleNeeds>) => {
   const imageBytes = modules.reduce((sum, { memoryBytes = 0 }) => sum + memoryBytes, 0)
   const usual = measured.base + wasm * measured.wasm + scripts * measured.script
   const allowed = Math.ceil(imageBytes / 2 ** 20)
-  const worst = 2 * usual + allowed + (scripts > 0 ? scriptsMebibytes : 0)
+  const forScripts = scripts > 0 ? scriptsMebibytes + scripts * scriptThreadMebibytes : 0
+  const worst = 2 * usual + allowed + forScripts
   return {
     imageBytes,
     // No CPU limit: the API server closes a watch whose reader is throttled.
@@ -153,7 +156,7 @@ const sizesOf = (modules: ReadonlyArray<ModuleNeeds>) => {
     formula: [
       `memory in MiB: ${measured.base} + ${measured.wasm} for each of ${wasm} WebAssembly modules + ${measured.script} for each of ${scripts} scripts, with some`,
       "  thousand watched objects; the limit is twice that, and what the modules' own limits allow them together,",
-      `  ${allowed}${scripts > 0 ? `, and ${scriptsMebibytes} for the scripts` : ""}. A module that takes too much is then ended, not the host.`,
+      `  ${allowed}${scripts > 0 ? `, and ${forScripts} for the scripts` : ""}. A module that takes too much is then ended, not the host.`,
       "cpu: idle modules need none. No limit: the API server closes watches whose reader is throttled.",
     ],
   }

@@ -38,6 +38,8 @@ export class PodProcess {
   readonly #kill = new AbortController()
   readonly #over = new AbortController()
   #grace: Timer | undefined
+  /** When it is killed, by the monotonic clock. */
+  #killMs = Number.POSITIVE_INFINITY
   #report: PodRun
 
   private constructor(
@@ -96,7 +98,10 @@ export class PodProcess {
     if (!this.#stop.signal.aborted) {
       this.#report = { ...this.#report, stage: "stopping", sinceMs: this.#cluster.nowMs() }
       this.#stop.abort()
-    } else if (graceMs > 0) return
+    }
+    const dueMs = this.#cluster.clock.monotonicMs() + graceMs
+    if (dueMs >= this.#killMs) return
+    this.#killMs = dueMs
     this.#grace?.cancel()
     this.#grace = this.#cluster.clock.after(graceMs, () => this.#kill.abort())
   }

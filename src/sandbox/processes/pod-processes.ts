@@ -94,6 +94,8 @@ const kubelet = (
 ): { readonly controller: KeyedController; readonly stop: (graceMs: number) => Promise<void> } => {
   const pods = cluster.cache<Pod>(kinds.pods)
   const processes = new Map<string, PodProcess>()
+  /** Containers that are being prepared. */
+  const underWay = new Set<Promise<PodProcess>>()
   /** Pods that cannot be started, however often it is tried. */
   const refused = new Map<string, PodRun>()
   let isClosing = false
@@ -113,7 +115,9 @@ const kubelet = (
     try {
       const key = keyOf(pod)
       const onChange = (): void => controller.enqueue(key)
-      const process = await PodProcess.start(pod, { cluster, podIP: address, run, onChange })
+      const starting = PodProcess.start(pod, { cluster, podIP: address, run, onChange })
+      underWay.add(starting)
+      const process = await starting.finally(() => underWay.delete(starting))
       processes.set(uid, process)
       return process.report
     } catch (error) {
@@ -169,6 +173,7 @@ const kubelet = (
     controller,
     stop: async (graceMs) => {
       isClosing = true
+      await Promise.allSettled(underWay)
       for (const process of processes.values()) process.stop(graceMs)
       await Promise.all([...processes.values()].map(({ ended }) => ended))
     },

@@ -1,5 +1,5 @@
 /**
- * `status`: SimKube's five fields, and what kubereel's controller adds. Only the controller writes it.
+ * `status`: SimKube's five fields, and what kubereel adds. The controller and the driver write it.
  *
  * Every list is bounded, so that the object stays far below the 1.5 MiB that etcd takes; of longer ones the controller keeps the latest items.
  */
@@ -119,7 +119,7 @@ export const SimulationStatus = Schema.Struct({
   ),
   progress: additional(Progress),
   driverPod: additional(text(253, "The pod of the present repetition, or of the last one.")),
-}).annotate({ description: "Written by the controller." })
+}).annotate({ description: "Written by the controller and the driver." })
 
 /** Decoded, which is also how it is in JSON. */
 export type SimulationStatus = typeof SimulationStatus.Type

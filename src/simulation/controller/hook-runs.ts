@@ -12,6 +12,7 @@ import type { Simulation } from "../api/simulation.ts"
 import { runHook } from "../hooks/run-hook.ts"
 import { describeHookFailure, runPhase } from "../hooks/run-phase.ts"
 import { recordHookRun } from "./actions/hook-record.ts"
+import { Obstacle } from "./actions/problems.ts"
 import { nameOfKind } from "./kinds.ts"
 import type { Announcement } from "./state/decision.ts"
 
@@ -42,11 +43,16 @@ interface Running {
   readonly ended: Promise<void>
 }
 
+/** ms after which hooks that could not be recorded are tried again. */
+const recordAgainMs = 5000
+
 /** Of one process. */
 export class HookRuns {
   readonly #options: HookRunsOptions
   /** By UID. */
   readonly #running = new Map<string, Running>()
+  /** By UID: why hooks could not be recorded, and until when they are not tried again. */
+  readonly #unrecorded = new Map<string, { readonly message: string; readonly untilMs: number }>()
   #isClosing = false
 
   constructor(options: HookRunsOptions) {
@@ -57,11 +63,18 @@ export class HookRuns {
     return this.#running.get(uid)?.phase
   }
 
-  /** Nothing happens if hooks of the Simulation are running already, or this is being closed. */
+  /**
+   * Nothing happens if hooks of the Simulation are running already, or this is being closed. Throws an {@link Obstacle} for some seconds after hooks could
+   * not be recorded, so that this is said, repeated with a back-off, and given up in time.
+   */
   start(request: PhaseRequest): void {
     const { metadata } = request.simulation
     const uid = metadata.uid ?? ""
     if (this.#isClosing || this.#running.has(uid)) return
+    const failure = this.#unrecorded.get(uid)
+    if (failure !== undefined && this.#options.clock.monotonicMs() < failure.untilMs)
+      throw new Obstacle("HooksNotRecorded", failure.message)
+    this.#unrecorded.delete(uid)
     const abort = new AbortController()
     const ended = this.#run(request, AbortSignal.any([abort.signal, request.cluster.signal])).finally(() => {
       this.#running.delete(uid)
@@ -117,7 +130,10 @@ export class HookRuns {
       )
     } catch (error) {
       // The end of the term: the next one finds the hook begun, and takes it for interrupted.
-      if (!cluster.signal.aborted) onTrouble(`${name}: the ${phase} hooks could not be recorded: ${messageOf(error)}`)
+      if (cluster.signal.aborted) return
+      const message = `the ${phase} hooks could not be recorded: ${messageOf(error)}`
+      this.#unrecorded.set(simulation.metadata.uid ?? "", { message, untilMs: clock.monotonicMs() + recordAgainMs })
+      onTrouble(`${name}: ${message}`)
     }
   }
 }

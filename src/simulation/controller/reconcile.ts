@@ -47,7 +47,8 @@ export const advance = async (
     const reported = await report(cluster, latest, decision)
     const { action } = decision
     if (problem !== undefined && action.tag === "wait") {
-      if (problem.kind === "awaited") return { requeueAfterMs: awaitedMs }
+      // The host gives up runs that fail because a namespace ends. But this Simulation has its turn: it has to go on, or to be failed in time.
+      if (problem.kind === "awaited" || problem.reason === "NamespaceTerminating") return { requeueAfterMs: awaitedMs }
       throw cause
     }
     problem = undefined

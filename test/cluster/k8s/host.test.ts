@@ -52,7 +52,7 @@ beforeAll(async () => {
   await makeNamespace(audited.cluster, work)
   await apply(audited.cluster, [definition])
 
-  for (const name of ["simplepod.ts", "simplepod-types.ts"])
+  for (const name of ["simplepod.ts", "simplepod-controller.ts", "simplepod-types.ts"])
     write(name, readFileSync(join(examples, "typescript", name), "utf8"))
   write("simplepod.yaml", `name: simplepod\nserviceAccount: { namespace: ${base}, name: simplepod }\n`)
   write("labels.js", labels)

@@ -48,6 +48,9 @@ const left: ReadonlyArray<Kind> = [
   kind("admissionregistration.k8s.io", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", false),
 ]
 
+/** A bare name: the pod's mount of /tmp would make another file out of a path below it. */
+const endOf = (name: string): string => `${name}.end`
+
 export interface SimulationOptions {
   readonly spec?: Readonly<Record<string, unknown>>
   readonly driver?: Readonly<Record<string, unknown>>
@@ -103,10 +106,11 @@ export class SimulatedCluster implements AsyncDisposable {
     const credentials = await loadCredentials({ kubeconfig: cluster.kubeconfig, context: undefined })
     const api = new ApiClient({ server: credentials, userAgent: "kubereel-test" })
     let opened: SimulatedCluster | undefined
+    const directory = await mkdtemp(join(tmpdir(), "kubereel-simulations-"))
     const run = localProcess({
       programs: { "/sk-driver": [process.execPath, standIn], ...programs },
       endpoint: { server: cluster.connection.server, certificateAuthority: audited.authority },
-      environment: { PATH: process.env.PATH, TMPDIR: tmpdir() },
+      environment: { PATH: process.env.PATH, TMPDIR: tmpdir(), STAND_IN_DIRECTORY: directory },
       onOutput: (pod, chunk) => {
         if (opened !== undefined) opened.output += `${pod}: ${chunk}`
       },
@@ -119,7 +123,6 @@ export class SimulatedCluster implements AsyncDisposable {
         return run(start)
       },
     })
-    const directory = await mkdtemp(join(tmpdir(), "kubereel-simulations-"))
     opened = new SimulatedCluster({ audited, api, namespace, manifests }, directory, processes)
     return opened
   }
@@ -153,7 +156,7 @@ export class SimulatedCluster implements AsyncDisposable {
       spec: {
         driver: {
           ...{ image: "kubereel", namespace: this.drivers, port: 20_000 + (process.pid % 9_000) + this.#made },
-          ...{ tracePath: "s3://traces/none", virtualNsPrefix: name, args: ["--until", this.#end(name), ...args] },
+          ...{ tracePath: "s3://traces/none", virtualNsPrefix: name, args: ["--until", endOf(name), ...args] },
           ...driver,
         },
         ...spec,
@@ -164,11 +167,7 @@ export class SimulatedCluster implements AsyncDisposable {
 
   /** The stand-in drivers of this Simulation end. */
   finish(name: string): void {
-    writeFileSync(this.#end(name), "")
-  }
-
-  #end(name: string): string {
-    return join(this.#directory, `${name}.end`)
+    writeFileSync(this.file(endOf(name)), "")
   }
 
   /** A file of this test. */
@@ -276,8 +275,11 @@ export class SimulatedCluster implements AsyncDisposable {
     const { cluster } = this.audited
     const { items } = await this.api.list<Simulation>(simulationKind)
     for (const { metadata } of items.filter((each) => each.metadata.name.startsWith(`sim-${process.pid}-`))) {
-      await this.delete(metadata.name)
       this.finish(metadata.name)
+      // It may be gone since the list.
+      await this.delete(metadata.name).catch((error) => {
+        if (!(error instanceof NotFoundError)) throw error
+      })
     }
     await Promise.all(this.#controllers.map((each) => each.kill()))
     await this.#processes.close()

@@ -2,11 +2,12 @@
  * A driver that replays nothing: it owns a root, serves the webhook with the given certificate, waits until the API server calls it, and ends as its arguments say. What it does
  * are the controller's promises to any driver: a certificate that the API server trusts, a Service that leads to the pod, rights, a Simulation to read.
  *
- *   --until FILE       ends with success once the file exists
+ *   --until NAME       ends with success once the file of that name exists in STAND_IN_DIRECTORY
  *   --failing MESSAGE  ends with code 1 and that termination message instead
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:https"
+import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { ApiClient } from "../../../src/kube/client/api-client.ts"
@@ -24,7 +25,7 @@ const { values: given } = parseArgs({
   },
 })
 const own = process.env.DRIVER_NAME ?? ""
-const finish = given.until ?? ""
+const finish = join(process.env.STAND_IN_DIRECTORY ?? "", given.until ?? "")
 
 let calls = 0
 const server = createServer(

@@ -2,6 +2,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
+import type { ApiObject } from "../../../src/kube/client/objects.ts"
 import type { Hook } from "../../../src/simulation/api/hooks.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { SimulatedCluster } from "./simulated.ts"
@@ -153,3 +154,33 @@ test("a hook that asks for it gets the Simulation", async () => {
     metadata: { name: "demo" },
   })
 })
+
+test("hooks whose runs the API server does not keep are not run; that is said, tried again with a pause, and given up", async () => {
+  const { words, says } = notebook()
+  const cluster = await SimulatedCluster.start({ withDefinitions: false })
+  // SimKube's own definition, applied again, prunes what it does not know.
+  await cluster.install((definition) => {
+    const copy = structuredClone(definition) as unknown as ApiObject & {
+      readonly spec: { readonly versions: ReadonlyArray<{ readonly schema: { readonly openAPIV3Schema: Schema } }> }
+    }
+    const status = copy.spec.versions[0]?.schema.openAPIV3Schema.properties?.status
+    expect(status?.properties).toHaveProperty("hooks")
+    delete status?.properties?.hooks
+    return copy
+  })
+  await cluster.control()
+  await cluster.create("demo", { hooks: { preStartHooks: [says("one")] } })
+  await cluster.until(() => cluster.condition("demo", "Degraded") === "True HooksNotRecorded")
+  expect(cluster.message("demo", "Degraded")).toContain("reel crd | kubectl apply -f -")
+  await cluster.living.passes(60_000)
+  // Of a minute: every 5 s, not as often as the machine can.
+  expect(cluster.troubles.filter((each) => each.startsWith("demo: the preStart hooks")).length).toBeLessThan(20)
+  await cluster.living.passes(10 * 60_000)
+  await cluster.until(() => cluster.status("demo").state === "Failed")
+  expect(words()).toEqual([])
+  await cluster.settles("demo")
+})
+
+interface Schema {
+  readonly properties?: Record<string, Schema>
+}

@@ -32,7 +32,8 @@ export const prepareOwnCertificate = async (
     if (await isNameTaken(cluster, secret)) return
     const value = withAuthority(bundle, certificate.authority)
     await cluster.patch(present, "json", [
-      { op: "test", path: "/metadata/resourceVersion", value: present.metadata.resourceVersion },
+      // A conflict if someone was faster. A failed "test" would be an invalid request, which is final.
+      { op: "replace", path: "/metadata/resourceVersion", value: present.metadata.resourceVersion },
       ...bundlesOf(present).map((_, index) => ({
         op: "add",
         path: `/webhooks/${index}/clientConfig/caBundle`,

@@ -34,7 +34,7 @@ export const recordHookRun = async ({ cluster, clock, simulation, run, signal }:
     } catch (error) {
       const isHopeless =
         error instanceof NotFoundError || error instanceof ForbiddenError || error instanceof InvalidError
-      if (isHopeless || error instanceof HookTaken) throw error
+      if (isHopeless || error instanceof HookTaken || error instanceof HookUnrecordable) throw error
       if (signal.aborted || clock.monotonicMs() > deadline) throw error
       if (!(error instanceof ConflictError)) await pause(clock, pauseMs, signal)
     }
@@ -52,6 +52,9 @@ const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
     signal.addEventListener("abort", done)
   })
 
+/** The API server accepts the status and drops the run. */
+class HookUnrecordable extends Error {}
+
 /** Another process has run the hook, which must not run twice. */
 class HookTaken extends Error {}
 
@@ -67,5 +70,14 @@ const recordOnce = async (cluster: ControllerCluster, { metadata }: Simulation, 
   const { uid } = metadata
   const { resourceVersion } = latest.metadata
   const status = { hooks: hooks.slice(-longestHistory) }
-  await cluster.patch(latest, "merge", { metadata: { uid, resourceVersion }, status }, "status")
+  const written = await cluster.patch<Simulation>(
+    latest,
+    "merge",
+    { metadata: { uid, resourceVersion }, status },
+    "status",
+  )
+  if (written.status?.hooks?.some((each) => isRunOf(each, { ...run, repetition: run.repetition })) !== true)
+    throw new HookUnrecordable(
+      "the definition of Simulations has no status.hooks, without which a hook could run twice; install kubereel's with: reel crd | kubectl apply -f -",
+    )
 }

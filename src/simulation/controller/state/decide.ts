@@ -6,7 +6,7 @@
  */
 import type { Action, Decision, Report, Verdict } from "./decision.ts"
 import { conditionOf, hasBegun, invalidReason, isSettled, lifeOf } from "./life.ts"
-import type { DriverJob, Observation } from "./observation.ts"
+import type { DriverJob, Observation, Problem } from "./observation.ts"
 
 /** ms after which a step that fails, or waits for something that does not come, is given up. Long enough for an administrator to notice, and to grant a right. */
 export const givenUpAfterMs = 10 * 60_000
@@ -78,8 +78,10 @@ const decideBegun = (observed: Observation): Decision => {
   if (problem !== undefined) {
     if (problem.kind === "permanent") return failed(problem.reason, problem.message)
     if (problem.kind === "awaited") return awaiting(problem.reason, problem.message)
+    // What fails for the controller does not stop a driver that runs.
+    if (job.tag === "active") return troubled(decideRunning(observed, job), problem)
     if (degradedMs > givenUpAfterMs)
-      return failed(problem.reason, `it was tried for ${Math.round(degradedMs / 60_000)} minutes: ${problem.message}`)
+      return failed(problem.reason, `it was retried for ${Math.round(degradedMs / 60_000)} minutes: ${problem.message}`)
     return retrying(problem.reason, problem.message)
   }
   if (job.tag === "foreign") {
@@ -88,7 +90,7 @@ const decideBegun = (observed: Observation): Decision => {
     return degradedMs > givenUpAfterMs ? failed("JobExists", message) : retrying("JobExists", message)
   }
   if (job.tag === "active") return decideRunning(observed, job)
-  if (status?.state === "Running" || status?.state === "Paused")
+  if (status?.state === "Running" || status?.state === "Paused" || hasStarted(status))
     return failed("DriverDeleted", "the driver's Job was deleted while it ran; create the Simulation again to run it")
   // Its turn was taken away by someone who changed the Lease.
   if (turn.tag === "next") return { report: {}, action: { tag: "take turn" } }
@@ -135,6 +137,14 @@ const decideRunning = (
       }),
   }
 }
+
+const troubled = (decision: Decision, { reason, message }: Problem): Decision =>
+  decision.report.state === "Failed"
+    ? decision
+    : { ...decision, report: { ...decision.report, Degraded: yes(reason, message) }, action: wait }
+
+/** Its driver has run, whatever the state says: a second one must not be started. */
+const hasStarted = (status: Observation["status"]): boolean => (status?.startTime ?? undefined) !== undefined
 
 const awaiting = (reason: string, message: string): Decision => ({
   report: {

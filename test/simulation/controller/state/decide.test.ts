@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { SimulationStatus } from "../../../../src/simulation/api/status.ts"
 import { simulationStates } from "../../../../src/simulation/api/status.ts"
-import { decide, givenUpAfterMs } from "../../../../src/simulation/controller/state/decide.ts"
+import { decide, givenUpAfterMs, startsWithinMs } from "../../../../src/simulation/controller/state/decide.ts"
 import { hasBegun, isFinal, isSettled } from "../../../../src/simulation/controller/state/life.ts"
 import type { DriverJob, Observation } from "../../../../src/simulation/controller/state/observation.ts"
 import { statusPatch } from "../../../../src/simulation/controller/state/status-patch.ts"
@@ -84,6 +84,22 @@ describe("whatever is observed", () => {
       const isRunning = status?.state === "Running" || status?.state === "Paused"
       const mayHaveJob = hasBegun(status) && !isFinal(status) && !isDeleted && !isRunning
       return mayHaveJob && turn.tag === "own" && job.tag === "absent" && preStart.tag === "done"
+    }))
+
+  test("a driver that runs goes on while the controller itself is in trouble, which is said", () =>
+    holds((observed) => {
+      const { status, isDeleted, job, unusable, problem } = observed
+      const isBegun = hasBegun(status) && !isFinal(status) && !isDeleted && unusable === undefined
+      if (!isBegun || job.tag !== "active" || job.isDeleting || problem?.kind !== "transient") return true
+      if (job.notStartedMs !== undefined && job.notStartedMs > startsWithinMs) return true
+      const { report } = decide(observed)
+      return report.state === (observed.isPaused ? "Paused" : "Running") && report.Degraded?.reason === problem.reason
+    }))
+
+  test("a second driver is never prepared, whatever the state says, once one has run (W-51)", () =>
+    holds((observed) => {
+      const status = { ...observed.status, observedGeneration: 1, startTime: now }
+      return decide({ ...observed, status }).action.tag !== "prepare"
     }))
 
   test("a final state is never left, except by correcting what was never begun", () =>
