@@ -140,14 +140,13 @@ const participantsOf = async (
 const wasmModule = async ({ file, codePath }: ModuleSource, makes: ReadonlyArray<MadeKind>): Promise<HostedModule> => {
   const { name, env, limits } = file
   const { memoryBytes = defaultMemoryBytes, deadlineMs: _deadline, ...ofRequests } = limits
-  const [first] = makes
   return new HostedModule({
     name,
     compiled: compileGuest(await readFile(codePath), name),
     env,
     maximumMemoryBytes: memoryBytes,
     limits: ofRequests,
-    makes: first && { owner: first.owner, kinds: makes.map(({ kind }) => kind) },
+    subjects: makes.map(({ owner, kind }) => ({ kind: owner, owns: [kind] })),
   })
 }
 

@@ -274,10 +274,10 @@ class Run {
   #checkKinds(): void {
     const kinds = new Set([...this.#kinds, ...this.#feeder.kinds])
     for (const { name: controller, work } of this.#options.participants) {
-      const { for: kind } = work
       // One that has a definition and no object in the trace is recorded all the same.
-      if (kind === undefined || kinds.has(kind) || (isCustom(kind) && this.#sandbox.serves(kind))) continue
-      throw new KindNotInTrace({ controller, kind, kinds: [...kinds].sort() })
+      const isRecorded = (kind: string) => kinds.has(kind) || (isCustom(kind) && this.#sandbox.serves(kind))
+      const missing = work.subjects.find(({ kind }) => !isRecorded(kind))
+      if (missing !== undefined) throw new KindNotInTrace({ controller, kind: missing.kind, kinds: [...kinds].sort() })
     }
   }
 }

@@ -140,6 +140,52 @@ describe("reel host --replay", () => {
     patient(30_000),
   )
 
+  test("leaves out the objects that modules make, by the owner that each --makes names", async () => {
+    copyFileSync(buildOddGuest(built, "shop"), join(modules, "odd.wasm"))
+    write("odd.yaml", "name: odd\nabi: rust_v1alpha1\n")
+    const start = 1_767_225_600_000_000
+    const events = [
+      { kind: "Pod", name: "a" },
+      { kind: "ConfigMap", name: "b" },
+      { kind: "Secret", name: "of-pod", owner: "Pod" },
+      { kind: "Secret", name: "of-map", owner: "ConfigMap" },
+      { kind: "Service", name: "of-pod", owner: "Pod" },
+      { kind: "Service", name: "of-map", owner: "ConfigMap" },
+    ].map(({ kind, name, owner }, index) => {
+      const ownerReferences = owner && [
+        { apiVersion: "v1", kind: owner, name: "owner", uid: "owner", controller: true },
+      ]
+      const metadata = { namespace: "shop", name, ...(ownerReferences && { ownerReferences }) }
+      const about = { gvk: `v1.${kind}`, uid: `${kind}-${name}`, namespace: "shop", name }
+      const object = { apiVersion: "v1", kind, metadata }
+      const sequence = index + 1
+      const event = { sequence, time: start + sequence, action: "applied", ...about }
+      return { ...event, resourceVersion: String(sequence), object }
+    })
+    const kinds = [...new Set(events.map(({ gvk }) => gvk))]
+    const window = { start, end: start + 100 }
+    const header = { format: "kubereel", version: 1, window, cut: events.length, kinds, incomplete: [] }
+    const lines = [header, ...events, { end: { snapshot: 0, events: events.length, gaps: 0 } }]
+    const trace = join(modules, "owners.ndjson")
+    writeFileSync(trace, lines.map((line) => `${JSON.stringify(line)}\n`).join(""))
+    const leftOut = async (name: string, ...makes: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+      const journal = join(modules, name)
+      const options = makes.flatMap((each) => ["--makes", each])
+      const { code, error } = await run("--replay", trace, "--journal", journal, ...options)
+      expect([code, error]).toEqual([exitCodes.ok, ""])
+      const causes = readFileSync(journal, "utf8")
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line).cause)
+      return causes.filter(({ fedAs }) => fedAs === "left-out").map((cause) => `${cause.kind} ${cause.name}`)
+    }
+    expect(await leftOut("none")).toEqual([])
+    expect(await leftOut("both", "v1.Pod=v1.Secret", "v1.ConfigMap=v1.Service")).toEqual([
+      "v1.Secret of-pod",
+      "v1.Service of-map",
+    ])
+  })
+
   test("refuses what does not fit together, before it does anything", async () => {
     write("labels.js", labels)
     write("labels.yaml", "name: labels\n")

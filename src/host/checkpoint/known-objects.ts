@@ -8,17 +8,19 @@ import { type KnownObject, knownText, readKnown } from "./known-object.ts"
 
 interface Known {
   readonly text: string
-  /** Its deletion is being delivered. */
-  isGone: boolean
+  /** The number of what was said of it last. */
+  generation: number
 }
 
 export class KnownObjects {
   readonly #objects = new Map<string, Known>()
   #unwritten = new Set<string>()
+  /** Grows with each `know` and `gone`, over all objects, so that no number comes again for an object that was removed. */
+  #generation = 0
 
   /** `rows`: UIDs and texts of the file. */
   constructor(rows: Iterable<readonly [uid: string, text: string]> = []) {
-    for (const [uid, text] of rows) this.#objects.set(uid, { text, isGone: false })
+    for (const [uid, text] of rows) this.#objects.set(uid, { text, generation: 0 })
   }
 
   get size(): number {
@@ -37,22 +39,28 @@ export class KnownObjects {
     if (uid === undefined) return
     const text = knownText(object)
     const known = this.#objects.get(uid)
-    if (known?.text === text) known.isGone = false
+    const generation = ++this.#generation
+    if (known?.text === text) known.generation = generation
     else {
-      this.#objects.set(uid, { text, isGone: false })
+      this.#objects.set(uid, { text, generation })
       this.#unwritten.add(uid)
     }
   }
 
-  /** The deletion is about to be delivered. The object stays known until {@link forget}. */
-  gone(uid: string): void {
+  /** The deletion is about to be delivered. The object stays known until {@link forget} with the generation that this returns. */
+  gone(uid: string): number {
+    const generation = ++this.#generation
     const known = this.#objects.get(uid)
-    if (known !== undefined) known.isGone = true
+    if (known !== undefined) known.generation = generation
+    return generation
   }
 
-  /** The controller has dealt with the deletion. Without effect if the object has come back into the selection meanwhile. */
-  forget(uid: string): void {
-    if (this.#objects.get(uid)?.isGone !== true) return
+  /**
+   * The controller has dealt with that deletion. Without effect if the object has come back into the selection meanwhile, also if it has left
+   * it again: that is another deletion, which the controller still has to deal with.
+   */
+  forget(uid: string, generation: number): void {
+    if (this.#objects.get(uid)?.generation !== generation) return
     this.#objects.delete(uid)
     this.#unwritten.add(uid)
   }

@@ -3,7 +3,7 @@
  *
  * A module's account has what the module needs. The host's own account has what is done with it: the watches, which all modules share; tokens for the
  * modules' accounts and no others; the question of what those may watch; and what modules without an account need. It may impersonate
- * nobody, because with tokens it needs not.
+ * nobody: tokens make that unnecessary.
  */
 import { type PolicyRule, type ReasonedRule, RuleSet, type ScopedRules } from "../../host/controller/rule-set.ts"
 import type { ServiceAccountName } from "../../host/identity/service-account.ts"

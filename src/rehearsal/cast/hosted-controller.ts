@@ -26,8 +26,7 @@ export class HostedController implements Participant {
     this.name = name
     this.work = {
       name,
-      for: controller.for.kind,
-      owns: controller.owns.map(({ kind }) => kind),
+      subjects: [{ kind: controller.for.kind, owns: controller.owns.map(({ kind }) => kind) }],
       finalizer: finalizer?.name,
       writesStatus: writes.some(({ kind }) => kind === `${controller.for.kind}/status`),
       managers: new Set([name, ...managers]),

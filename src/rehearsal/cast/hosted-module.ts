@@ -22,7 +22,7 @@ import { WatchHub } from "../../host/hub/watch-hub.ts"
 import { ApiConnection } from "../../kube/client/api-connection.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import { messageOf } from "../../message-of.ts"
-import type { OwnWork } from "../feed/feed-rule.ts"
+import type { OwnWork, Subject } from "../feed/feed-rule.ts"
 import { lastingWatches } from "./lasting-watches.ts"
 import type { Participant, Stage } from "./participant.ts"
 
@@ -32,8 +32,8 @@ export interface HostedModuleOptions {
   readonly env: ReadonlyArray<{ readonly name: string; readonly value: string }>
   readonly maximumMemoryBytes: number
   readonly limits: Partial<ModuleLimits>
-  /** Kinds of objects that it makes, by the kind of their owner: what is recorded of them is its own work. Default: not known. */
-  readonly makes?: { readonly owner: string; readonly kinds: ReadonlyArray<string> } | undefined
+  /** What is recorded of the objects that it makes for these is its own work. */
+  readonly subjects: ReadonlyArray<Subject>
 }
 
 export class HostedModule implements Participant {
@@ -54,13 +54,12 @@ export class HostedModule implements Participant {
   #failure: string | undefined
 
   constructor(options: HostedModuleOptions) {
-    const { name, makes } = options
+    const { name, subjects } = options
     this.#options = options
     this.name = name
     this.work = {
       name,
-      for: makes?.owner,
-      owns: makes?.kinds ?? [],
+      subjects,
       writesStatus: false,
       managers: new Set([name]),
     }

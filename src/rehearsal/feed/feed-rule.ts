@@ -14,13 +14,19 @@ import { parseGvk } from "../../kube/gvk.ts"
 
 export type Members = Readonly<Record<string, unknown>>
 
+/** A kind that a controller is for. */
+export interface Subject {
+  /** `slinky.dev/v1.SimplePod` */
+  readonly kind: string
+  /** Kinds of which it makes objects for each of that kind. */
+  readonly owns: ReadonlyArray<string>
+}
+
 /** What is known of a controller that takes part. */
 export interface OwnWork {
   readonly name: string
-  /** `slinky.dev/v1.SimplePod`; absent for a module that does not say. */
-  readonly for?: string | undefined
-  /** Kinds of which it makes objects. */
-  readonly owns: ReadonlyArray<string>
+  /** Empty for a module that does not say. */
+  readonly subjects: ReadonlyArray<Subject>
   readonly finalizer?: string | undefined
   /** Whether it declares that it writes the status of the objects that it is for. */
   readonly writesStatus: boolean
@@ -84,11 +90,8 @@ export class FeedDecision {
     const owner = references.filter(isRecord).find(({ controller }) => controller === true)
     if (owner === undefined) return false
     const ownerKind = `${String(owner.apiVersion)}.${String(owner.kind)}`
-    return this.#workers.some(
-      (worker) =>
-        worker.for !== undefined &&
-        withoutVersion(worker.for) === withoutVersion(ownerKind) &&
-        worker.owns.some((owned) => withoutVersion(owned) === withoutVersion(gvk)),
+    return this.#workers.some(({ subjects }) =>
+      subjects.some(({ kind, owns }) => isSame(kind, ownerKind) && owns.some((owned) => isSame(owned, gvk))),
     )
   }
 
@@ -97,7 +100,7 @@ export class FeedDecision {
     const own = new Set<string>()
     if (this.#rule === "all") return own
     for (const worker of this.#workers) {
-      if (worker.for === undefined || withoutVersion(worker.for) !== withoutVersion(gvk)) continue
+      if (!worker.subjects.some(({ kind }) => isSame(kind, gvk))) continue
       const entries = isRecord(object.metadata) ? object.metadata.managedFields : undefined
       if (Array.isArray(entries)) for (const member of statusOf(entries, worker.managers)) own.add(member)
       else if (worker.writesStatus) return "all"
@@ -119,6 +122,8 @@ const withoutVersion = (gvk: string): string => {
   const { group, kind } = parseGvk(gvk) ?? { group: "", kind: gvk }
   return `${group}/${kind}`
 }
+
+const isSame = (gvk: string, other: string): boolean => withoutVersion(gvk) === withoutVersion(other)
 
 /** Top members of the status that the managers own, by `managedFields`. */
 function* statusOf(entries: ReadonlyArray<unknown>, managers: ReadonlySet<string>): Generator<string, void> {

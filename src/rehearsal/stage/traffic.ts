@@ -103,6 +103,7 @@ export class Traffic {
     if (latencyMs === 0) return send()
     let stream: HttpStream | undefined
     let isPaused = false
+    let isAborted = false
     this.#held++
     const timer = clock.after(latencyMs, () => {
       this.#held--
@@ -120,6 +121,8 @@ export class Traffic {
       },
       abort: () => {
         if (stream !== undefined) return stream.abort()
+        if (isAborted) return
+        isAborted = true
         timer.cancel()
         this.#held--
         queueMicrotask(() => handler.end({ tag: "aborted" }))

@@ -64,27 +64,33 @@ test("what was committed is there after a crash, and nothing else, for any seque
     type: fc.constantFrom("know", "gone", "forget", "commit", "crash"),
     name: fc.constantFrom("a", "b", "c"),
     label: fc.constantFrom("x", "y"),
+    /** Which of the deletions so far is forgotten. */
+    which: fc.nat({ max: 5 }),
   })
   fc.assert(
     fc.property(fc.array(change, { maxLength: 25 }), (changes) => {
       let directory = temporaryDirectory()
       let { checkpoint } = open(directory)
       // In memory, and as of the last commit: labels by UID.
-      let known = new Map<string, { label: string; isGone: boolean }>()
+      let known = new Map<string, { label: string; deletion?: object }>()
+      let deletions: Array<{ readonly uid: string; readonly generation: number }> = []
       let committed = new Map<string, string>()
-      for (const { type, name, label } of changes) {
+      for (const { type, name, label, which } of changes) {
         const uid = `uid-${name}`
         const all = checkpoint.selection("all")
         if (type === "know") {
           all.know(object(name, { labels: { label } }))
-          known.set(uid, { label, isGone: false })
+          known.set(uid, { label })
         } else if (type === "gone") {
-          all.gone(uid)
+          const deletion = { uid, generation: all.gone(uid) }
+          deletions.push(deletion)
           const one = known.get(uid)
-          if (one !== undefined) one.isGone = true
+          if (one !== undefined) one.deletion = deletion
         } else if (type === "forget") {
-          all.forget(uid)
-          if (known.get(uid)?.isGone === true) known.delete(uid)
+          const deletion = deletions[which % Math.max(deletions.length, 1)]
+          if (deletion === undefined) continue
+          all.forget(deletion.uid, deletion.generation)
+          if (known.get(deletion.uid)?.deletion === deletion) known.delete(deletion.uid)
         } else if (type === "commit") {
           checkpoint.commit()
           committed = new Map([...known].map(([key, one]) => [key, one.label]))
@@ -92,7 +98,8 @@ test("what was committed is there after a crash, and nothing else, for any seque
           directory = crashed(directory)
           checkpoint.close()
           checkpoint = open(directory).checkpoint
-          known = new Map([...committed].map(([key, one]) => [key, { label: one, isGone: false }]))
+          known = new Map([...committed].map(([key, one]) => [key, { label: one }]))
+          deletions = []
         }
         const found = checkpoint.selection("all").all()
         const labels = new Map(found.map(({ metadata }) => [metadata.uid, metadata.labels?.label ?? ""]))
@@ -127,10 +134,29 @@ test("an object that comes back while its deletion is dealt with stays known", (
   const { checkpoint } = open(temporaryDirectory())
   const all = checkpoint.selection("all")
   all.know(object("a"))
-  all.gone("uid-a")
+  const generation = all.gone("uid-a")
   all.know(object("a"))
-  all.forget("uid-a")
+  all.forget("uid-a", generation)
   expect(uids(checkpoint)).toEqual(["uid-a"])
+})
+
+test("an object that comes back and goes again stays known until that deletion is dealt with too", () => {
+  const { checkpoint } = open(temporaryDirectory())
+  const all = checkpoint.selection("all")
+  all.know(object("a"))
+  const first = all.gone("uid-a")
+  all.know(object("a"))
+  const second = all.gone("uid-a")
+  all.forget("uid-a", first)
+  expect(uids(checkpoint)).toEqual(["uid-a"])
+  all.forget("uid-a", second)
+  expect(uids(checkpoint)).toEqual([])
+  all.know(object("a"))
+  const third = all.gone("uid-a")
+  for (const former of [first, second]) all.forget("uid-a", former)
+  expect(uids(checkpoint)).toEqual(["uid-a"])
+  all.forget("uid-a", third)
+  expect(uids(checkpoint)).toEqual([])
 })
 
 test.each([
@@ -206,8 +232,8 @@ test("a full disk refuses a commit and loses nothing: with room, everything is w
   expect(checkpoint.isDurable).toBe(false)
   expect(uids(open(crashed(directory)).checkpoint)).toEqual(["uid-first"])
   for (let index = 10; index < 1000; index++) {
-    all.gone(`uid-object-${index}`)
-    all.forget(`uid-object-${index}`)
+    const uid = `uid-object-${index}`
+    all.forget(uid, all.gone(uid))
   }
   checkpoint.commit()
   expect(uids(open(crashed(directory)).checkpoint)).toHaveLength(11)

@@ -64,7 +64,7 @@ test("A right that is taken away stops the controllers that need it and no other
   const { grant, add, has, put, logOf, notes, sandbox, clock, tick, stateOf, host } = await withScripts()
   grant([read("secrets")])
   await add("neighbour", { kind: secret })
-  await add("script", bot)
+  await add("script", { ...bot, indexed: true })
   put("first", "shop")
   await has("script", /^is first$/m)
   expect((await host.hubStatistics())?.subscriptions).toHaveLength(1)
@@ -88,6 +88,8 @@ test("A right that is taken away stops the controllers that need it and no other
   clock.advance(10_000)
   await tick()
   await has("script", /^is third$/m)
+  // The index is there again.
+  expect(logOf("script")).toMatch(/^indexes third$/m)
   put("fourth", "shop")
   await has("script", /^is fourth$/m)
   expect(await stateOf("neighbour")).toBe("reconciling")

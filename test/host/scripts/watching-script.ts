@@ -12,11 +12,12 @@ const source = `
 import { appendFileSync } from "node:fs"
 import { type ApiObject, defineController, TerminalError } from "kubereel/host"
 
-export default ({ LOG, NAME, KIND, NAMESPACE, MANAGED }: Readonly<Record<string, string>>) => {
+export default ({ LOG, NAME, KIND, NAMESPACE, MANAGED, INDEXED }: Readonly<Record<string, string>>) => {
   const write = (line: string): void => appendFileSync(LOG, line + "\\n")
   return defineController<ApiObject & { readonly data?: Readonly<Record<string, string>> }>({
     name: NAME,
     for: { kind: KIND, namespace: NAMESPACE, managedFields: MANAGED === "true" },
+    indexes: INDEXED === "true" ? [{ kind: KIND, name: "name", valuesOf: ({ metadata }) => (write("indexes " + metadata.name), [metadata.name]) }] : [],
     reconcile: async ({ object, name, cluster }) => {
       if (object === undefined) return write("gone " + name)
       const { does } = object.data ?? {}
@@ -41,6 +42,8 @@ export interface WatchingScript {
   readonly kind?: string
   readonly namespace?: string
   readonly managedFields?: boolean
+  /** It has an index, which writes a line for each object that it enters. */
+  readonly indexed?: boolean
   readonly serviceAccount?: ModuleFile["serviceAccount"]
   /** Instead of the one above. */
   readonly text?: string
@@ -54,12 +57,20 @@ export const watchingScripts = ({ addScript, notes }: ReturnType<typeof hostWith
     return existsSync(path) ? readFileSync(path, "utf8") : ""
   }
   const add = (name: string, watching: WatchingScript = {}): Promise<void> => {
-    const { kind = "v1.ConfigMap", namespace, managedFields = false, serviceAccount, text = source } = watching
+    const {
+      kind = "v1.ConfigMap",
+      namespace,
+      managedFields = false,
+      indexed = false,
+      serviceAccount,
+      text = source,
+    } = watching
     const env = Object.entries({
       NAME: name,
       LOG: join(directory, name),
       KIND: kind,
       MANAGED: String(managedFields),
+      INDEXED: String(indexed),
       ...(namespace !== undefined && { NAMESPACE: namespace }),
     }).map(([key, value]) => ({ name: key, value }))
     return addScript(name, text, { env, ...(serviceAccount !== undefined && { serviceAccount }) })

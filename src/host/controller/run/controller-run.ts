@@ -26,7 +26,7 @@ import { type DefinedController, type Index, type Selection, selectionsOf } from
 import { NotWatchedError, type TerminalError } from "../errors.ts"
 import { asGvk } from "../kind-name.ts"
 import type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller-statistics.ts"
-import { type CheckpointLocation, DurableProgress } from "./durable-progress.ts"
+import { type CheckpointLocation, DurableProgress, type EnteredChange } from "./durable-progress.ts"
 import { reconcileOnce } from "./reconciler.ts"
 import { deliver, type Source, sourcesOf } from "./sources.ts"
 
@@ -61,6 +61,8 @@ export class ControllerRun {
   readonly #cached = new Map<string, CachedObjects<ApiObject>>()
   /** The caches are shared, also by controllers of this name. */
   readonly #indexes: ReadonlyMap<string, symbol>
+  /** Where they were added: a selection whose right was taken away has no cache any more, but its cache goes on for others. */
+  readonly #indexed: Array<{ readonly cache: ObjectCache<ApiObject>; readonly name: symbol }> = []
   #sources: ReadonlyArray<Source> = []
   #state: ControllerState = "waiting"
   #term: Term | undefined
@@ -110,8 +112,11 @@ export class ControllerRun {
     const isComplete = await Promise.race([complete, stopped, this.lost])
     if (isComplete !== true || signal.aborted) return
     for (const index of this.controller.indexes)
-      for (const cache of this.#cachesOf(index.kind))
-        cache.addIndex(this.#nameOf(index), (object) => this.#valuesOf(index, object))
+      for (const cache of this.#cachesOf(index.kind)) {
+        const name = this.#nameOf(index)
+        cache.addIndex(name, (object) => this.#valuesOf(index, object))
+        this.#indexed.push({ cache, name })
+      }
     this.#state = "standby"
   }
 
@@ -162,8 +167,8 @@ export class ControllerRun {
       if (cache === undefined || progress === undefined)
         return cache?.onChange((changes) => deliver(source, changes, (key) => queue.add(key), trouble))
       const handle = (changes: ReadonlyArray<ObjectChange<ApiObject>>): void => {
-        progress.enter(index, changes)
-        for (const change of changes) this.#deliverDurably(source, index, change, queue, progress)
+        for (const entered of progress.enter(index, changes))
+          this.#deliverDurably(source, index, entered, queue, progress)
       }
       handle(progress.deletedMeanwhile(index, cache.all()))
       return cache.onChange(handle)
@@ -183,7 +188,7 @@ export class ControllerRun {
   #deliverDurably(
     source: Source,
     index: number,
-    change: ObjectChange<ApiObject>,
+    entered: EnteredChange,
     queue: WorkQueue,
     progress: DurableProgress,
   ): void {
@@ -193,9 +198,9 @@ export class ControllerRun {
       isDelivered = false
       this.#options.trouble(detail)
     }
-    deliver(source, [change], (key) => keys.add(key), failed)
+    deliver(source, [entered.change], (key) => keys.add(key), failed)
     // Before the keys: a run counts only if it began later. A map that threw has not been told, and is asked again in the next term.
-    if (change.current === undefined && isDelivered) progress.woke(index, change, keys)
+    if (isDelivered) progress.woke(index, entered, keys)
     for (const key of keys) queue.add(key)
   }
 
@@ -238,8 +243,7 @@ export class ControllerRun {
   }
 
   #release(): void {
-    for (const index of this.controller.indexes)
-      for (const cache of this.#cachesOf(index.kind)) cache.removeIndex(this.#nameOf(index))
+    for (const { cache, name } of this.#indexed.splice(0)) cache.removeIndex(name)
     for (const { held } of this.#acquired.splice(0)) held.release()
     this.#cached.clear()
   }
@@ -283,7 +287,7 @@ export class ControllerRun {
     }
   }
 
-  /** Rejects if the key has to be run again. */
+  /** Rejects if the key has to be run again; resolves also if it was given up. */
   async #reconcile(key: string, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     const { controller } = this
     const startedMs = this.#options.clock.monotonicMs()

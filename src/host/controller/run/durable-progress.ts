@@ -3,8 +3,9 @@
  *
  * Guaranteed:
  * - An object of a watched selection is in the checkpoint before a run begins that could see it. While the file cannot be written, no run begins.
- * - A deletion stays in the checkpoint until all the runs that it woke have succeeded, so whatever ends the process or the term meanwhile, the
- *   next term begins with it. So a deletion is delivered at least once, and may be delivered again.
+ * - A deletion stays in the checkpoint until all the runs that it woke have succeeded or were given up, so whatever ends the process or the term
+ *   meanwhile, the next term begins with it. So a deletion is delivered at least once, and may be delivered again. What is given up (a
+ *   TerminalError, a namespace that ends) would not be repeated without a restart either.
  */
 import type { Clock, Timer } from "../../../clock.ts"
 import type { ApiObject } from "../../../kube/client/objects.ts"
@@ -36,8 +37,16 @@ interface ProgressOptions extends CheckpointLocation {
 export interface OwedDeletion {
   readonly known: KnownObjects
   readonly uid: string
-  /** Those of which no run has succeeded since. */
+  readonly generation: number
+  /** Those of which no run has succeeded or was given up since. */
   readonly keys: Set<string>
+}
+
+/** A change of which a checkpoint has taken note. */
+export interface EnteredChange {
+  readonly change: ObjectChange<ApiObject>
+  /** Of a deletion: which one of the object it is. */
+  readonly generation: number | undefined
 }
 
 /** ms between two attempts to write: a full disk is noticed to be free again within a second. */
@@ -79,21 +88,24 @@ export class DurableProgress {
   }
 
   /** Enters changes of a source, before the controller is told of them. */
-  enter(source: number, changes: ReadonlyArray<ObjectChange<ApiObject>>): void {
+  enter(source: number, changes: ReadonlyArray<ObjectChange<ApiObject>>): ReadonlyArray<EnteredChange> {
     const known = this.#of(source)
-    for (const { previous, current } of changes) {
+    const entered = changes.map((change) => {
+      const { previous, current } = change
       if (current !== undefined) known.know(current)
-      else if (previous?.metadata.uid !== undefined) known.gone(previous.metadata.uid)
-    }
+      const uid = current === undefined ? previous?.metadata.uid : undefined
+      return { change, generation: uid === undefined ? undefined : known.gone(uid) }
+    })
     this.#write()
+    return entered
   }
 
-  /** A deletion has woken these keys; none if it concerns nothing. */
-  woke(source: number, { previous }: ObjectChange<ApiObject>, keys: ReadonlySet<string>): void {
+  /** A change has woken these keys; none if it concerns nothing. Only deletions matter. */
+  woke(source: number, { change, generation }: EnteredChange, keys: ReadonlySet<string>): void {
     const known = this.#of(source)
-    const uid = previous?.metadata.uid
-    if (uid === undefined) return
-    const owed: OwedDeletion = { known, uid, keys: new Set(keys) }
+    const uid = change.previous?.metadata.uid
+    if (uid === undefined || generation === undefined) return
+    const owed: OwedDeletion = { known, uid, generation, keys: new Set(keys) }
     for (const key of keys) this.#owed.set(key, (this.#owed.get(key) ?? new Set()).add(owed))
     if (keys.size === 0) this.#forget(owed)
   }
@@ -103,7 +115,7 @@ export class DurableProgress {
     return [...(this.#owed.get(key) ?? [])]
   }
 
-  /** That run has succeeded. */
+  /** That run has succeeded or was given up. */
   dealtWith(key: string, deletions: ReadonlyArray<OwedDeletion>): void {
     const ofKey = this.#owed.get(key)
     for (const owed of deletions) {
@@ -142,8 +154,8 @@ export class DurableProgress {
     return known
   }
 
-  #forget({ known, uid }: OwedDeletion): void {
-    known.forget(uid)
+  #forget({ known, uid, generation }: OwedDeletion): void {
+    known.forget(uid, generation)
     if (!this.#isClosed) this.#timer ??= this.#options.clock.after(gatherMs, () => this.#write())
   }
 

@@ -110,7 +110,7 @@ export class LeaderElector {
   }
 
   /**
-   * Stops to take part. Call it once nothing acts on behalf of the leader any more: the Lease is released, unless `mayRelease` is false, and another process may
+   * Stops taking part. Call it once nothing acts on behalf of the leader any more: the Lease is released, unless `mayRelease` is false, and another process may
    * lead at once.
    */
   async close(mayRelease = true): Promise<void> {

@@ -10,8 +10,7 @@ import { messageOf } from "../../../message-of.ts"
 import { Checkpoint } from "../../checkpoint/checkpoint.ts"
 import type { KnownObjects } from "../../checkpoint/known-objects.ts"
 import type { WatchRequest } from "../../guest/abi-values.ts"
-import type { HubChange } from "../../hub/hub-change.ts"
-import { selectionName, WatchProgress } from "./watch-progress.ts"
+import { type EnteredRow, selectionName, WatchProgress } from "./watch-progress.ts"
 
 export interface ModuleProgressOptions {
   readonly directory: string
@@ -20,7 +19,7 @@ export interface ModuleProgressOptions {
   /** Upper limit of the file in bytes. Default: the disk's. */
   readonly maximumBytes?: number | undefined
   /** Gets each row for the guest once it is durable. */
-  readonly pass: (subscription: number, change: HubChange) => void
+  readonly pass: (subscription: number, row: EnteredRow) => void
   /** The module waits for the disk no longer. */
   readonly changed: () => void
   /** Gets what an operator should see. */
@@ -29,7 +28,7 @@ export interface ModuleProgressOptions {
 
 interface Held {
   readonly subscription: number
-  readonly change: HubChange
+  readonly row: EnteredRow
 }
 
 /** ms between two attempts to write. */
@@ -47,8 +46,8 @@ export class ModuleProgress {
   /** Of the open watches, by name. */
   readonly #watches = new Map<string, WatchProgress>()
   #held: Held[] = []
-  /** Deletions from whose calls the guest has returned since the last removal. */
-  #returned: Array<readonly [known: KnownObjects, uid: string]> = []
+  /** Removals for the deletions from whose calls the guest has returned since the last removal. */
+  #returned: Array<() => void> = []
   #removal: Timer | undefined
   #problem: string | undefined
   #retry: Timer | undefined
@@ -81,9 +80,9 @@ export class ModuleProgress {
   }
 
   /** Rows to pass on with the next {@link settle}. */
-  hold(subscription: number, changes: ReadonlyArray<HubChange>): void {
+  hold(subscription: number, rows: ReadonlyArray<EnteredRow>): void {
     // Rows that come while others wait for the disk outlive their frame.
-    for (const change of changes) this.#held.push({ subscription, change: this.isWaiting ? kept(change) : change })
+    for (const row of rows) this.#held.push({ subscription, row: this.isWaiting ? kept(row) : row })
   }
 
   /** Commits, and passes on what was held. */
@@ -95,8 +94,7 @@ export class ModuleProgress {
     } catch (cause) {
       const problem = messageOf(cause)
       if (problem !== this.#problem) say(`it waits: ${problem}`)
-      if (!this.isWaiting)
-        this.#held = this.#held.map(({ subscription, change }) => ({ subscription, change: kept(change) }))
+      if (!this.isWaiting) this.#held = this.#held.map(({ subscription, row }) => ({ subscription, row: kept(row) }))
       this.#problem = problem
       this.#retry = clock.after(retryMs, () => {
         this.#retry = undefined
@@ -106,18 +104,18 @@ export class ModuleProgress {
     }
     const hadProblem = this.isWaiting
     this.#problem = undefined
-    for (const { subscription, change } of this.#held.splice(0)) pass(subscription, change)
+    for (const { subscription, row } of this.#held.splice(0)) pass(subscription, row)
     if (!hadProblem) return
     say("it goes on: its checkpoint is written")
     changed()
   }
 
-  /** The guest has returned from the call with a deletion. */
-  returned(known: KnownObjects, uid: string): void {
-    this.#returned.push([known, uid])
+  /** The guest has returned from the call with a deletion, that of this generation. */
+  returned(known: KnownObjects, uid: string, generation: number): void {
+    this.#returned.push(() => known.forget(uid, generation))
     this.#removal ??= this.#options.clock.after(removeAfterMs, () => {
       this.#removal = undefined
-      for (const [each, gone] of this.#returned.splice(0)) each.forget(gone)
+      for (const forget of this.#returned.splice(0)) forget()
       this.settle()
     })
   }
@@ -131,4 +129,4 @@ export class ModuleProgress {
   }
 }
 
-const kept = (change: HubChange): HubChange => ({ ...change, bytes: Buffer.from(change.bytes) })
+const kept = (row: EnteredRow): EnteredRow => ({ ...row, bytes: Buffer.from(row.bytes) })

@@ -21,7 +21,7 @@ import type { DepartedWatch, Departure } from "./departure.ts"
 import { ModuleProgress } from "./module-progress.ts"
 import { type ImageStore, type MakeGuest, ModuleRunner } from "./module-runner.ts"
 import type { RunnerTable } from "./runner-table.ts"
-import type { WatchProgress } from "./watch-progress.ts"
+import type { EnteredRow, WatchProgress } from "./watch-progress.ts"
 import { isFromBeginning } from "./watch-progress.ts"
 import { type GuestWatch, type WatchValue, watchFailure, watchValueOf } from "./watch-value.ts"
 
@@ -76,7 +76,7 @@ interface Watch extends GuestWatch {
   readonly progress: WatchProgress | undefined
   /** It begins with the present state. */
   readonly isFromBeginning: boolean
-  /** The subscription of its census, while that is not complete. */
+  /** The subscription of its census; one that is complete has been ended. */
   census: number | undefined
   /** It is the census of this subscription. */
   readonly censusOf: number | undefined
@@ -299,9 +299,9 @@ export class ModuleWorker {
         directory: checkpointDirectory,
         module,
         clock,
-        pass: (subscription, change) => {
+        pass: (subscription, row) => {
           const watch = this.#watches.get(subscription)
-          if (watch !== undefined) this.#pass(subscription, watch, change)
+          if (watch !== undefined) this.#pass(subscription, watch, row)
         },
         changed: () => this.#options.table.schedule(),
         say: (detail) => report({ type: "checkpoint", module, detail }),
@@ -363,15 +363,16 @@ export class ModuleWorker {
   }
 
   /** `shared`: values that other watches of the same frame have got. */
-  #pass(subscription: number, watch: Watch, change: HubChange, shared?: Map<HubChange, WatchValue>): void {
+  #pass(subscription: number, watch: Watch, change: EnteredRow, shared?: Map<HubChange, WatchValue>): void {
     const value = shared?.get(change) ?? watchValueOf(watch, change)
     if (value === undefined) return
     // A mark names the kind of its watch.
     if (change.uid !== "") shared?.set(change, value)
     const { runner, progress } = watch.instance
     const { known } = watch.progress ?? {}
-    if (known !== undefined && change.type === "deleted")
-      runner.streamed(watch.id, value.bytes, () => progress?.returned(known, change.uid))
+    const { uid, generation } = change
+    if (known !== undefined && generation !== undefined)
+      runner.streamed(watch.id, value.bytes, () => progress?.returned(known, uid, generation))
     else runner.streamed(watch.id, value.bytes)
     if (value.isLast) this.#end(subscription, watch, true)
     this.#regulate(watch.instance)

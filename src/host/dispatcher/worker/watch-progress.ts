@@ -16,6 +16,12 @@ import { StateComparison } from "../../checkpoint/state-comparison.ts"
 import type { WatchRequest } from "../../guest/abi-values.ts"
 import type { HubChange } from "../../hub/hub-change.ts"
 
+/** A row for the guest, once it is durable. */
+export interface EnteredRow extends HubChange {
+  /** Of a deletion: the generation with which the object is to be forgotten. */
+  readonly generation?: number
+}
+
 export class WatchProgress {
   readonly known: KnownObjects
   #comparison: StateComparison | undefined
@@ -26,7 +32,7 @@ export class WatchProgress {
   }
 
   /** Enters a row of the watch; returns what the guest gets, in order. `isCensus`: the watch brings the present state. */
-  row(change: HubChange, isCensus: boolean): ReadonlyArray<HubChange> {
+  row(change: HubChange, isCensus: boolean): ReadonlyArray<EnteredRow> {
     this.#begin()
     switch (change.type) {
       case "added":
@@ -34,8 +40,7 @@ export class WatchProgress {
         return [...this.#present(change), change]
       case "deleted":
         this.#comparison?.ended(change.uid)
-        this.known.gone(change.uid)
-        return [change]
+        return [{ ...change, generation: this.known.gone(change.uid) }]
       case "synced":
         return isCensus ? [...this.#completed(change), change] : [change]
       default:
@@ -44,7 +49,7 @@ export class WatchProgress {
   }
 
   /** Enters a row of the census; returns the deletions that it shows. */
-  ofCensus(change: HubChange): ReadonlyArray<HubChange> {
+  ofCensus(change: HubChange): ReadonlyArray<EnteredRow> {
     this.#begin()
     if (change.type === "synced") return this.#completed(change)
     if (change.type !== "added" && change.type !== "modified") return []
@@ -59,26 +64,26 @@ export class WatchProgress {
     this.#comparison = new StateComparison(this.known.all())
   }
 
-  #present(change: HubChange): ReadonlyArray<HubChange> {
+  #present(change: HubChange): ReadonlyArray<EnteredRow> {
     const former = this.#comparison?.seen(change.key, change.uid) ?? []
     this.known.know(objectOf(change.bytes))
     return this.#deletions(former, change.version)
   }
 
-  #completed({ version }: HubChange): ReadonlyArray<HubChange> {
+  #completed({ version }: HubChange): ReadonlyArray<EnteredRow> {
     const gone = this.#comparison?.completed() ?? []
     this.#comparison = undefined
     return this.#deletions(gone, version)
   }
 
-  #deletions(gone: ReadonlyArray<KnownObject>, version: string): ReadonlyArray<HubChange> {
+  #deletions(gone: ReadonlyArray<KnownObject>, version: string): ReadonlyArray<EnteredRow> {
     return gone.map((object) => {
       const { uid } = object.metadata
-      this.known.gone(uid)
+      const generation = this.known.gone(uid)
       // A guest takes the version of what it is told last for its progress.
       const metadata = { ...object.metadata, resourceVersion: version }
       const bytes = Buffer.from(JSON.stringify({ ...object, metadata }))
-      return { type: "deleted", key: keyOf(object), uid, version, bytes, isFinalStateUnknown: true }
+      return { type: "deleted", key: keyOf(object), uid, version, bytes, isFinalStateUnknown: true, generation }
     })
   }
 }

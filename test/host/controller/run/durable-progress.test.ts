@@ -3,16 +3,25 @@ import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import {
+  type ControllerCluster,
   type ControllerDefinition,
   defineController,
   type LeaderElectionOptions,
   type ObjectChange,
+  type ReconciledRun,
+  TerminalError,
 } from "../../../../src/host/index.ts"
 import type { ApiObject } from "../../../../src/kube/client/objects.ts"
+import type { Kind } from "../../../../src/kube/kind.ts"
 import { temporaryDirectory } from "../../../harness/temporary-directory.ts"
 import { startCluster, type TestCluster, type Widget, widgetKind } from "../running.ts"
 
 const widgets = "example.com/v1.Widget"
+const namespaces: Kind = {
+  gvk: { group: "", version: "v1", kind: "Namespace" },
+  plural: "namespaces",
+  namespaced: false,
+}
 
 /** A controller that writes down what it is told; `fails` makes runs fail. */
 const chronicler = (
@@ -176,6 +185,81 @@ test("a deletion that was not dealt with is told again: a run that failed does n
   await cluster.run([second.controller], { checkpoint })
   await cluster.until(() => second.story.length === 1)
   expect(second.story).toEqual(["gone default/a"])
+})
+
+test.each([
+  ["by a TerminalError", () => Promise.reject(new TerminalError({ detail: "it never had an account" }))],
+  [
+    "because a namespace ends",
+    (cluster: ControllerCluster) =>
+      cluster.create({ apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "ending", name: "epitaph" } }),
+  ],
+])("a deletion whose run was given up %s is not told again", async (_why, giveUp) => {
+  const cluster = await startCluster({ lifecycle: true })
+  await cluster.api.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "ending" } })
+  put(cluster, "kept", { namespace: "ending", finalizers: ["example.com/kept"] })
+  await cluster.api.delete(namespaces, { name: "ending" })
+  const checkpoint = { directory: temporaryDirectory() }
+  const { metadata } = await cluster.createWidget("a")
+  await cluster.createWidget("b")
+  const outcomes: string[] = []
+  const first = chronicler({
+    reconcile: async ({ object, cluster: access }) => {
+      if (object === undefined) await giveUp(access)
+    },
+  })
+  const onReconciled = ({ key, outcome }: ReconciledRun) => outcomes.push(`${outcome} ${key}`)
+  const running = await cluster.run([first.controller], { checkpoint, onReconciled })
+  await cluster.until(() => outcomes.length === 2)
+  await cluster.api.delete(widgetKind, metadata)
+  await cluster.until(() => outcomes.length === 3)
+  expect(outcomes[2]).toBe("given-up default/a")
+  await cluster.passing(running.close())
+  const second = chronicler()
+  const again = await cluster.run([second.controller], { checkpoint })
+  await cluster.until(() => second.story.length > 0)
+  await cluster.passing(again.close())
+  expect(second.story).toEqual(["there default/b"])
+})
+
+test("a deletion is told again although an earlier one of the same object was dealt with meanwhile", async () => {
+  const cluster = await startCluster()
+  const checkpoint = { directory: temporaryDirectory() }
+  const failing = new Set(["default/x", "default/y"])
+  let deletions = 0
+  const definition: Partial<ControllerDefinition<Widget>> = {
+    watches: [
+      {
+        kind: "v1.ConfigMap",
+        labelSelector: "of",
+        predicate: ({ current }: ObjectChange<ApiObject>) => {
+          if (current === undefined) deletions++
+          return true
+        },
+        map: ({ metadata }: ApiObject) => [`default/${metadata.labels?.of}`],
+      },
+    ],
+  }
+  const first = chronicler(definition, (key) => failing.has(key))
+  const running = await cluster.run([first.controller], { checkpoint })
+  const failed = (key: string) => cluster.until(() => cluster.troubles.some((line) => line.includes(key)))
+  put(cluster, "a", { labels: { of: "x" } })
+  await failed("default/x")
+  put(cluster, "a")
+  put(cluster, "a", { labels: { of: "y" } })
+  await failed("default/y")
+  put(cluster, "a")
+  await cluster.until(() => deletions === 2)
+  failing.delete("default/x")
+  await cluster.until(() => first.story.includes("gone default/x"))
+  // So that a removal would be written.
+  const now = cluster.clock.monotonicMs()
+  await cluster.until(() => cluster.clock.monotonicMs() > now + 1000)
+  await cluster.passing(running.close())
+  const second = chronicler(definition)
+  await cluster.run([second.controller], { checkpoint })
+  await cluster.until(() => second.story.length === 1)
+  expect(second.story).toEqual(["gone default/y"])
 })
 
 test("while the disk is full the controller waits, which is said, and others go on; with room it goes on where it was", async () => {

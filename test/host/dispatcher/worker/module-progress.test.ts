@@ -186,6 +186,36 @@ test("a guest that ends in the call with a deletion gets it again", () => {
   expect(second.told).toEqual(["DELETED a", "BOOKMARK "])
 })
 
+test("an object that comes back and goes again stays on disk until the guest has returned from that deletion too", () => {
+  const { worker, told, deliver, run } = start()
+  deliver(1, change("added", "a"), change("synced", ""), change("deleted", "a"))
+  const again = [change("added", "a"), change("deleted", "a")]
+  worker.deliver(again.map((each, index) => ({ subscription: 1, number: 4 + index, change: each })))
+  clock.advance(removeAfterMs)
+  expect(told).toEqual(["ADDED a", "BOOKMARK ", "DELETED a"])
+  expect(onDisk()).toEqual(["a"])
+  run()
+  expect(told.slice(3)).toEqual(["ADDED a", "DELETED a"])
+  clock.advance(removeAfterMs)
+  expect(onDisk()).toEqual([])
+})
+
+test("of two deletions of an object that come together, the return from the first one removes nothing", () => {
+  const atEntry: unknown[] = []
+  const { worker, told, deliver, run } = start({
+    entered: () => {
+      if (told.at(-1) === "DELETED a") clock.advance(removeAfterMs)
+      if (told.length > 2) atEntry.push(onDisk())
+    },
+  })
+  deliver(1, change("added", "a"), change("synced", ""))
+  const rows = [change("deleted", "a"), change("added", "a"), change("deleted", "a")]
+  worker.deliver(rows.map((each, index) => ({ subscription: 1, number: 3 + index, change: each })))
+  run()
+  expect(told.slice(2)).toEqual(["DELETED a", "ADDED a", "DELETED a"])
+  expect(atEntry).toEqual([["a"], ["a"]])
+})
+
 test("a guest that lists by a request is told by a census, of which it gets nothing else", () => {
   const first = start({ request: requestOf("4") })
   expect(first.reports).toMatchObject([
@@ -272,8 +302,7 @@ test("while the disk is full rows wait in their order, which is said; with room 
   clock.advance(5000)
   expect(said).toHaveLength(1)
   for (const filler of fillers) {
-    watch.known.gone(filler)
-    watch.known.forget(filler)
+    watch.known.forget(filler, watch.known.gone(filler))
   }
   clock.advance(1000)
   expect(passed).toEqual(["added first", ...fillers.map((filler) => `added ${filler}`), "added last"])
