@@ -18,12 +18,13 @@ import type { HubChange } from "../../hub/hub-change.ts"
 import { addBusyTime } from "../placing/busy-time.ts"
 import type { Assignment, InstanceStatistics, ModuleWorkerReport } from "./definition.ts"
 import type { DepartedWatch, Departure } from "./departure.ts"
+import { type Instance, type Watch, withoutProgress } from "./loaded-instance.ts"
 import { ModuleProgress } from "./module-progress.ts"
 import { type ImageStore, type MakeGuest, ModuleRunner } from "./module-runner.ts"
 import type { RunnerTable } from "./runner-table.ts"
 import type { EnteredRow, WatchProgress } from "./watch-progress.ts"
 import { isFromBeginning } from "./watch-progress.ts"
-import { type GuestWatch, type WatchValue, watchFailure, watchValueOf } from "./watch-value.ts"
+import { type WatchValue, watchFailure, watchValueOf } from "./watch-value.ts"
 
 export interface ModuleWorkerOptions {
   readonly clock: Clock
@@ -45,42 +46,6 @@ export const pauseAboveBytes = 4 * 1024 * 1024
  * 200 ms.
  */
 const largestMovedBytes = 64 * 1024 * 1024
-
-interface Instance {
-  readonly assignment: Assignment
-  readonly runner: ModuleRunner
-  /** The numbers of its subscriptions. */
-  readonly subscriptions: Set<number>
-  /** `undefined`: the module keeps no checkpoint. */
-  readonly progress: ModuleProgress | undefined
-  isPaused: boolean
-  /** What its move waits for. */
-  awaited: Awaited | undefined
-}
-
-interface Awaited {
-  readonly isSo: () => boolean
-  readonly resolve: () => void
-  readonly reject: (cause: Error) => void
-}
-
-/** Of a watch whose module keeps no checkpoint. */
-const withoutProgress = { progress: undefined, isFromBeginning: false, census: undefined, censusOf: undefined }
-
-interface Watch extends GuestWatch {
-  readonly instance: Instance
-  /** The guest's number. */
-  readonly id: bigint
-  /** The hub's number of the last row. */
-  lastRow: number
-  readonly progress: WatchProgress | undefined
-  /** It begins with the present state. */
-  readonly isFromBeginning: boolean
-  /** The subscription of its census; one that is complete has been ended. */
-  census: number | undefined
-  /** It is the census of this subscription. */
-  readonly censusOf: number | undefined
-}
 
 export class ModuleWorker {
   readonly #options: ModuleWorkerOptions
