@@ -1,4 +1,4 @@
-/** The message that a container leaves for whoever asks why it ended. */
+/** The message in which a container says why it ended. */
 import { stat, writeFile } from "node:fs/promises"
 import { messageOf } from "../../message-of.ts"
 
@@ -12,7 +12,7 @@ export const leaveMessage = async (
   say: (line: string) => void,
 ): Promise<void> => {
   try {
-    // The kubelet makes the file: elsewhere there is none, and nobody wants one.
+    // The kubelet makes the file. Elsewhere there is none, and none is needed.
     if (path === undefined && !(await isThere(usualPath))) return
     await writeFile(path ?? usualPath, message)
   } catch (error) {

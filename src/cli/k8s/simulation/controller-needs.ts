@@ -16,7 +16,7 @@ const custom = (name: string, plural: string): Kind => {
   return { gvk, plural, namespaced: true }
 }
 
-/** Kinds that are not built into Kubernetes. Some clusters lack the last two; rights to them harm nobody there. */
+/** Kinds that are not built into Kubernetes. Some clusters lack the last two; permissions for them do no harm there. */
 const defined: Readonly<Record<string, Kind>> = {
   [nameOfKind.simulation]: simulationKind,
   [nameOfKind.root]: simulationRootKind,
