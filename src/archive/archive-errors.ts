@@ -159,6 +159,21 @@ export type ArchiveError =
   | CorruptArchiveError
   | UncommittedFramesError
 
+const classes = [
+  DirectoryInUseError,
+  DirectoryNotWritableError,
+  NetworkFileSystemError,
+  NotARecordingError,
+  NewerRecordingError,
+  OlderRecordingError,
+  DiskFullError,
+  ArchiveIoError,
+  CorruptArchiveError,
+  UncommittedFramesError,
+]
+
+export const isArchiveError = (cause: unknown): cause is ArchiveError => classes.some((known) => cause instanceof known)
+
 /** SQLite result codes, https://www.sqlite.org/rescode.html; the low byte of an extended code is its primary code. */
 const SQLITE_BUSY = 5
 const SQLITE_CORRUPT = 11

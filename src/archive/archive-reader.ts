@@ -20,6 +20,7 @@ import { LastStates } from "./checkpoints/last-states.ts"
 import { StateHistory } from "./checkpoints/state-history.ts"
 import { presentObjects, type WindowLimits } from "./reading/present-objects.ts"
 import { type GapSelection, readGaps } from "./rows/gap-rows.ts"
+import type { ReadingAccess } from "./reading-access.ts"
 import { type KindEntry, type KindState, readKinds } from "./rows/kind-table.ts"
 import { KnownOwners, type OwnerEdge } from "./rows/known-owners.ts"
 import { readMetadata } from "./rows/metadata.ts"
@@ -89,12 +90,15 @@ export class ArchiveReader {
   readonly #owners: KnownOwners
 
   /**
-   * Opens a recording, finished or being written.
+   * Opens a recording, finished or being written, in a directory of anyone's; changes nothing in it.
    *
    * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError
    */
-  static open(directory: string, options: BlockSourceOptions = {}): ArchiveReader {
-    const database = openForReading(directory)
+  static open(
+    directory: string,
+    options: BlockSourceOptions & { readonly access?: ReadingAccess } = {},
+  ): ArchiveReader {
+    const database = openForReading(directory, options.access)
     try {
       return new ArchiveReader(directory, database, options)
     } catch (error) {

@@ -27,7 +27,7 @@ import { StateHistory } from "./checkpoints/state-history.ts"
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts"
 import { LogSync } from "./log-sync.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
-import { Metadata } from "./rows/metadata.ts"
+import { Metadata, WRITER_KEY } from "./rows/metadata.ts"
 import { type NamedOwner, OwnerSets } from "./rows/owner-sets.ts"
 import { PendingRows } from "./rows/pending-rows.ts"
 import { type LivingPod, PodTable } from "./rows/pod-table.ts"
@@ -103,6 +103,9 @@ export class ArchiveWriter {
     this.#cut = lastSequenceOf(database)
     this.#nextSequence = this.#cut + 1
     restoreOpenBlock(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
+    // Into the database file itself: a copy without its log must show that it lacks one.
+    this.metadata.set(WRITER_KEY, "open")
+    database.exec("PRAGMA wal_checkpoint(PASSIVE)")
   }
 
   /** Sequence number of the last durable event: everything up to it can be read and never changes. */
@@ -337,6 +340,7 @@ export class ArchiveWriter {
     try {
       if (!this.#open.isEmpty) this.#seal()
       this.commit()
+      this.metadata.set(WRITER_KEY, "closed")
       this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
     } catch (error) {
       throw toArchiveError(this.directory, "close", error)

@@ -23,7 +23,8 @@ import {
 } from "./archive-errors.ts"
 import { type FileSystemTypeOf, refuseNetworkFileSystem } from "./network-filesystem.ts"
 
-const LOCK_FILE = "recorder.lock"
+/** The file whose lock a recorder holds. */
+export const LOCK_FILE = "recorder.lock"
 const SIDE_FILE = "recorder.json"
 
 /** The holder of a directory, for the message to a second recorder. */
@@ -105,8 +106,11 @@ const makeDirectory = (directory: string): void => {
   }
 }
 
+/** A reader that looks whether a recorder runs (`isBeingWritten`) holds a shared lock for some µs. */
+const READER_LOOKS_MILLISECONDS = 100
+
 const openLock = (directory: string): DatabaseSync => {
-  const lock = new DatabaseSync(join(directory, LOCK_FILE), { timeout: 0 })
+  const lock = new DatabaseSync(join(directory, LOCK_FILE), { timeout: READER_LOOKS_MILLISECONDS })
   try {
     lock.exec("BEGIN EXCLUSIVE")
     return lock

@@ -10,14 +10,13 @@
  * could leave a damaged database.
  */
 
-import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { NewerRecordingError, NotARecordingError, OlderRecordingError, toArchiveError } from "./archive-errors.ts"
+import { BUSY_TIMEOUT_MILLISECONDS, DATABASE_FILE, openReadOnly, type ReadingAccess } from "./reading-access.ts"
 import { TABLES } from "./tables.ts"
 
-/** File name of the database inside a data directory; SQLite puts `-wal` and `-shm` files beside it. */
-export const DATABASE_FILE = "recording.db"
+export { DATABASE_FILE } from "./reading-access.ts"
 
 /** "reel" in ASCII: distinguishes our databases from others (`PRAGMA application_id`). */
 const APPLICATION_ID = 0x7265656c
@@ -49,7 +48,10 @@ const LOG_BYTES_KEPT = 16 * 1024 * 1024
  * @throws NewerRecordingError, OlderRecordingError, NotARecordingError, DiskFullError, ArchiveIoError, CorruptArchiveError
  */
 export const openForWriting = (directory: string, options: WriterDatabaseOptions): DatabaseSync => {
-  const database = opened(directory, false)
+  const database = opened(
+    directory,
+    () => new DatabaseSync(join(directory, DATABASE_FILE), { timeout: BUSY_TIMEOUT_MILLISECONDS }),
+  )
   try {
     database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
     if (isEmpty(database)) create(database)
@@ -71,15 +73,12 @@ export const openForWriting = (directory: string, options: WriterDatabaseOptions
 }
 
 /**
- * Opens a recording for reading, also while it is being written.
+ * Opens a recording for reading, also while it is being written. Changes nothing in the directory.
  *
  * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError
  */
-export const openForReading = (directory: string): DatabaseSync => {
-  if (!existsSync(join(directory, DATABASE_FILE))) {
-    throw new NotARecordingError({ directory, reason: `there is no ${DATABASE_FILE}` })
-  }
-  const database = opened(directory, true)
+export const openForReading = (directory: string, access: ReadingAccess = "any"): DatabaseSync => {
+  const database = opened(directory, () => openReadOnly(directory, access))
   try {
     checkFormat(database, directory)
     database.exec(`PRAGMA cache_size = -${READER_CACHE_KIBIBYTES}`)
@@ -103,12 +102,9 @@ export const lastSequenceOf = (database: DatabaseSync): number =>
       .get()?.last,
   )
 
-/** A reader may coincide with the writer's checkpoint or the creation of the log: both take milliseconds. */
-const BUSY_TIMEOUT_MILLISECONDS = 5000
-
-const opened = (directory: string, readOnly: boolean): DatabaseSync => {
+const opened = (directory: string, open: () => DatabaseSync): DatabaseSync => {
   try {
-    return new DatabaseSync(join(directory, DATABASE_FILE), { readOnly, timeout: BUSY_TIMEOUT_MILLISECONDS })
+    return open()
   } catch (error) {
     throw toArchiveError(directory, "open", error)
   }

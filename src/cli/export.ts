@@ -9,22 +9,20 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { formatInstant, parseInstant } from "./command-line/instant.ts"
 import { UsageError } from "./command-line/usage-error.ts"
-import { type Recorder, recorderAt } from "./export/connection/recorder-connection.ts"
-import { recorderToken } from "./export/connection/recorder-token.ts"
+import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
 import { type ExportQuery, localPath, requestForecast, requestUpload } from "./export/export-client.ts"
 import { exitCodeOfExport, isExportError } from "./export/export-errors.ts"
 import { readForecast } from "./export/export-forecast.ts"
-import { type Destination, defaultServer, defaultStart, exportOptions } from "./export/export-options.ts"
+import { type Destination, defaultStart, exportOptions } from "./export/export-options.ts"
 import { type ExportProgress, expectedEvents, showProgress } from "./export/export-progress.ts"
 import { report, reportForecast } from "./export/export-report.ts"
 import { exportTrace } from "./export/export-trace.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
-import { readVersion } from "./version.ts"
 
 const syntax: CommandSyntax<typeof exportOptions> = {
   name: "reel export",
-  summary: "Exports a time window from a running recorder to a file.",
+  summary: "Exports a time window of a recording, of a running recorder or in a directory, to a file.",
   description: [
     "The file appears only when it is complete and verified; a failed export leaves nothing behind.",
     "TIME is an RFC 3339 time (2026-11-21T10:00:00Z), Unix seconds, now, or a duration such as -10m, 2h or 1h30m.",
@@ -36,6 +34,7 @@ const syntax: CommandSyntax<typeof exportOptions> = {
     "reel export -o - --start 2h | jq -c .name",
     "reel export -o s3://traces/shop/monday.sktrace --require all",
     "reel export --dry-run --start 2h",
+    "reel export -o all.ndjson --start 0 --data-dir /var/lib/kubereel",
     "reel export -o trace.ndjson --in-cluster kubereel/kubereel --context staging",
   ],
 }
@@ -54,16 +53,18 @@ const systemSurroundings: ExportSurroundings = { now: () => Date.now() * 1000 }
 /** The command; `surroundings` defaults to the real system. */
 export const exportCommand = (surroundings: ExportSurroundings = systemSurroundings): Command =>
   command(syntax, async (given, terminal) => {
-    const order = readOrder(given, terminal, surroundings)
-    if (order instanceof UsageError) {
-      terminal.standardError.write(`${order.message}\n`)
-      return exitCodes.usage
-    }
-    return runExport(order, terminal, surroundings)
+    const problem = faultOfPlace(given)
+    return problem === undefined ? runExport(given, terminal, surroundings) : refuse(wrong(problem), terminal)
   })
 
-interface Order extends Omit<Options, "server"> {
-  readonly server: URL
+const wrong = (problem: string): UsageError => new UsageError({ command: syntax.name, problem })
+
+const refuse = (error: UsageError, { standardError }: Terminal): ExitCode => {
+  standardError.write(`${error.message}\n`)
+  return exitCodes.usage
+}
+
+interface Order extends Options {
   /** `undefined` only with `--dry-run`. */
   readonly output: Destination | undefined
   readonly format: TraceFormatName
@@ -72,9 +73,8 @@ interface Order extends Omit<Options, "server"> {
   readonly endTime: number
 }
 
-/** Checks that involve more than one option. */
-const readOrder = (given: Options, terminal: Terminal, { now }: ExportSurroundings): Order | UsageError => {
-  const wrong = (problem: string): UsageError => new UsageError({ command: syntax.name, problem })
+/** Checks that involve more than one option. `moment`: what `now` means, in µs since the Unix epoch. */
+const readOrder = (given: Options, terminal: Terminal, moment: number): Order | UsageError => {
   const { output, dryRun } = given
   if (output === undefined && !dryRun) return wrong("--output FILE is required; - means standard output")
   const name = output?.kind === "store" ? output.url : (output?.path ?? "")
@@ -84,9 +84,6 @@ const readOrder = (given: Options, terminal: Terminal, { now }: ExportSurroundin
     return wrong(
       `the ${format} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`,
     )
-  const faultOfPlace = checkPlace(given)
-  if (faultOfPlace !== undefined) return wrong(faultOfPlace)
-  const moment = now()
   const end = parseInstant(given.end, { now: moment, before: moment })
   if (end._tag === "Refused") return wrong(`--end ${JSON.stringify(given.end)}: ${end.reason}`)
   const start = parseInstant(given.start, { now: moment, before: end.value })
@@ -94,24 +91,17 @@ const readOrder = (given: Options, terminal: Terminal, { now }: ExportSurroundin
   const [startTime, endTime] = [start.value, end.value]
   if (startTime > endTime)
     return wrong(`the window ends at ${formatInstant(endTime)}, before its start at ${formatInstant(startTime)}`)
-  const server = given.server ?? new URL(defaultServer)
-  return { ...given, server, output, format, compression, startTime, endTime }
-}
-
-/** Rejects two recorders, and kubeconfig options without `--in-cluster`. */
-const checkPlace = ({ server, inCluster, kubeconfig, context }: Options): string | undefined => {
-  if (inCluster !== undefined)
-    return server === undefined ? undefined : "--server and --in-cluster each name a recorder: use only one of them"
-  const idle = kubeconfig !== undefined ? "--kubeconfig" : context !== undefined ? "--context" : undefined
-  return idle === undefined ? undefined : `${idle} requires --in-cluster NAMESPACE/SERVICE`
+  return { ...given, output, format, compression, startTime, endTime }
 }
 
 /** An empty list would match nothing. */
 const anyOf = <Value>(list: readonly Value[]): readonly Value[] | undefined => (list.length === 0 ? undefined : list)
 
-const queryOf = (order: Order, recorder: Recorder): ExportQuery => ({
+const queryOf = (order: Order, { recorder, idleTimeoutMs, userAgent }: OpenPlace): ExportQuery => ({
   ...order,
   recorder,
+  idleTimeoutMs,
+  userAgent,
   filters: {
     excluded_namespaces: order.excludeNamespace,
     excluded_labels: order.excludeLabel,
@@ -127,22 +117,9 @@ const queryOf = (order: Order, recorder: Recorder): ExportQuery => ({
   ownerDeadlineMs: order.ownerTimeout,
   maximumSeconds: order.maximumTime === undefined ? undefined : Math.ceil(order.maximumTime / 1000),
   maximumBytes: order.maximumSize,
-  idleTimeoutMs: order.timeout,
-  userAgent: userAgent(),
 })
 
-const userAgent = (): string => `kubereel/${readVersion()}`
-
-const findRecorder = async (order: Order, { environment }: Terminal, signal: AbortSignal): Promise<Recorder> => {
-  const { inCluster: address, server, timeout: idleTimeoutMs } = order
-  const token = await recorderToken(order.tokenFile, environment)
-  if (address === undefined) return recorderAt(server, token)
-  // The code that reads kubeconfigs is loaded only when it is needed.
-  const { recorderInCluster } = await import("./export/connection/export-in-cluster.ts")
-  return recorderInCluster({ ...order, address, environment, token, idleTimeoutMs, userAgent: userAgent(), signal })
-}
-
-const runExport = async (order: Order, terminal: Terminal, surroundings: ExportSurroundings): Promise<ExitCode> => {
+const runExport = async (given: Options, terminal: Terminal, surroundings: ExportSurroundings): Promise<ExitCode> => {
   const abort = new AbortController()
   /** Aborted at the end: the parallel forecast request is of no use then. */
   const answered = new AbortController()
@@ -150,19 +127,28 @@ const runExport = async (order: Order, terminal: Terminal, surroundings: ExportS
   const isWatched = isLive(terminal.standardError, terminal.environment)
   const line = createLiveLine({ stream: terminal.standardError, isEnabled: isWatched, clock: backgroundClock })
   let progress: ExportProgress | undefined
+  let place: OpenPlace | undefined
   try {
-    const query = queryOf(order, await findRecorder(order, terminal, abort.signal))
+    const say = (text: string): void => void terminal.standardError.write(`${syntax.name}: ${text}\n`)
+    // A mistake in the command line is found before a recorder is looked for; in a recording's directory, `now` is its end.
+    const early = given.dataDir === undefined ? readOrder(given, terminal, surroundings.now()) : undefined
+    if (early instanceof UsageError) return refuse(early, terminal)
+    place = await openPlace(given, terminal, say, abort.signal)
+    const order = early ?? readOrder(given, terminal, place.recorder.offline?.knownUntil ?? surroundings.now())
+    if (order instanceof UsageError) return refuse(order, terminal)
+    const query = queryOf(order, place)
     const { output } = order
+    const writer = given.dataDir === undefined ? "the recorder is" : "reel is"
     const url = output?.kind === "store" ? output.url : localPath
     if (order.dryRun) return reportForecast(await requestForecast(query, url, abort.signal), query, terminal)
     if (output?.kind === "store") {
-      progress = showProgress(line, backgroundClock, "the recorder is writing")
+      progress = showProgress(line, backgroundClock, `${writer} writing`)
       const written = await requestUpload(query, output.url, abort.signal)
       progress.close()
       return report(query, { place: written.location, events: undefined, ...written }, terminal)
     }
     const path = output?.path ?? "-"
-    progress = showProgress(line, backgroundClock, "the recorder is preparing the trace")
+    progress = showProgress(line, backgroundClock, `${writer} preparing the trace`)
     const summary = await exportTrace({
       query,
       openSink: () => openSink(path, order.force, terminal, surroundings),
@@ -183,6 +169,7 @@ const runExport = async (order: Order, terminal: Terminal, surroundings: ExportS
     answered.abort()
     progress?.close()
     stopListening()
+    await place?.close()
   }
 }
 

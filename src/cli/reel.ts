@@ -26,7 +26,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "export",
-    summary: "Exports a time window from a running recorder to a file.",
+    summary: "Exports a time window of a recording, of a running recorder or in a directory, to a file.",
     load: async () => (await import("./export.ts")).exportCommand(),
   },
   {

@@ -25,11 +25,20 @@ export class KindStatuses {
   readonly #kinds = new Map<string, KindStatus>()
   /** Kinds that have just received a 401; the resulting state is reported right afterwards. */
   readonly #unauthorized = new Set<string>()
+  readonly #onChange: () => void
   #storeTrouble: string | undefined
 
-  /** Every kind starts as `listing`. Ready means that each first list is recorded or cannot be made. */
-  constructor(gvks: Iterable<string>, nowMicros: number) {
+  /** Every kind starts as `listing`. `onChange`: kinds, or a state of theirs, have changed. Ready means that each first list is recorded or cannot be made. */
+  constructor(gvks: Iterable<string>, nowMicros: number, onChange: () => void = () => undefined) {
+    this.#onChange = onChange
     for (const gvk of gvks) this.#kinds.set(gvk, starting(gvk, "starting", nowMicros))
+  }
+
+  /** Kinds in given states. */
+  static of(statuses: ReadonlyArray<KindStatus>): KindStatuses {
+    const all = new KindStatuses([], 0)
+    for (const status of statuses) all.#kinds.set(status.gvk, status)
+    return all
   }
 
   /**
@@ -45,6 +54,7 @@ export class KindStatuses {
       else this.#kinds.set(gvk, restarted.has(gvk) ? starting(gvk, "its settings changed", nowMicros) : known)
     }
     for (const gvk of [...this.#unauthorized]) if (!this.#kinds.has(gvk)) this.#unauthorized.delete(gvk)
+    this.#onChange()
   }
 
   /** Returns whether the state, not only its detail, has changed. */
@@ -61,6 +71,7 @@ export class KindStatuses {
     const isRefused = state === "forbidden" || (state === "failing" && this.#unauthorized.has(gvk))
     this.#unauthorized.delete(gvk)
     this.#kinds.set(gvk, { gvk, state, detail, namespaces, since: changed ? atMicros : before.since, isRefused })
+    if (changed || statesOf(before.namespaces) !== statesOf(namespaces)) this.#onChange()
     return changed
   }
 
@@ -108,6 +119,9 @@ export class KindStatuses {
 
 const readinessLine = (name: string, { state, detail }: Pick<KindStatus, "state" | "detail">): string =>
   `[${state === "watching" ? "+" : state === "listing" ? "-" : "!"}]${name} ${state}: ${detail}`
+
+const statesOf = (namespaces: ReadonlyArray<NamespaceState>): string =>
+  namespaces.map(({ namespace, state }) => `${namespace} ${state}`).join()
 
 const starting = (gvk: string, detail: string, since: number): KindStatus => ({
   gvk,

@@ -12,9 +12,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Schema from "effect/Schema"
-import { exporterDefinition } from "../actors/exporter/definition.ts"
-import { exporterName, ownerResolverName, readerName, storeName, watcherName } from "../actors/names.ts"
-import { readerDefinition } from "../actors/reader/definition.ts"
+import { ownerResolverName, storeName, watcherName } from "../actors/names.ts"
 import { type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
 import { type Clock, systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
@@ -26,14 +24,15 @@ import { defaultRestartPolicy, type RestartPolicy } from "../runtime/supervisor.
 import { type MemoryBound, memoryBound } from "../runtime/thread/container-memory.ts"
 import { workerThread } from "../runtime/thread/thread.ts"
 import type { TrackedKind } from "./configuration/tracked-kind.ts"
-import { ExportService } from "./export/service.ts"
-import { KindStatuses } from "./kind-status.ts"
+import { type KindStatus, KindStatuses } from "./kind-status.ts"
 import { memoryLimitsOf } from "./memory/memory-shares.ts"
 import type { RecorderNotice } from "./notices/recorder-notice.ts"
 import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
-import { makeReaderService } from "./reader-service.ts"
 import { recordStop } from "./record-stop.ts"
+import { firstLists } from "./recording/first-lists.ts"
+import { counter, readingActors } from "./recording/reading-actors.ts"
+import { encodeRecorderState } from "./recording/recorder-state.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
 import { type WorkerRole, workerEntry } from "./worker-entries.ts"
 
@@ -108,7 +107,15 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
           for (const what of writes.close()) options.notify({ type: "unwritten", what })
         }),
     )
-    const statuses = new KindStatuses(plan.kinds.keys(), clock.wallMicros())
+    const statuses = new KindStatuses(plan.kinds.keys(), clock.wallMicros(), () => keepState())
+    const keepState = (): void => {
+      if (system.isStopping) return
+      // Read when the store can take it: by then the state may have changed again.
+      const write = Effect.suspend(() =>
+        store.call("setRecorderState", encodeRecorderState({ kinds, statuses: statuses.all() })),
+      )
+      writes.put("what is being recorded", patiently(store, write))
+    }
     const onStateChange = (name: string) => (state: string, reason: string) =>
       options.notify({ type: "actor", name, state, reason })
     const storeTrouble = (trouble: string | undefined): void => {
@@ -161,31 +168,14 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       onGaveUp: (error) => Deferred.doneUnsafe(ended, Effect.fail(error)),
     })
     yield* Effect.raceFirst(store.running(), Deferred.await(ended))
-
-    const spawnExporter = () =>
-      system.spawn({
-        definition: exporterDefinition,
-        name: exporterName,
-        start: worker("exporter"),
-        config: () => ({ directory: options.directory }),
-        incarnation: counter(),
-        restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
-        onStateChange: onStateChange(exporterName),
-      })
-    const exports = new ExportService(system, spawnExporter)
-
-    const readerIncarnation = counter()
-    const spawnReader = () =>
-      system.spawn({
-        definition: readerDefinition,
-        name: readerName,
-        start: worker("reader"),
-        config: () => ({ directory: options.directory }),
-        incarnation: readerIncarnation,
-        restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
-        onStateChange: onStateChange(readerName),
-      })
-    const reader = yield* makeReaderService(system, spawnReader, clock)
+    keepState()
+    const { exports, reader } = yield* readingActors(system, {
+      config: { directory: options.directory },
+      worker,
+      restart,
+      onStateChange,
+      clock,
+    })
 
     /** Waits for a store that is starting or whose disk is full: that must not look like a watcher that crashes. */
     const nextIncarnation = (name: string) => patiently(store, store.call("nextIncarnation", name))
@@ -305,6 +295,9 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       exports,
       /** Runs queries about the recording. */
       reader,
+      firstLists: (given: ReadonlyArray<KindStatus>) => firstLists(store, given),
+      /** Everything is known up to now. */
+      knownUntil: undefined,
       /** Fails when the recording cannot continue. */
       ended: Deferred.await(ended),
       /** How the recording was closed; `undefined` until the scope is closed. */
@@ -319,9 +312,3 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       cut: (): Effect.Effect<number, StoreUnavailable | { readonly message: string }> => store.call("cut", undefined),
     }
   })
-
-/** Numbers from 1 the lives of an actor whose messages do not outlive the process. */
-const counter = (): (() => number) => {
-  let last = 0
-  return () => ++last
-}

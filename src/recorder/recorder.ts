@@ -140,7 +140,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     /** Read for each request: it may change while the recorder runs. */
     const inForce = (): RecorderConfiguration => ({ ...configuration, kinds: actors.kinds })
     const exportContext = (): ExportContext => ({
-      actors,
+      recording: actors,
       configuration: inForce(),
       nowMicros: systemClock.wallMicros(),
     })

@@ -40,7 +40,7 @@ export const exporterBody =
       const runner = yield* Effect.acquireRelease(
         Effect.sync(() => {
           const pool = new EncodingPool({ entry: encoder, threads: poolThreads(), clock })
-          return new ExportRunner(config.directory, pool, limits)
+          return new ExportRunner(config, pool, limits)
         }),
         (running) => Effect.promise(() => running.stop()),
       )
@@ -56,14 +56,14 @@ interface RunningExport {
 
 /** Rotates among the running exports. */
 class ExportRunner {
-  readonly #directory: string
+  readonly #config: ExporterConfig
   readonly #pool: EncodingPool
   readonly #limits: BatchLimits
   readonly #running = new Set<RunningExport>()
   #scheduled = false
 
-  constructor(directory: string, pool: EncodingPool, limits: BatchLimits) {
-    this.#directory = directory
+  constructor(config: ExporterConfig, pool: EncodingPool, limits: BatchLimits) {
+    this.#config = config
     this.#pool = pool
     this.#limits = limits
   }
@@ -73,7 +73,7 @@ class ExportRunner {
       const message = `${maximumExports} exports are already running, which is the limit; try again when one has ended`
       throw new ExportRefused({ message, fault: "busy" })
     }
-    const opened = openExport(this.#directory, job, this.#pool, this.#limits)
+    const opened = openExport(this.#config, job, this.#pool, this.#limits)
     const running: RunningExport = { opened, stream, isPulling: false }
     this.#running.add(running)
     stream.onWritable(() => this.#schedule())

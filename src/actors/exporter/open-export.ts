@@ -18,7 +18,7 @@ import type { IsInTrace } from "../../trace/sanitising/replay-object.ts"
 import { type CompiledFilters, compileFilters } from "../../trace/selection/filters.ts"
 import { fileSpool } from "../../trace/spool.ts"
 import { compressPieces } from "./compress-pieces.ts"
-import type { ExportJob } from "./definition.ts"
+import type { ExporterConfig, ExportJob } from "./definition.ts"
 import { driverWarnings } from "./driver-warnings.ts"
 import { encodeItems } from "./encode-items.ts"
 import { encodeNdjson } from "./encode-ndjson.ts"
@@ -49,7 +49,7 @@ export interface OpenExport {
  * @throws InvalidSelectorError, ArchiveError: the request cannot be met.
  */
 export const openExport = (
-  directory: string,
+  { directory, access = "beside-recorder", spoolDirectory = directory }: ExporterConfig,
   job: ExportJob,
   encoding: Encoding = ownThreadOnly,
   limits: BatchLimits = defaultLimits,
@@ -62,7 +62,7 @@ export const openExport = (
   const tracked = new Map([...configured].filter(([gvk]) => !filters.excludesKind(gvk)))
   const kinds = [...tracked.keys()]
   const leftOut = job.format === "simkube" ? encodeTrackedObjects(tracked).leftOut : []
-  const reader = ArchiveReader.open(directory)
+  const reader = ArchiveReader.open(directory, { access })
   let isOpen = true
   const closeReader = (): void => {
     if (isOpen) reader.close()
@@ -93,7 +93,7 @@ export const openExport = (
         const counting = (writer: SimkubeTraceWriter): void => {
           unchanged = () => writer.unchanged
         }
-        return spooledSimkube(reader, window, owners, job, tracked, directory, { encoding, limits, counting })
+        return spooledSimkube(reader, window, owners, job, tracked, spoolDirectory, { encoding, limits, counting })
       },
       kwok: () => {
         const encoder = kwokEncoder(owners)
@@ -140,14 +140,14 @@ async function* spooledSimkube(
   { ownership, keptOwners }: OwnersInExport,
   job: ExportJob,
   trackedObjects: TrackedObjects,
-  directory: string,
+  spoolDirectory: string,
   {
     encoding,
     limits,
     counting,
   }: { readonly encoding: Encoding; readonly limits: BatchLimits; readonly counting: (by: SimkubeTraceWriter) => void },
 ): AsyncGenerator<Uint8Array, void> {
-  using spool = fileSpool(directory)
+  using spool = fileSpool(spoolDirectory)
   const startSeconds = Math.floor(job.fromTime / 1_000_000)
   const writer = new SimkubeTraceWriter({
     trackedObjects,

@@ -1,4 +1,5 @@
 /** The ownership facts in a recording's database, read while it is being written. */
+import type { ReadingAccess } from "../../archive/reading-access.ts"
 import { openForReading } from "../../archive/schema.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { OwnerQuestion } from "../../wire/owner-messages.ts"
@@ -8,8 +9,11 @@ import type { OwnershipGraph } from "./resolver.ts"
 const pageRows = 1000
 
 /** Opens the database read-only. @throws as `openForReading` does */
-export const openOwnershipGraph = (directory: string): OwnershipGraph & { close(): void } => {
-  const database = openForReading(directory)
+export const openOwnershipGraph = (
+  directory: string,
+  access: ReadingAccess = "beside-recorder",
+): OwnershipGraph & { close(): void } => {
+  const database = openForReading(directory, access)
   const answer = database.prepare(
     "SELECT namespace, owner_references, state FROM owner WHERE uid = ? AND gvk = ? AND state IN ('learnt', 'gone')",
   )

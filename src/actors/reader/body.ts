@@ -17,16 +17,16 @@ import { compileFilters } from "../../trace/selection/filters.ts"
 import { type CountQuestion, type ReaderConfig, type ReaderControl, ReadingFailed } from "./definition.ts"
 import { makeQuestionQueue } from "./question-queue.ts"
 
-export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ config: { directory } }) =>
+export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ config: { directory, access = "beside-recorder" } }) =>
   Effect.map(makeQuestionQueue, (queue) => ({
-    coverage: (window) => Effect.try({ try: () => readCoverage(directory, window), catch: failed }),
-    recordedSince: () => Effect.try({ try: () => readRecordedSince(directory), catch: failed }),
+    coverage: (window) => Effect.try({ try: () => readCoverage(directory, window, access), catch: failed }),
+    recordedSince: () => Effect.try({ try: () => readRecordedSince(directory, access), catch: failed }),
     count: (question) =>
-      queue(Effect.tryPromise({ try: (signal) => count(directory, question, signal), catch: failed })),
+      queue(Effect.tryPromise({ try: (signal) => count({ directory, access }, question, signal), catch: failed })),
   }))
 
 const count = async (
-  directory: string,
+  { directory, access }: Required<ReaderConfig>,
   { cut, fromTime, untilTime, kinds, filters }: CountQuestion,
   signal: AbortSignal,
 ) => {
@@ -38,7 +38,7 @@ const count = async (
   const counts = await countWindow(
     directory,
     { cut, fromTime, untilTime },
-    { kinds, pause, ...(needsNames && { excludesName }) },
+    { kinds, access, pause, ...(needsNames && { excludesName }) },
   )
   return Object.fromEntries(counts)
 }

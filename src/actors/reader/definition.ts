@@ -1,11 +1,14 @@
 /** The reader's interface: queries about the recording, which change nothing and can be repeated. */
 import * as Schema from "effect/Schema"
+import type { ReadingAccess } from "../../archive/reading-access.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import { GivenFilters } from "../../trace/selection/filters.ts"
 
 export interface ReaderConfig {
   /** The data directory; opened read-only for each query. */
   readonly directory: string
+  /** Default: `beside-recorder`. */
+  readonly access?: ReadingAccess
 }
 
 /** µs since the Unix epoch. */
@@ -42,7 +45,13 @@ const ReadKind = Schema.Struct({
 })
 export type ReadKind = typeof ReadKind.Type
 
-const RecordedSince = Schema.Struct({ gvk: Schema.String, namespace: Schema.String, since: Schema.Number })
+const RecordedSince = Schema.Struct({
+  gvk: Schema.String,
+  namespace: Schema.String,
+  since: Schema.Number,
+  completeTime: Schema.Number,
+})
+export type RecordedSince = typeof RecordedSince.Type
 
 const ReadCoverage = Schema.Struct({
   /** Sequence number of the last event on disk. */

@@ -97,6 +97,8 @@ const storeControl = {
   },
   /** UID of namespace kube-system as recorded; the empty string if unknown. */
   clusterUid: { payload: Schema.Void, success: Schema.String, error: Schema.Never },
+  /** Keeps what is recorded now, for readers without the recorder; see the recorder's `recorder-state.ts`. */
+  setRecorderState: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
   setClusterUid: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
   /**
    * Replaces `watchers` and `recordedKinds` of the configuration. Watchers must be linked only after the reply, and those omitted here must

@@ -7,6 +7,7 @@ import type { DatabaseSync } from "node:sqlite"
 import type { GapEvent } from "../../trace/event.ts"
 import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
+import type { ReadingAccess } from "../reading-access.ts"
 import { readGaps } from "../rows/gap-rows.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { lastSequenceOf, openForReading } from "../schema.ts"
@@ -47,8 +48,12 @@ interface RecordedCoverage {
 }
 
 /** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
-export const readCoverage = (directory: string, window: CoverageWindow): RecordedCoverage => {
-  const database = openForReading(directory)
+export const readCoverage = (
+  directory: string,
+  window: CoverageWindow,
+  access?: ReadingAccess,
+): RecordedCoverage => {
+  const database = openForReading(directory, access)
   try {
     // One read transaction for everything: the writer continues meanwhile, and seals parts into blocks.
     database.exec("BEGIN")

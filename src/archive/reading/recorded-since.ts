@@ -1,5 +1,6 @@
-/** Since when each kind and each of its namespaces is recorded, without reading anything else. */
+/** Since when each kind and each of its namespaces is recorded, and until when it is known to be, without reading anything else. */
 import { toArchiveError } from "../archive-errors.ts"
+import type { ReadingAccess } from "../reading-access.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { openForReading } from "../schema.ts"
 
@@ -10,6 +11,8 @@ interface RecordedSince {
   readonly namespace: string
   /** µs since the Unix epoch. */
   readonly since: number
+  /** µs since the Unix epoch: when it was last known to be complete. */
+  readonly completeTime: number
 }
 
 /**
@@ -17,13 +20,19 @@ interface RecordedSince {
  *
  * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError
  */
-export const readRecordedSince = (directory: string): ReadonlyArray<RecordedSince> => {
-  const database = openForReading(directory)
+export const readRecordedSince = (directory: string, access?: ReadingAccess): ReadonlyArray<RecordedSince> => {
+  const database = openForReading(directory, access)
   try {
     return readKinds(database)
-      .flatMap(({ gvk, recordedSince, namespaces }) => [
-        { gvk, namespace: "", since: recordedSince },
-        ...namespaces.map((each) => ({ gvk, namespace: each.namespace, since: each.recordedSince })),
+      .flatMap(({ gvk, recordedSince, completeThroughTime, namespaces }) => [
+        { gvk, namespace: "", since: recordedSince, completeTime: completeThroughTime },
+        ...namespaces.map((each) => ({
+          gvk,
+          namespace: each.namespace,
+          since: each.recordedSince,
+          // While all of them are complete, only the kind has a time.
+          completeTime: each.completeTime || completeThroughTime,
+        })),
       ])
       .filter(({ since }) => since !== 0)
   } catch (error) {

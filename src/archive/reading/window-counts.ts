@@ -9,6 +9,7 @@
 import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
+import type { ReadingAccess } from "../reading-access.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { openForReading } from "../schema.ts"
 import type { WindowLimits } from "./present-objects.ts"
@@ -26,6 +27,7 @@ interface CountOptions {
   readonly kinds: ReadonlyArray<string>
   /** Whether to leave out objects with this name; the namespace is empty for cluster-scoped objects. Default: no objects are left out. */
   readonly excludesName?: (namespace: string, name: string) => boolean
+  readonly access?: ReadingAccess
   /** Lets other work run; called every few ms. */
   readonly pause: () => Promise<void>
 }
@@ -43,9 +45,9 @@ const pageRows = 1000
 export const countWindow = async (
   directory: string,
   { cut, fromTime, untilTime }: WindowLimits,
-  { kinds, excludesName, pause }: CountOptions,
+  { kinds, excludesName, access, pause }: CountOptions,
 ): Promise<ReadonlyMap<string, WindowCounts>> => {
-  const database = openForReading(directory)
+  const database = openForReading(directory, access)
   try {
     const source = new BlockSource(database, directory)
     const history = new StateHistory(database, source, directory)

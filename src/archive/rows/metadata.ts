@@ -1,7 +1,10 @@
-/** A few facts about a recording as a whole, by key: `clusterUid` (UID of namespace kube-system) and those that its user adds. */
+/** A few facts about a recording as a whole, by key: `clusterUid` (UID of namespace kube-system), `writer`, `recorder` (its settings and states, as JSON) and those that its user adds. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { toArchiveError } from "../archive-errors.ts"
+
+/** `open` from when a writer opens the recording until it closes it in order; then `closed`, and everything is in the database file. */
+export const WRITER_KEY = "writer"
 
 /** Reads the stored value; returns `undefined` for an unknown key. */
 export const readMetadata = (database: DatabaseSync): ReadonlyMap<string, string> =>

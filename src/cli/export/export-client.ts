@@ -97,7 +97,7 @@ export const requestExport = async (query: ExportQuery, signal: AbortSignal): Pr
     isOurs,
     isProven,
     unchanged,
-    pieces: piecesOf(response, query.recorder.name, signal),
+    pieces: piecesOf(response, query.recorder.name, signal, query.recorder.offline?.outcome),
   }
 }
 
@@ -178,7 +178,7 @@ const shortcomingsOf = (response: IncomingMessage): ExportShortcomings => ({
 const longestJson = 16 * 1024 * 1024
 
 /** `undefined` if the response is not JSON. */
-const jsonOf = async (response: IncomingMessage, server: string, signal: AbortSignal): Promise<unknown> => {
+export const jsonOf = async (response: IncomingMessage, server: string, signal: AbortSignal): Promise<unknown> => {
   if (!/\bjson\b/i.test(response.headers["content-type"] ?? "")) {
     response.resume()
     return undefined
@@ -201,8 +201,11 @@ async function* piecesOf(
   response: IncomingMessage,
   server: string,
   signal: AbortSignal,
+  outcome?: () => Promise<string>,
 ): AsyncGenerator<Uint8Array, void> {
   const digest = createHash("sha256")
+  // Asked before it ends: it may end before this side notices.
+  const ended = outcome?.()
   let bytes = 0
   try {
     for await (const piece of response as AsyncIterable<Uint8Array>) {
@@ -212,7 +215,7 @@ async function* piecesOf(
     }
   } catch (cause) {
     if (signal.aborted) throw new ExportInterrupted()
-    throw new ExportCut({ server, bytes, reason: reasonOf(response, cause) })
+    throw new ExportCut({ server, bytes, reason: (await ended)?.replace(/^(failed|aborted): /, "") ?? reasonOf(response, cause) })
   }
   const announced = checksumOf(response)
   // A proxy may have removed the trailer.

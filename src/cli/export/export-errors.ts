@@ -60,15 +60,35 @@ export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRe
   retryAfterSeconds: Schema.optionalKey(Schema.Number),
   /** What to do, without a full stop; printed instead of "try again". */
   advice: Schema.optionalKey(Schema.String),
+  /** What was rejected. Default: the export. */
+  what: Schema.optionalKey(Schema.String),
 }) {
   override get message(): string {
     const said = this.detail === "" ? "" : `: ${this.detail}`
     const request = this.requestId === "" || this.status < 500 ? "" : ` (request ${this.requestId})`
     const again = this.retryAfterSeconds === undefined ? "" : `. Try again in ${this.retryAfterSeconds} s`
     const advice = this.advice === undefined ? again : `. ${this.advice}`
-    return `${this.server} rejected the export with status ${this.status}${said}${request}${advice}`
+    return `${this.server} rejected ${this.what ?? "the export"} with status ${this.status}${said}${request}${advice}`
   }
 }
+
+/** A recording in a directory cannot be exported as requested. Exit code 1. */
+export class OfflineRefused extends Schema.TaggedError<OfflineRefused>()("OfflineRefused", {
+  directory: Schema.String,
+  /** As a recorder would respond. */
+  status: Schema.Number,
+  detail: Schema.String,
+}) {
+  override get message(): string {
+    return this.status >= 500 ? this.detail : `cannot export from the recording in ${this.directory}: ${this.detail}`
+  }
+}
+
+/** There is no recording in the directory, or it cannot be read. Exit code 1. */
+export class RecordingUnreadable extends Schema.TaggedError<RecordingUnreadable>()("RecordingUnreadable", {
+  /** Says what to do. */
+  message: Schema.String,
+}) {}
 
 /** The token cannot be read. Exit code 2. */
 export class TokenUnreadable extends Schema.TaggedError<TokenUnreadable>()("TokenUnreadable", {
@@ -96,6 +116,8 @@ export class ExportCut extends Schema.TaggedError<ExportCut>()("ExportCut", {
 export type ExportError =
   | ServerUnreachable
   | ExportRefused
+  | OfflineRefused
+  | RecordingUnreadable
   | ExportCut
   | OutputExists
   | OutputFailed
@@ -108,6 +130,8 @@ export type ExportError =
 const classes = [
   ServerUnreachable,
   ExportRefused,
+  OfflineRefused,
+  RecordingUnreadable,
   ExportCut,
   OutputExists,
   OutputFailed,
@@ -134,6 +158,8 @@ export const exitCodeOfExport = (error: ExportError): ExitCode => {
       return error.obstacle === "unauthenticated" || error.obstacle === "forbidden"
         ? exitCodes.notPermitted
         : exitCodes.failed
+    case "OfflineRefused":
+    case "RecordingUnreadable":
     case "ServerUnreachable":
     case "ApiServerUnreachable":
     case "CredentialsUnusable":

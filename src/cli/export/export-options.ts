@@ -13,18 +13,9 @@ import {
   value,
   withDefault,
 } from "../command-line/arguments.ts"
-import { parseDuration } from "../command-line/instant.ts"
 import { parseSize } from "../command-line/size.ts"
-import { parseServiceAddress } from "./connection/export-service-address.ts"
+import { parseTimeout, placeOptions } from "./connection/recorder-place.ts"
 import type { LabelSelector } from "./export-client.ts"
-
-/** `HOST:PORT` means `http://HOST:PORT`. */
-export const parseServer = (given: string): Reading<URL> => {
-  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`)
-  return url === null || !/^https?:$/.test(url.protocol) || url.hostname === ""
-    ? refused("must be a URL such as http://127.0.0.1:7777")
-    : value(url)
-}
 
 /** A path; `-` for standard output. URLs of object stores are rejected: no one wants a file named `s3:/…`. */
 export const parseOutput = (given: string): Reading<string> => {
@@ -53,13 +44,6 @@ const parseDestination = (given: string): Reading<Destination> => {
   return reading._tag === "Refused" ? reading : value({ kind: "file", path: reading.value })
 }
 
-const parseTimeout = (given: string): Reading<number> => {
-  const duration = parseDuration(given)
-  if (duration === undefined || duration === 0) return refused("must be a duration such as 30s or 2m")
-  // Longer timers overflow in Node and fire immediately.
-  return value(Math.min(Math.ceil(duration / 1000), 2 ** 31 - 1))
-}
-
 const parseExcludedLabel = (given: string): Reading<LabelSelector> => {
   const selector = parseLabelSelector(given)
   if ("problem" in selector) return refused(selector.problem)
@@ -76,9 +60,6 @@ const toLabelSelector = (requirements: readonly LabelRequirement[]): Reading<Lab
   return value({ matchExpressions })
 }
 
-/** Where `reel record` listens by default. */
-export const defaultServer = "http://127.0.0.1:7777"
-
 /** SimKube's own client exports the last half hour; scripts that migrate get the same window. */
 export const defaultStart = "-30m"
 
@@ -86,7 +67,7 @@ export const exportOptions = {
   output: optional({
     short: "o",
     placeholder: "FILE",
-    help: "where to write the trace: a file, - for standard output, or s3://BUCKET/KEY (also gs:// and azure://), which the recorder writes (required unless --dry-run)",
+    help: "where to write the trace: a file, - for standard output, or s3://BUCKET/KEY (also gs:// and azure://), which the recorder writes, or with --data-dir this command (required unless --dry-run)",
     parse: parseDestination,
   }),
   format: optional({
@@ -101,7 +82,7 @@ export const exportOptions = {
   }),
   end: withDefault("now", {
     placeholder: "TIME",
-    help: "end of the window, exclusive; a duration counts back from now",
+    help: "end of the window, exclusive; a duration counts back from now, which with --data-dir is the end of the recording",
     parse: text,
   }),
   namespace: list({
@@ -190,35 +171,5 @@ export const exportOptions = {
     parse: parseSize,
   }),
   force: flag({ short: "f", help: "overwrite FILE if it exists" }),
-  server: optional({
-    short: "s",
-    placeholder: "URL",
-    help: `URL of the recorder; default: ${defaultServer}`,
-    parse: parseServer,
-  }),
-  inCluster: optional({
-    placeholder: "NAMESPACE/SERVICE",
-    help: "export from the recorder behind this Service, through the API server of a kubeconfig. Write SERVICE:PORT for a port other than http",
-    parse: parseServiceAddress,
-  }),
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "for --in-cluster: kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
-    parse: text,
-  }),
-  context: optional({
-    placeholder: "NAME",
-    help: "for --in-cluster: context of the kubeconfig; default: its current context",
-    parse: text,
-  }),
-  tokenFile: optional({
-    placeholder: "FILE",
-    help: "token to present to the recorder; default: the value of KUBEREEL_TOKEN or, with --in-cluster, the token of the kubeconfig's user",
-    parse: text,
-  }),
-  timeout: withDefault("2m", {
-    placeholder: "DURATION",
-    help: "abort if no data arrives for this long",
-    parse: parseTimeout,
-  }),
+  ...placeOptions,
 }

@@ -3,6 +3,7 @@
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { formatInstant } from "../command-line/instant.ts"
+import { formatLocalTime } from "../terminal/local-time.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { describeUnchanged } from "../trace-shortcomings.ts"
@@ -37,35 +38,53 @@ export const report = (query: ExportQuery, written: WrittenTrace, { standardErro
   const isYoung = incomplete !== undefined && isYounger(query, incomplete)
   if (isYoung) say(`${name}: the recording is younger than the window: ${incomplete}`)
   else if (incomplete !== undefined)
-    say(`${name}: the trace is incomplete: ${incomplete}. ${reasonOf(incomplete, query.recorder.readiness)}`)
+    say(`${name}: the trace is incomplete: ${incomplete}. ${reasonOf(query, incomplete)}`)
   if (gaps > 0)
     say(
       `${name}: the trace is incomplete: it has ${formatCount(gaps, "gap")}, so changes may be missing; a trace in NDJSON shows where and why`,
     )
   if (unknownOwners !== undefined)
     say(
-      `${name}: some owners are not known yet: ${unknownOwners}. Their objects were treated as unowned; a longer --owner-timeout may help`,
+      `${name}: some owners are not known${query.recorder.offline === undefined ? " yet" : ""}: ${unknownOwners}. Their objects were treated as unowned; ${adviceOnOwners(query)}`,
     )
   // Not a reason for exit code 3: every export of this recording in this format lacks them.
   if (leftOut !== undefined)
     say(`${name}: SimKube's format cannot represent ${leftOut}; --format ndjson includes everything`)
   for (const warning of warnings?.split("; ") ?? []) say(`${name}: ${warning}`)
-  const isComplete = (incomplete === undefined || isYoung) && gaps === 0 && unknownOwners === undefined
+  const isComplete =
+    (incomplete === undefined || isYoung) && gaps === 0 && unknownOwners === undefined && !lacksLog(query)
   return isComplete ? exitCodes.ok : exitCodes.incomplete
 }
 
 /** Whether the trace is incomplete only because the recording is younger than the default window. */
 const isYounger = (query: ExportQuery, incomplete: string): boolean =>
-  query.isStartDefault && isBeforeRecording(incomplete)
+  query.isStartDefault && isBeforeRecording(query, incomplete)
 
 /** Whether the kinds lack only the time before they were recorded, which the recorder's readiness does not show. */
-const isBeforeRecording = (incomplete: string): boolean =>
-  incomplete.split(", ").every((kind) => /=(?:recorded-|unrecorded$)/.test(kind))
+const isBeforeRecording = (query: ExportQuery, incomplete: string): boolean =>
+  incomplete
+    .split(", ")
+    .every((kind) => /=(?:recorded-|unrecorded$)/.test(kind) && !endsEarly(query, kind.split("/").at(-1) ?? ""))
 
-const reasonOf = (incomplete: string, readiness: string): string =>
-  isBeforeRecording(incomplete)
-    ? "The recording does not reach back that far; --start 0 exports all of it"
-    : `For the reason see ${readiness}`
+/** Whether a kind of a recording without recorder was recorded only until before the window's end. `until`: RFC 3339, if there is one. */
+const endsEarly = ({ recorder: { offline }, endTime }: ExportQuery, until: string): boolean =>
+  offline !== undefined && (endTime > offline.knownUntil || Date.parse(until) < Math.floor(endTime / 1000))
+
+const reasonOf = (query: ExportQuery, incomplete: string): string => {
+  if (isBeforeRecording(query, incomplete))
+    return "The recording does not reach back that far; --start 0 exports all of it"
+  const { readiness, offline } = query.recorder
+  if (offline === undefined || query.endTime <= offline.knownUntil) return `For the reason see ${readiness}`
+  const end = `The window reaches beyond the end of the recording at ${formatLocalTime(offline.knownUntil)}`
+  return offline.isWritten ? `${end}; a recorder is running, which knows more: --server` : end
+}
+
+const adviceOnOwners = ({ recorder }: ExportQuery): string =>
+  recorder.offline === undefined
+    ? "a longer --owner-timeout may help"
+    : "a replay may create some of them twice. Only a recorder looks owners up: export from one with --server, or record their kinds"
+
+const lacksLog = ({ recorder }: ExportQuery): boolean => recorder.offline?.lacksLog === true
 
 const verdictCodes = { whole: exitCodes.ok, incomplete: exitCodes.incomplete, refused: exitCodes.failed }
 
@@ -80,5 +99,6 @@ export const reportForecast = (answer: unknown, query: ExportQuery, { standardOu
   if (isYoung) lines.push("the recording is younger than the window")
   else if (incomplete !== "") lines.push(visible(`it would be incomplete: ${incomplete}`))
   for (const line of lines) standardOutput.write(`${line}\n`)
-  return verdictCodes[verdictOf(forecast, isYoung)]
+  const verdict = verdictOf(forecast, isYoung)
+  return verdictCodes[verdict === "whole" && lacksLog(query) ? "incomplete" : verdict]
 }

@@ -15,7 +15,6 @@ import { type ExportRefusal, type ExportRequest, filtersOf, ownerDeadlineMs, wan
 import {
   asksOwners,
   type ExportContext,
-  firstLists,
   listingRefusal,
   missingOf,
   needsOwners,
@@ -49,35 +48,35 @@ export interface ExportForecast extends Coverage {
 
 /** Forecasts the export of a request with `dry_run`. Waits for owners as the export would. */
 export const forecastExport = (
-  { actors, configuration, nowMicros }: ExportContext,
+  { recording, configuration, nowMicros }: ExportContext,
   request: ExportRequest,
 ): Effect.Effect<ExportForecast, ExportRefusal> =>
   Effect.gen(function* () {
     const { fromTime, untilTime } = windowOf(request)
     const wanted = wantsKind(request)
     const window = { start: fromTime, end: untilTime }
-    const { cut, kinds } = yield* askCoverage(actors, window, nowMicros, compileFilters(filtersOf(request)))
+    const { cut, kinds } = yield* askCoverage(recording, window, nowMicros, compileFilters(filtersOf(request)))
     // A trace contains pod lifecycles as part of their owners; `incomplete` says so if they are not being tracked.
     const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
     const { format } = request
     const settled = needsOwners(request, configuration)
-      ? yield* actors.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
+      ? yield* recording.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
       : ({ unknown: 0, first: [] } satisfies Settled)
-    const tracked = actors.statuses.all()
+    const tracked = recording.statuses.all()
     const statuses = requestedStatuses(request, tracked)
-    const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
+    const lacking = yield* incompleteKinds(recording, statuses, { fromTime, untilTime }, nowMicros)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     const gaps = requested.reduce((sum, kind) => sum + kind.gaps.length, 0)
     const leftOut = format === "simkube" ? leftOutOf(configuration, wanted) : []
-    const counts = yield* actors.reader.ask("count", {
+    const counts = yield* recording.reader.ask("count", {
       cut,
       fromTime,
       untilTime,
       kinds: requested.map(({ gvk }) => gvk).filter((gvk) => !leftOut.includes(gvk)),
       filters: filtersOf(request),
     })
-    const listing = yield* firstLists(actors, statuses)
-    const missing = missingOf(request, incomplete, gaps, nowMicros)
+    const listing = yield* recording.firstLists(statuses)
+    const missing = missingOf(request, incomplete, gaps, recording.knownUntil === undefined ? nowMicros : undefined)
     return {
       window,
       cut,

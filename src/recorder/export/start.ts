@@ -10,7 +10,7 @@ import { compileFilters } from "../../trace/selection/filters.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import type { KindStatus } from "../kind-status.ts"
 import { aborted } from "../races.ts"
-import type { RecorderActors } from "../recorder-actors.ts"
+import type { Recording } from "../recording/recording.ts"
 import {
   type ExportRefusal,
   type ExportRequest,
@@ -43,7 +43,7 @@ export interface StartedExport extends RunningExport {
 
 /** The recording to export from, and the present time. */
 export interface ExportContext {
-  readonly actors: RecorderActors
+  readonly recording: Recording
   readonly configuration: RecorderConfiguration
   /** µs since the Unix epoch. */
   readonly nowMicros: number
@@ -51,27 +51,28 @@ export interface ExportContext {
 
 /** Fails with the status and the message for the client. Stops waiting once `gone` is aborted. */
 export const startExport = (
-  { actors, configuration, nowMicros }: ExportContext,
+  { recording, configuration, nowMicros }: ExportContext,
   request: ExportRequest,
   reader: ExportReader,
   gone: AbortSignal,
 ): Effect.Effect<StartedExport, ExportRefusal> =>
   Effect.gen(function* () {
     const { fromTime, untilTime } = windowOf(request)
-    const cut = yield* actors
+    const cut = yield* recording
       .cut()
       .pipe(
         Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` })),
       )
     const { format, compression } = request
     // Read only once: header and trace must agree, and states can change while owners are being looked up.
-    const tracked = actors.statuses.all()
+    const tracked = recording.statuses.all()
     const statuses = requestedStatuses(request, tracked)
-    const listing = yield* firstLists(actors, statuses)
+    const listing = yield* recording.firstLists(statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
-    const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
+    const lacking = yield* incompleteKinds(recording, statuses, { fromTime, untilTime }, nowMicros)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
-    yield* refuseIncomplete(request, incomplete, 0, nowMicros)
+    const aheadOf = recording.knownUntil === undefined ? nowMicros : undefined
+    yield* refuseIncomplete(request, incomplete, 0, aheadOf)
     const job = {
       format,
       compression,
@@ -91,15 +92,15 @@ export const startExport = (
         state,
       })),
     }
-    const settling = actors.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
+    const settling = recording.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
     const settled = needsOwners(request, configuration)
       ? yield* Effect.raceFirst(settling, Effect.as(aborted(gone), noneUnknown))
       : noneUnknown
     if (gone.aborted) return yield* Effect.fail({ status: 499, message: "the client disconnected" })
-    const started = yield* actors.exports
+    const started = yield* recording.exports
       .start(job, reader)
       .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
-    yield* refuseIncomplete(request, incomplete, started.gaps, nowMicros).pipe(
+    yield* refuseIncomplete(request, incomplete, started.gaps, aheadOf).pipe(
       Effect.tapError(() => Effect.sync(started.cancel)),
     )
     return {
@@ -142,57 +143,27 @@ export const asksOwners = (request: ExportRequest, configuration: RecorderConfig
   leavesDaemonSetOwnedOut(request) ||
   skippedKinds(configuration).some((gvk) => wantsKind(request)(gvk))
 
-/**
- * Kinds whose first list is in progress: their earlier objects are not known, and objects not listed yet would look as if they were created
- * later. A kind that is being relisted, or resumes after a restart, has a recorded state; the header and its gap name what is missing.
- */
-export const firstLists = (
-  { store }: Pick<RecorderActors, "store">,
-  statuses: ReadonlyArray<KindStatus>,
-): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.forEach(
-    statuses.filter(({ state }) => state === "listing"),
-    (status) =>
-      store.call("kindState", status.gvk).pipe(
-        Effect.map((stored) => (isInFirstList(status, stored) ? [status.gvk] : [])),
-        Effect.orElseSucceed(() => [status.gvk]),
-      ),
-    { concurrency: "unbounded" },
-  ).pipe(Effect.map((names) => names.flat()))
-
-/** `status`: of the requested namespaces. One that is forbidden or failing is named as incomplete and refuses nothing. */
-const isInFirstList = (
-  { namespaces }: KindStatus,
-  stored: { readonly recordedSince: number; readonly namespaces: ReadonlyArray<RecordedNamespace> },
-): boolean => {
-  if (namespaces.length === 0) return stored.recordedSince === 0
-  const recorded = new Map(stored.namespaces.map((each) => [each.namespace, each.recordedSince]))
-  return namespaces.some(({ namespace, state }) => state === "listing" && (recorded.get(namespace) ?? 0) === 0)
-}
-
-interface RecordedNamespace {
-  readonly namespace: string
-  readonly recordedSince: number
-}
-
 export const listingRefusal = (kinds: ReadonlyArray<string>): ExportRefusal => {
   const message = `${kinds.join(", ")}: being listed for the first time, so ${kinds.length === 1 ? "its objects are" : "their objects are"} not known yet; try again`
   return { status: 503, message, retryAfterSeconds: 1 }
 }
 
-/** What violates `require=all`; `undefined` if nothing is missing or the request does not set it. */
+/**
+ * What violates `require=all`; `undefined` if nothing is missing or the request does not set it. `nowMicros`: absent where `incomplete` says
+ * what the recording lacks at its end.
+ */
 export const missingOf = (
   request: ExportRequest,
   incomplete: ReadonlyArray<IncompleteKind>,
   gaps: number,
-  nowMicros: number,
+  nowMicros: number | undefined,
 ): string | undefined => {
   if (request.require !== "all") return undefined
   const faults = incomplete.map(
     ({ gvk, namespace, fault }) => `${gvk} ${namespace === "" ? fault : `in namespace ${namespace} ${fault}`}`,
   )
   if (gaps > 0) faults.push(`the window has ${gaps} ${gaps === 1 ? "gap" : "gaps"}`)
-  const ahead = aheadOfNow(windowOf(request), nowMicros)
+  const ahead = nowMicros === undefined ? undefined : aheadOfNow(windowOf(request), nowMicros)
   if (ahead !== undefined) faults.push(ahead)
   return faults.length === 0 ? undefined : `not everything requested is recorded: ${faults.join("; ")}`
 }
@@ -201,7 +172,7 @@ const refuseIncomplete = (
   request: ExportRequest,
   incomplete: ReadonlyArray<IncompleteKind>,
   gaps: number,
-  nowMicros: number,
+  nowMicros: number | undefined,
 ): Effect.Effect<void, ExportRefusal> => {
   const message = missingOf(request, incomplete, gaps, nowMicros)
   return message === undefined ? Effect.void : Effect.fail({ status: 409, message })

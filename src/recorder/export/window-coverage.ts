@@ -1,13 +1,16 @@
 /**
  * Whether the recording covers all of an export's window, kind by kind.
  *
- * No recording contains two parts of a window: the time before a kind's first list was complete, and the future. The former is reported as
+ * No recording of a running recorder contains two parts of a window: the time before a kind's first list was complete, and the future. The former is reported as
  * missing from the trace, unless the window begins at 0, which means the start of the recording. The latter is not reported: many requests
  * name an end far in the future to get everything up to now, as SimKube permits; only `require=all` rejects a window that has not ended.
+ *
+ * Of a recording that is read without its recorder, the time after its end is unknown and therefore missing.
  */
 import * as Effect from "effect/Effect"
+import type { RecordedSince } from "../../actors/reader/definition.ts"
 import type { KindStatus } from "../kind-status.ts"
-import type { ReaderService } from "../reader-service.ts"
+import type { Recording } from "../recording/recording.ts"
 import type { ExportRefusal } from "./request.ts"
 
 /** A window of an export: µs since the Unix epoch, the end is exclusive. */
@@ -34,6 +37,8 @@ export interface IncompleteKind extends RecordedPart {
   readonly fault: string
 }
 
+type Lacking = Omit<IncompleteKind, keyof RecordedPart>
+
 /**
  * µs by which the end of a window may lie ahead of the recorder's clock and still count as now: clocks differ, and SimKube's times are
  * whole seconds.
@@ -48,7 +53,7 @@ export const partlyRecorded = (
   { fromTime, untilTime }: RequestedWindow,
   since: number | undefined,
   nowMicros: number,
-): Omit<IncompleteKind, keyof RecordedPart> | undefined => {
+): Lacking | undefined => {
   // 0 means the start of the recording.
   if (untilTime <= fromTime || fromTime <= 0) return undefined
   if (fromTime > nowMicros + clockTolerance)
@@ -61,6 +66,20 @@ export const partlyRecorded = (
   if (start >= end) return { state: "unrecorded", fault: `is recorded only from ${first} on, after the window` }
   const state = `recorded-${first}/${instant(Math.floor(end / 1000))}`
   return { state, fault: `is recorded only from ${first} on` }
+}
+
+/** Why part of the window is not recorded of something that is recorded from `since` until `until` and no longer; `undefined` if all is. */
+const recordedPart = ({ fromTime, untilTime }: RequestedWindow, since: number, until: number): Lacking | undefined => {
+  if (untilTime <= fromTime) return undefined
+  // 0 means the start of the recording.
+  const start = fromTime <= 0 ? 0 : Math.max(fromTime, since)
+  const end = Math.min(untilTime, until)
+  if (start === Math.max(0, fromTime) && end === untilTime) return undefined
+  const from = instant(Math.ceil((start === 0 ? since : start) / 1000))
+  const to = instant(Math.floor(end / 1000))
+  const faults = [...(start > Math.max(0, fromTime) ? [`only from ${from} on`] : []), ...(end < untilTime ? [`only until ${to}`] : [])]
+  const fault = `is recorded ${faults.join(" and ")}`
+  return start >= end ? { state: "unrecorded", fault } : { state: `recorded-${from}/${to}`, fault }
 }
 
 /** The reason to reject `require=all` for a window that has not ended; `undefined` if it has. */
@@ -117,24 +136,37 @@ export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string
  * `statuses`: as far as they are requested.
  */
 export const incompleteKinds = (
-  reader: ReaderService,
+  { reader, knownUntil }: Pick<Recording, "reader" | "knownUntil">,
   statuses: ReadonlyArray<KindStatus>,
   window: RequestedWindow,
   nowMicros: number,
 ): Effect.Effect<ReadonlyArray<IncompleteKind>, ExportRefusal> =>
-  Effect.map(window.fromTime > 0 ? reader.ask("recordedSince", undefined) : fromItsBeginning, (rows) =>
+  Effect.map(window.fromTime > 0 || knownUntil !== undefined ? reader.ask("recordedSince", undefined) : fromItsBeginning, (rows) =>
     statuses.flatMap(partsOf).flatMap(({ gvk, namespace, state, detail }): ReadonlyArray<IncompleteKind> => {
-      if (state !== "watching")
-        return [{ gvk, namespace, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
       const row = rows.find((each) => each.gvk === gvk && each.namespace === namespace)
+      if (knownUntil !== undefined) {
+        const until = state === "watching" ? knownUntil : (row?.completeTime ?? 0) + 1
+        const lacking = row === undefined ? unrecorded(state, detail) : recordedPart(window, row.since, until)
+        return lacking === undefined ? [] : [{ gvk, namespace, ...lacking }]
+      }
+      if (state !== "watching") return [{ gvk, namespace, ...unlisted(state, detail) }]
       const lacking = partlyRecorded(window, row?.since, nowMicros)
       return lacking === undefined ? [] : [{ gvk, namespace, ...lacking }]
     }),
   )
+
+const unlisted = (state: KindStatus["state"], detail: string): Lacking => ({
+  state,
+  fault: `is ${state}${detail === "" ? "" : ` (${detail})`}`,
+})
+
+/** Of something without a first list that no recorder goes on with. */
+const unrecorded = (state: KindStatus["state"], detail: string): Lacking =>
+  state === "watching" ? { state: "unrecorded", fault: "is not recorded" } : unlisted(state, detail)
 
 /** What of a kind has a state of its own. */
 const partsOf = ({ gvk, state, detail, namespaces }: KindStatus) =>
   namespaces.length === 0 ? [{ gvk, namespace: "", state, detail }] : namespaces.map((each) => ({ gvk, ...each }))
 
 /** A window from 0 on lacks nothing before that, so the recording need not be read. */
-const fromItsBeginning: Effect.Effect<ReadonlyArray<RecordedPart & { readonly since: number }>> = Effect.succeed([])
+const fromItsBeginning: Effect.Effect<ReadonlyArray<RecordedSince>> = Effect.succeed([])

@@ -4,13 +4,14 @@
  * Counts are of received events.
  */
 import * as Effect from "effect/Effect"
+import type { NamespaceState } from "../../actors/watcher/progress/namespace-states.ts"
 import type { ReadCoverage, ReadKind } from "../../actors/reader/definition.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { CompiledFilters } from "../../trace/selection/filters.ts"
 import type { ExportRefusal } from "../export/request.ts"
 import { requestedStatus } from "../export/requested-status.ts"
 import type { KindStatus } from "../kind-status.ts"
-import type { RecorderActors } from "../recorder-actors.ts"
+import type { Recording } from "../recording/recording.ts"
 
 /** µs since the Unix epoch; the end is exclusive. */
 export interface TimeRange {
@@ -31,13 +32,21 @@ export interface KindCoverage {
   /** As in `/readyz?verbose`; `untracked`: the kind was recorded before but no longer is. */
   readonly state: KindStatus["state"] | "untracked"
   readonly detail: string
-  /** The states of the requested namespaces, where the kind is recorded namespace by namespace; else empty. */
-  readonly namespaces: KindStatus["namespaces"]
+  /** The requested namespaces, where the kind is recorded namespace by namespace; else empty. */
+  readonly namespaces: ReadonlyArray<NamespaceCoverage>
   /** Events received in the window. */
   readonly events: number
   /** The recorded parts of the window without a gap, in order; the first starts when the kind's first list was complete. */
   readonly ranges: ReadonlyArray<TimeRange>
   readonly gaps: ReadonlyArray<CoverageGap>
+  /** Nothing of the window is missing up to now, or up to the end of a recording without recorder; a window from 0 on begins with the recording. */
+  readonly isComplete: boolean
+}
+
+/** `since`, `until`: µs since which it is recorded, and at which it was last known to be complete; absent before its first list is. */
+interface NamespaceCoverage extends NamespaceState {
+  readonly since?: number
+  readonly until?: number
 }
 
 export interface Coverage {
@@ -90,12 +99,13 @@ const partOf = (kind: ReadKind, { namespaces }: KindStatus): Pick<ReadKind, "sin
 }
 
 const kindCoverage = (
-  { gvk, state, detail, namespaces }: Pick<KindCoverage, "gvk" | "state" | "detail" | "namespaces">,
+  { gvk, state, detail, namespaces: states }: Pick<KindCoverage, "gvk" | "state" | "detail" | "namespaces">,
   recorded: ReadKind | undefined,
   window: TimeRange,
   nowMicros: number,
 ): KindCoverage => {
-  if (recorded === undefined) return { gvk, state, detail, namespaces, events: 0, ranges: [], gaps: [] }
+  if (recorded === undefined)
+    return { gvk, state, detail, namespaces: states, events: 0, ranges: [], gaps: [], isComplete: false }
   const { events, since, completeTime } = recorded
   // Until the next bookmark, the row is older than what is known: an open watch misses nothing.
   const end = state === "watching" ? nowMicros : completeTime
@@ -107,7 +117,18 @@ const kindCoverage = (
     reason,
     detail: said,
   }))
-  return { gvk, state, detail, namespaces, events, ranges: completeTime === 0 ? [] : without(whole, gaps), gaps }
+  const ranges = completeTime === 0 ? [] : without(whole, gaps)
+  const isComplete =
+    ranges[0] !== undefined &&
+    gaps.length === 0 &&
+    (window.start === 0 || ranges[0].start === window.start) &&
+    ranges[0].end >= Math.min(window.end, nowMicros)
+  const namespaces = states.map((each) => {
+    const row = recorded.namespaces.find(({ namespace }) => namespace === each.namespace)
+    if (row?.since === undefined) return each
+    return { ...each, since: row.since, until: each.state === "watching" ? nowMicros : row.completeTime }
+  })
+  return { gvk, state, detail, namespaces, events, ranges, gaps, isComplete }
 }
 
 /** The parts of a range outside of all gaps. */
@@ -127,14 +148,14 @@ const isNotEmpty = ({ start, end }: TimeRange): boolean => start < end
 
 /** What the recording covers now, including what was just received. */
 export const askCoverage = (
-  actors: RecorderActors,
+  recording: Recording,
   window: TimeRange,
   nowMicros: number,
   requested?: RequestedNamespaces,
 ): Effect.Effect<Coverage, ExportRefusal> =>
-  actors.cut().pipe(
+  recording.cut().pipe(
     // A full disk is no reason to hide what is recorded on it.
     Effect.ignore,
-    Effect.andThen(actors.reader.ask("coverage", { fromTime: window.start, untilTime: window.end })),
-    Effect.map((recorded) => coverageOf(recorded, actors.statuses.all(), window, nowMicros, requested)),
+    Effect.andThen(recording.reader.ask("coverage", { fromTime: window.start, untilTime: window.end })),
+    Effect.map((recorded) => coverageOf(recorded, recording.statuses.all(), window, nowMicros, requested)),
   )

@@ -49,10 +49,14 @@ interface RejectedRequest {
   readonly reason: string
 }
 
-/** A bound address. Until {@link serveHttpApi}, requests are told that the recorder is starting. */
-interface BoundAddress {
+/** A bound address. */
+interface BoundAddress extends ApiServer {
   readonly port: number
   readonly url: string
+}
+
+/** A server without connections. Until {@link serveHttpApi}, requests are told that the recorder is starting. */
+interface ApiServer {
   readonly server: Server
   readonly answering: Answering
 }
@@ -68,12 +72,8 @@ interface Answering {
 /** ms that a stopping recorder waits for uploads to be removed from their stores. */
 const uploadsRemovedMs = 10_000
 
-/** Binds the address, before anything is recorded that would have to be undone if binding failed. Released with the scope. */
-export const bindHttpApi = (
-  host: string,
-  port: number,
-  clock: Clock = systemClock,
-): Effect.Effect<BoundAddress, ListenError, Scope.Scope> =>
+/** A server that gets its connections by the event `connection`. Released with the scope. */
+export const makeApiServer = (clock: Clock): Effect.Effect<ApiServer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const requests = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(requests)()
@@ -90,6 +90,17 @@ export const bindHttpApi = (
         ),
       )
     })
+    return { server, answering }
+  })
+
+/** Binds the address, before anything is recorded that would have to be undone if binding failed. Released with the scope. */
+export const bindHttpApi = (
+  host: string,
+  port: number,
+  clock: Clock = systemClock,
+): Effect.Effect<BoundAddress, ListenError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { server, answering } = yield* makeApiServer(clock)
     const listening = Effect.callback<Server, ListenError>((resume) => {
       server.once("error", (error: NodeJS.ErrnoException) =>
         resume(Effect.fail(new ListenError({ host, port, code: error.code ?? error.message }))),
@@ -106,7 +117,7 @@ export const bindHttpApi = (
  * Serves all paths from now on. The end of the scope closes all connections, including open exports, so it must come before the end of the
  * recording.
  */
-export const serveHttpApi = ({ server, answering }: BoundAddress, sources: HttpApiSources) =>
+export const serveHttpApi = ({ server, answering }: ApiServer, sources: HttpApiSources) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       answering.sources = sources

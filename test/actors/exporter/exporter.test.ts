@@ -123,7 +123,7 @@ const collecting = () => {
 
 const inOneThread = async (job: ExportJob): Promise<Buffer> => {
   const pieces: Array<Uint8Array> = []
-  for await (const piece of openExport(directory, job).pieces) pieces.push(piece)
+  for await (const piece of openExport({ directory }, job).pieces) pieces.push(piece)
   return Buffer.concat(pieces)
 }
 

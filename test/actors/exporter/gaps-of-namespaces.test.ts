@@ -21,7 +21,7 @@ const recordingWithGaps = (namespaces: ReadonlyArray<string>): string => {
 
 /** The counts in the headers, and the namespaces of the gaps in the trace. */
 const exported = async (directory: string, filters: GivenFilters) => {
-  const { gaps, pieces } = openExport(directory, {
+  const { gaps, pieces } = openExport({ directory }, {
     format: "ndjson",
     cut: Number.MAX_SAFE_INTEGER,
     fromTime: 0,

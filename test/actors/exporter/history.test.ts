@@ -109,7 +109,7 @@ const stateBefore = (changes: ReadonlyArray<Change>, moment: number, hides: bool
 
 const exported = async (directory: string, job: ExportJob): Promise<Buffer> => {
   const pieces: Array<Uint8Array> = []
-  for await (const piece of openExport(directory, job).pieces) pieces.push(Uint8Array.from(piece))
+  for await (const piece of openExport({ directory }, job).pieces) pieces.push(Uint8Array.from(piece))
   return Buffer.concat(pieces)
 }
 

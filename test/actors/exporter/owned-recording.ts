@@ -56,7 +56,7 @@ type Wanted = Pick<ExportJob, "format"> & Partial<ExportJob>
 
 /** An export of all of it, including owned objects unless requested otherwise. */
 export const openedExport = (directory: string, kinds: ReadonlyArray<string>, job: Wanted): OpenExport =>
-  openExport(directory, {
+  openExport({ directory }, {
     cut: Number.MAX_SAFE_INTEGER,
     fromTime: 0,
     untilTime: 2 * minute,

@@ -160,7 +160,7 @@ async function exportRecording(
   reader.close()
   // The window that SimKube exported began with its first event and ended after its last.
   const seconds = simkube.changes.map((change) => change.seconds)
-  const { pieces } = openExport(directory, {
+  const { pieces } = openExport({ directory }, {
     format: "simkube",
     cut,
     fromTime: (Math.min(...seconds) - 60) * 1_000_000,

@@ -45,7 +45,7 @@ const put = (sandbox: Sandbox, namespace: string, name: string) =>
 type Filters = Partial<ExportRequest["filters"]>
 
 const contextOf = ({ recorded, kinds }: Recording): ExportContext => ({
-  actors: recorded.actors,
+  recording: recorded.actors,
   configuration: { kinds, source: "" },
   nowMicros: Date.now() * 1000,
 })

@@ -32,6 +32,20 @@ export interface Recorder {
   readonly unreachable: (cause: unknown) => ExportError
   /** The error for a response whose status is not 200. */
   readonly refused: (refusal: Refusal) => ExportError
+  /** Of a recording in a directory, which no recorder answers for. */
+  readonly offline?: OfflineFacts
+}
+
+/** What differs between a recording in a directory and a running recorder. */
+interface OfflineFacts {
+  /** µs since the Unix epoch from which on nothing is known. */
+  readonly knownUntil: number
+  /** Whether a recorder is writing to the directory. */
+  readonly isWritten: boolean
+  /** Whether changes are missing because recording.db-wal is. */
+  readonly lacksLog: boolean
+  /** How the export that runs ends, in words. */
+  readonly outcome: () => Promise<string>
 }
 
 /** A response with a status other than 200. */
@@ -44,8 +58,8 @@ export interface Refusal {
 
 export interface RecorderAddress {
   readonly recorder: Recorder
-  /** ms without a byte after which the recorder is considered gone. */
-  readonly idleTimeoutMs: number
+  /** ms without a byte after which the recorder is considered gone; `undefined`: it is in this process. */
+  readonly idleTimeoutMs: number | undefined
   readonly userAgent: string
 }
 
@@ -95,19 +109,35 @@ export const describeCause = (cause: unknown): { readonly code: string; readonly
   detail: messageOf(cause),
 })
 
-/**
- * Posts an export request and resolves with the response if its status is 200. Rejects with the errors of
- * {@link Recorder.unreachable} and {@link Recorder.refused} or, once `signal` is aborted, with {@link ExportInterrupted}.
- */
-export const postExport = async (
+/** Posts an export request; as {@link askRecorder}. */
+export const postExport = (
   address: RecorderAddress,
   body: string,
   accept: string,
   signal: AbortSignal,
+): Promise<IncomingMessage> =>
+  askRecorder(address, { method: "POST", url: address.recorder.url, body, accept }, signal)
+
+interface Question {
+  readonly method: "GET" | "POST"
+  readonly url: URL
+  /** JSON; empty: none. */
+  readonly body: string
+  readonly accept: string
+}
+
+/**
+ * Sends a request and resolves with the response if its status is 200. Rejects with the errors of
+ * {@link Recorder.unreachable} and {@link Recorder.refused} or, once `signal` is aborted, with {@link ExportInterrupted}.
+ */
+export const askRecorder = async (
+  address: RecorderAddress,
+  question: Question,
+  signal: AbortSignal,
 ): Promise<IncomingMessage> => {
   const { recorder } = address
   const { request } = recorder.url.protocol === "https:" ? await import("node:https") : await import("node:http")
-  const response = await send(address, body, accept, request, signal).catch((cause: unknown) => {
+  const response = await send(address, question, request, signal).catch((cause: unknown) => {
     throw signal.aborted ? new ExportInterrupted() : recorder.unreachable(cause)
   })
   const { statusCode: status = 0, headers } = response
@@ -131,34 +161,33 @@ class IdleError extends Error {
 
 const send = async (
   { recorder, idleTimeoutMs, userAgent }: RecorderAddress,
-  body: string,
-  accept: string,
+  { method, url, body, accept }: Question,
   request: Requester,
   signal: AbortSignal,
 ): Promise<IncomingMessage> => {
-  const connection = await recorder.connect(signal, idleTimeoutMs)
+  const connection = await recorder.connect(signal, idleTimeoutMs ?? 0)
   return new Promise((resolve, reject) => {
-    const sent = request(recorder.url, {
+    const sent = request(url, {
       ...connection,
-      method: "POST",
+      method,
       headers: {
         ...connection.headers,
         ...recorder.headers,
         accept,
-        "content-type": "application/json",
-        "content-length": Buffer.byteLength(body),
+        ...(body !== "" && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
         "accept-encoding": "identity",
         "user-agent": userAgent,
       },
       signal,
     })
     let response: IncomingMessage | undefined
-    sent.setTimeout(idleTimeoutMs, () => {
-      const idle = new IdleError(`no data arrived for ${idleTimeoutMs / 1000} s`)
-      // Once there is a response, only destroying the response passes the reason on to its reader.
-      if (response === undefined) sent.destroy(idle)
-      else response.destroy(idle)
-    })
+    if (idleTimeoutMs !== undefined)
+      sent.setTimeout(idleTimeoutMs, () => {
+        const idle = new IdleError(`no data arrived for ${idleTimeoutMs / 1000} s`)
+        // Once there is a response, only destroying the response passes the reason on to its reader.
+        if (response === undefined) sent.destroy(idle)
+        else response.destroy(idle)
+      })
     sent.on("response", (received) => {
       response = received
       resolve(received)
@@ -190,5 +219,6 @@ const beginningOf = async (response: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(pieces)
 }
 
-const oneLine = (body: Buffer): string =>
+/** The beginning of a text in one line, with control characters made visible. */
+export const oneLine = (body: Buffer): string =>
   visible(body.toString("utf8").replace(/\s+/g, " ").trim().slice(0, longestDetail)).slice(0, longestDetail)

@@ -7,7 +7,7 @@ import { parseServiceAddress, type ServiceAddress } from "../../export/connectio
 import { type Recorder, recorderAt } from "../../export/connection/recorder-connection.ts"
 import { recorderToken } from "../../export/connection/recorder-token.ts"
 import { requestExport } from "../../export/export-client.ts"
-import { parseServer } from "../../export/export-options.ts"
+import { parseServer } from "../../export/connection/recorder-place.ts"
 import { readVersion } from "../../version.ts"
 
 /** Which recorder, and how to be let in. */

@@ -1,0 +1,92 @@
+/**
+ * How the database of a recording can be opened without changing anything in its directory, whoever owns it and whether or not a recorder
+ * writes to it.
+ *
+ * A database in WAL mode is made of recording.db and, unless its recorder ended in order, recording.db-wal. An ordinary connection also
+ * needs recording.db-shm: it creates the file, or recovers what is in it, which a reader of someone else's directory must not do and on a
+ * read-only file system cannot. So it is used only beside a running recorder, whose files exist. Otherwise nothing writes, and either the log
+ * is absent and the database is opened as immutable, or it is read with an index in memory. Ignoring a log (`immutable` beside one) would
+ * show the older state of the last checkpoint as if it were all.
+ *
+ * A recorder that starts while such a reader is open rewrites pages that the reader believes constant; {@link isBeingWritten} shows it.
+ */
+import { existsSync, readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { pathToFileURL } from "node:url"
+import { ArchiveIoError, isBusy, NotARecordingError, systemCodeOf, systemReasonOf } from "./archive-errors.ts"
+import { LOCK_FILE } from "./directory-lock.ts"
+
+/** File name of the database inside a data directory; SQLite puts `-wal` and `-shm` files beside it. */
+export const DATABASE_FILE = "recording.db"
+
+/**
+ * `beside-recorder`: this process is the recorder, which may restart its writer at any moment. `any`: whether there is a writer is looked up,
+ * and nothing in the directory is changed.
+ */
+export type ReadingAccess = "beside-recorder" | "any"
+
+/** A reader may coincide with the writer's checkpoint or the creation of the log: both take milliseconds. */
+export const BUSY_TIMEOUT_MILLISECONDS = 5000
+
+/** Whether a recorder holds the directory now. False if that cannot be found out because there is no lock file. */
+export const isBeingWritten = (directory: string): boolean => {
+  const path = join(directory, LOCK_FILE)
+  if (!existsSync(path)) return false
+  let lock: DatabaseSync | undefined
+  try {
+    // Takes a shared lock for some µs. Nothing is ever stored in this database.
+    lock = new DatabaseSync(path, { readOnly: true, timeout: 0 })
+    lock.prepare("SELECT 1 FROM sqlite_schema").all()
+    return false
+  } catch (error) {
+    // A lock that may not even be looked at: then SQLite's own locks have to arbitrate, as beside a recorder.
+    if (isBusy(error) || existsSync(path)) return true
+    throw error
+  } finally {
+    lock?.close()
+  }
+}
+
+/** Whether there is a log with changes that are not in the database file yet. */
+export const hasLog = (directory: string): boolean => sizeOf(`${join(directory, DATABASE_FILE)}-wal`) > 0
+
+/**
+ * Opens the database for reading.
+ *
+ * @throws NotARecordingError, ArchiveIoError, or what SQLite throws
+ */
+export const openReadOnly = (directory: string, access: ReadingAccess): DatabaseSync => {
+  requireDatabase(directory)
+  const path = join(directory, DATABASE_FILE)
+  if (access === "beside-recorder" || isBeingWritten(directory))
+    return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MILLISECONDS })
+  const location = pathToFileURL(path)
+  if (!hasLog(directory)) {
+    location.search = "mode=ro&immutable=1"
+    return new DatabaseSync(location, { readOnly: true })
+  }
+  // Without locks there is no shared index either: SQLite then keeps it in memory (https://www.sqlite.org/wal.html#noshm).
+  location.search = "mode=ro&vfs=unix-none"
+  const database = new DatabaseSync(location, { readOnly: true })
+  database.exec("PRAGMA locking_mode = EXCLUSIVE")
+  return database
+}
+
+const requireDatabase = (directory: string): void => {
+  const missing = (reason: string): NotARecordingError => new NotARecordingError({ directory, reason })
+  try {
+    if (!statSync(directory).isDirectory()) throw missing("it is not a directory")
+    const files = readdirSync(directory)
+    if (files.length === 0) throw missing("it is empty")
+    if (!files.includes(DATABASE_FILE)) throw missing(`there is no ${DATABASE_FILE}`)
+  } catch (error) {
+    const code = systemCodeOf(error)
+    if (code === undefined) throw error
+    if (code === "ENOENT") throw missing("there is no such directory")
+    if (code === "ENOTDIR") throw missing("its path leads through a file")
+    throw new ArchiveIoError({ directory, operation: "open", code, reason: systemReasonOf(error, code) })
+  }
+}
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0

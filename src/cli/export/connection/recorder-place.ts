@@ -1,0 +1,120 @@
+/** Where a recording is: a running recorder at a URL or in a cluster, or a directory. The options for it, and how it is reached. */
+import { resolve } from "node:path"
+import type { OptionValues } from "../../command-line/arguments.ts"
+import { optional, type Reading, refused, text, value, withDefault } from "../../command-line/arguments.ts"
+import { parseDuration } from "../../command-line/instant.ts"
+import type { Terminal } from "../../terminal/terminal.ts"
+import { readVersion } from "../../version.ts"
+import { parseServiceAddress } from "./export-service-address.ts"
+import { type RecorderAddress, recorderAt } from "./recorder-connection.ts"
+import { recorderToken } from "./recorder-token.ts"
+
+/** `HOST:PORT` means `http://HOST:PORT`. */
+export const parseServer = (given: string): Reading<URL> => {
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`)
+  return url === null || !/^https?:$/.test(url.protocol) || url.hostname === ""
+    ? refused("must be a URL such as http://127.0.0.1:7777")
+    : value(url)
+}
+
+export const parseTimeout = (given: string): Reading<number> => {
+  const duration = parseDuration(given)
+  if (duration === undefined || duration === 0) return refused("must be a duration such as 30s or 2m")
+  // Longer timers overflow in Node and fire immediately.
+  return value(Math.min(Math.ceil(duration / 1000), 2 ** 31 - 1))
+}
+
+/** Where `reel record` listens by default. */
+export const defaultServer = "http://127.0.0.1:7777"
+
+export const placeOptions = {
+  server: optional({
+    short: "s",
+    placeholder: "URL",
+    help: `URL of the recorder; default: ${defaultServer}`,
+    parse: parseServer,
+  }),
+  dataDir: optional({
+    placeholder: "DIR",
+    help: "read the recording in this directory instead, which may be a copy or belong to someone else; no recorder has to run, and nothing in it is changed",
+    parse: text,
+  }),
+  inCluster: optional({
+    placeholder: "NAMESPACE/SERVICE",
+    help: "ask the recorder behind this Service, through the API server of a kubeconfig. Write SERVICE:PORT for a port other than http",
+    parse: parseServiceAddress,
+  }),
+  kubeconfig: optional({
+    placeholder: "FILE",
+    help: "for --in-cluster: kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
+    parse: text,
+  }),
+  context: optional({
+    placeholder: "NAME",
+    help: "for --in-cluster: context of the kubeconfig; default: its current context",
+    parse: text,
+  }),
+  tokenFile: optional({
+    placeholder: "FILE",
+    help: "token to present to the recorder; default: the value of KUBEREEL_TOKEN or, with --in-cluster, the token of the kubeconfig's user",
+    parse: text,
+  }),
+  timeout: withDefault("2m", {
+    placeholder: "DURATION",
+    help: "abort if no data arrives from the recorder for this long",
+    parse: parseTimeout,
+  }),
+}
+
+export type PlaceOptions = OptionValues<typeof placeOptions>
+
+/** Rejects two places, and options that have no meaning for the given one. */
+export const faultOfPlace = ({
+  server,
+  dataDir,
+  inCluster,
+  kubeconfig,
+  context,
+  tokenFile,
+}: PlaceOptions): string | undefined => {
+  const places = [
+    ...(server === undefined ? [] : ["--server"]),
+    ...(dataDir === undefined ? [] : ["--data-dir"]),
+    ...(inCluster === undefined ? [] : ["--in-cluster"]),
+  ]
+  if (places.length > 1) return `${places.join(" and ")} each name a recording: use only one of them`
+  if (dataDir !== undefined && tokenFile !== undefined) return "--token-file is for a recorder: --data-dir needs no token"
+  const idle = kubeconfig !== undefined ? "--kubeconfig" : context !== undefined ? "--context" : undefined
+  return idle === undefined || inCluster !== undefined ? undefined : `${idle} requires --in-cluster NAMESPACE/SERVICE`
+}
+
+/** A recording that can be asked. Close it afterwards. */
+export interface OpenPlace extends RecorderAddress {
+  readonly close: () => Promise<void>
+}
+
+const userAgent = (): string => `kubereel/${readVersion()}`
+
+/** Rejects with an ExportError. */
+export const openPlace = async (
+  options: PlaceOptions,
+  { environment }: Pick<Terminal, "environment">,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<OpenPlace> => {
+  const { dataDir, inCluster: address, server, timeout: idleTimeoutMs } = options
+  const common = { idleTimeoutMs, userAgent: userAgent() }
+  const nothing = async (): Promise<void> => undefined
+  // What reads a directory, and kubeconfigs, is loaded only when it is needed.
+  if (dataDir !== undefined) {
+    const { recorderInDirectory } = await import("./recorder-in-directory.ts")
+    const { recorder, close } = await recorderInDirectory(resolve(dataDir), say)
+    return { ...common, idleTimeoutMs: undefined, recorder, close }
+  }
+  const token = await recorderToken(options.tokenFile, environment)
+  if (address === undefined)
+    return { ...common, recorder: recorderAt(server ?? new URL(defaultServer), token), close: nothing }
+  const { recorderInCluster } = await import("./export-in-cluster.ts")
+  const recorder = await recorderInCluster({ ...options, ...common, address, environment, token, signal })
+  return { ...common, recorder, close: nothing }
+}

@@ -1,0 +1,192 @@
+/**
+ * A recording in a directory, read without its recorder: exports, forecasts and coverage of it come from the same code as a recorder's, and
+ * over the same HTTP interface, through streams in memory instead of a port.
+ *
+ * Guarantees: nothing in the directory is created, changed or locked, so it may be a copy, belong to someone else or be on a read-only file
+ * system; a recorder may be writing to it or not. What is known ends at {@link RecordingFacts.lastTime}: beyond that, a window is
+ * incomplete. If a recorder starts in the directory while an export runs, that export fails.
+ */
+import { tmpdir } from "node:os"
+import { type Duplex, duplexPair } from "node:stream"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { maximumNamed, type Settled } from "../../actors/owner-resolver/definition.ts"
+import { openOwnershipGraph } from "../../actors/owner-resolver/graph.ts"
+import { isBeingWritten } from "../../archive/reading-access.ts"
+import { type RecordingFacts, readRecordingFacts } from "../../archive/reading/recording-facts.ts"
+import { openTarget } from "../../blob/open-target.ts"
+import { systemClock } from "../../clock.ts"
+import { parseGvk } from "../../kube/gvk.ts"
+import { ActorSystem } from "../../runtime/actor-system.ts"
+import { defaultRestartPolicy } from "../../runtime/supervisor.ts"
+import { memoryBound } from "../../runtime/thread/container-memory.ts"
+import { workerThread } from "../../runtime/thread/thread.ts"
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { anonymousAccess } from "../access/access.ts"
+import { fixedTemplatePaths } from "../configuration/known-kinds.ts"
+import { type RecorderConfiguration, recordedWhole, type TrackedKind } from "../configuration/tracked-kind.ts"
+import { forecastExport } from "../export/forecast.ts"
+import { ExportPlaces } from "../export/limits.ts"
+import type { ExportService } from "../export/service.ts"
+import { type ExportContext, startExport } from "../export/start.ts"
+import { askCoverage } from "../http/coverage.ts"
+import { makeApiServer, serveHttpApi } from "../http/http-api.ts"
+import { type KindStatus, KindStatuses } from "../kind-status.ts"
+import { memoryLimitsOf } from "../memory/memory-shares.ts"
+import { workerEntry } from "../worker-entries.ts"
+import { readingActors } from "./reading-actors.ts"
+import { decodeRecorderState, type RecorderState, recorderStateKey } from "./recorder-state.ts"
+import type { Recording } from "./recording.ts"
+
+export interface OfflineRecording {
+  readonly facts: RecordingFacts
+  /** A connection to the HTTP interface of the recording, the client's side. */
+  readonly connect: () => Duplex
+  /** How the next export that ends has ended, in words. */
+  readonly outcome: () => Promise<string>
+  /** Ends what runs. */
+  readonly close: () => Promise<void>
+}
+
+/** No limit: an operator's limits protect a recorder. In ms, the longest that a timer can wait. */
+const unlimited = { milliseconds: 2 ** 31 - 1, bytes: Number.POSITIVE_INFINITY }
+
+/** Starts no thread until something is asked. Rejects with an ArchiveError. `onTrouble`: parts of an upload may remain in a store. */
+export const openOfflineRecording = async (
+  directory: string,
+  onTrouble: (message: string) => void,
+): Promise<OfflineRecording> => {
+  const facts = readRecordingFacts(directory)
+  const scope = await Effect.runPromise(Scope.make())
+  let waiting: ((outcome: string) => void)[] = []
+  const onOutcome = (outcome: string): void => {
+    for (const told of waiting) told(outcome)
+    waiting = []
+  }
+  const serving = serve(directory, facts, { onTrouble, onOutcome }).pipe(Effect.provideService(Scope.Scope, scope))
+  const connect = await Effect.runPromise(serving)
+  const outcome = (): Promise<string> => new Promise((resolve) => waiting.push(resolve))
+  return { facts, connect, outcome, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+}
+
+interface Listeners {
+  readonly onTrouble: (message: string) => void
+  readonly onOutcome: (outcome: string) => void
+}
+
+const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome }: Listeners) =>
+  Effect.gen(function* () {
+    const { kinds, statuses } = stateOf(facts)
+    const configuration: RecorderConfiguration = { kinds, source: "" }
+    const memory = memoryBound()
+    const system = yield* Effect.acquireRelease(
+      Effect.sync(() => new ActorSystem({ clock: systemClock })),
+      (stopping) => Effect.promise(() => stopping.stop()),
+    )
+    const { exports, reader } = yield* readingActors(system, {
+      config: { directory, access: "any", spoolDirectory: tmpdir() },
+      worker: (role) => workerThread(workerEntry(role), () => memoryLimitsOf(memory, 0)[role]),
+      restart: defaultRestartPolicy,
+      onStateChange: () => () => undefined,
+      clock: systemClock,
+    })
+    const recording: Recording = {
+      statuses: { all: () => statuses },
+      reader,
+      exports: { start: unlessDisturbed(exports, directory, facts) },
+      owners: { settle: () => Effect.sync(() => unknownOwners(directory, recordedWhole(kinds))) },
+      cut: () => Effect.succeed(facts.cut),
+      // Waiting helps no one here; the kind is incomplete.
+      firstLists: () => Effect.succeed([]),
+      knownUntil: facts.lastTime + 1,
+    }
+    const context: ExportContext = { recording, configuration, nowMicros: facts.lastTime }
+    const api = yield* makeApiServer(systemClock)
+    yield* serveHttpApi(api, {
+      isReady: () => true,
+      verboseReadiness: () => KindStatuses.of(statuses).verboseReadiness(),
+      metrics: Effect.succeed(""),
+      access: anonymousAccess,
+      rejected: () => undefined,
+      coverage: (window) => askCoverage(recording, window, facts.lastTime),
+      forecast: (request) => forecastExport(context, request),
+      startExport: (request, sink, gone) => startExport(context, request, sink, gone),
+      places: new ExportPlaces(),
+      limits: unlimited,
+      audit: ({ outcome }) => onOutcome(outcome),
+      barred: () => undefined,
+      openTarget: (address, contentType) => openTarget(address, { contentType }),
+      uploadLeft: (error) => onTrouble(`an upload was aborted, and parts of it may remain: ${error.message}`),
+    })
+    return (): Duplex => {
+      const [client, server] = duplexPair()
+      api.server.emit("connection", server)
+      return client
+    }
+  })
+
+/** Of a recording that lacks its recorder's state, because an earlier version made it: every kind, with the settings that it has by default. */
+const stateOf = ({ metadata, kinds, lastTime }: RecordingFacts): RecorderState => {
+  const stored = decodeRecorderState(metadata.get(recorderStateKey) ?? "")
+  if (stored !== undefined) return stored
+  const hasLives = kinds.includes(podLivesKind)
+  const given = kinds.filter((gvk) => gvk !== podLivesKind).flatMap((gvk) => defaultKind(gvk, hasLives) ?? [])
+  const statuses = given.map(
+    ({ gvkText }): KindStatus => ({
+      gvk: gvkText,
+      state: "watching",
+      detail: "",
+      namespaces: [],
+      since: lastTime,
+      isRefused: false,
+    }),
+  )
+  return { kinds: given, statuses }
+}
+
+const defaultKind = (gvkText: string, hasLives: boolean): TrackedKind | undefined => {
+  const gvk = parseGvk(gvkText)
+  if (gvk === undefined) return undefined
+  const podSpecTemplatePaths = fixedTemplatePaths(gvk) ?? []
+  return {
+    gvk,
+    gvkText,
+    podSpecTemplatePaths,
+    trackLifecycle: hasLives && podSpecTemplatePaths.length > 0,
+    skipOwned: false,
+    keepManagedFields: true,
+    detect: "all",
+    ignore: [],
+  }
+}
+
+/** A recorder that started meanwhile may have changed pages under the reader, so what was read proves nothing. */
+const unlessDisturbed =
+  (exports: ExportService, directory: string, { isWritten }: RecordingFacts): Recording["exports"]["start"] =>
+  (job, reader) =>
+    exports.start(job, {
+      piece: (data) => reader.piece(data),
+      end: (error, unchanged) =>
+        !isWritten && isBeingWritten(directory)
+          ? reader.end(`a recorder was started in ${directory} while it was being read; export again`)
+          : reader.end(error, unchanged),
+    })
+
+/** The owners that the recorder had not looked up when it ended. Nothing looks them up here. */
+const unknownOwners = (directory: string, recordedKinds: ReadonlyArray<string>): Settled => {
+  const graph = openOwnershipGraph(directory, "any")
+  try {
+    let unknown = 0
+    const first: Settled["first"][number][] = []
+    for (const owner of graph.open()) {
+      if (recordedKinds.includes(owner.gvk) || graph.isRecorded(owner)) continue
+      unknown++
+      const { gvk, namespace, name } = owner
+      if (first.length < maximumNamed) first.push({ gvk, namespace, name })
+    }
+    return { unknown, first }
+  } finally {
+    graph.close()
+  }
+}
