@@ -510,7 +510,12 @@ describe("opening", () => {
   })
 
   test("reports a directory without a recording", () => {
-    expect(() => ArchiveReader.open(temporaryDirectory())).toThrow(/contains no recording: there is no recording.db/)
+    const directory = temporaryDirectory()
+    expect(() => ArchiveReader.open(directory)).toThrow(/contains no recording: it is empty/)
+    writeFileSync(join(directory, "notes"), "")
+    expect(() => ArchiveReader.open(directory)).toThrow(/contains no recording: there is no recording.db/)
+    expect(() => ArchiveReader.open(join(directory, "notes"))).toThrow(/contains no recording: it is not a directory/)
+    expect(() => ArchiveReader.open(join(directory, "no", "such"))).toThrow(/there is no such directory/)
   })
 
   test("releases the directory if it fails", () => {
