@@ -63,7 +63,7 @@ export class HostModules implements AsyncDisposable {
   async #apply({ added, replaced, removed, refusals }: ModuleChanges): Promise<void> {
     const { say } = this.#options
     const texts = new Set(refusals.map(({ path, refusal }) => describeRefusal(path, refusal)))
-    for (const text of texts) if (!this.#refusals.has(text)) say(text)
+    for (const text of texts) if (!this.#refusals.has(text)) for (const line of text.split("\n")) say(line)
     this.#refusals = texts
     for (const { file } of removed) await this.#end(file.name, "removed")
     for (const { before, after } of replaced) {
