@@ -150,6 +150,21 @@ test("is ready once its threads run and its modules are started or refused, and 
   expect(await ended).toBe(exitCodes.ok)
 })
 
+test("a script that does not finish loading holds up no other change of the directory, nor the end of the host", async () => {
+  write("slow.js", "await new Promise((late) => setTimeout(late, 2 ** 30))\nexport default 7")
+  write("slow.yaml", "name: slow\n")
+  await start()
+  await says(/metrics: /)
+  write("labels.js", script("one"))
+  write("labels.yaml", "name: labels\nenv:\n  - name: NAMESPACE\n    value: shop\n")
+  await says(/module labels started/)
+  rmSync(join(modules, "labels.yaml"))
+  await says(/module labels removed/)
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
+  expect(terminal.standardError.text()).not.toMatch(/module slow/)
+})
+
 test("starts a module once its ServiceAccount is there", async () => {
   copyFileSync(guest, join(modules, "odd.wasm"))
   write("odd.yaml", "name: odd\nabi: rust_v1alpha1\nserviceAccount: { namespace: shop, name: late }\n")
