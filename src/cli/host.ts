@@ -36,6 +36,7 @@ import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
 import { type Condition, serveHost } from "./host/host-server.ts"
 import { openImageDirectory } from "./host/image-directory.ts"
+import { toldLines } from "./host/told-lines.ts"
 import type { MadeKind } from "./host-replay.ts"
 import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
 import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
@@ -161,7 +162,7 @@ export const hostCommand = (
     const { replay: trace, from, to, speed, latency: latencyMs, settle: settleMs, makes, journal } = given
     if (trace === undefined) return run(given, terminal, directory)
     const { replayHost } = await loadReplay()
-    const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
+    const say = (text: string): void => void terminal.standardError.write(toldLines(`${syntax.name}: `, text))
     return replayHost({ directory, trace, from, to, speed, latencyMs, settleMs, makes, journal }, terminal, say)
   })
 
@@ -180,7 +181,7 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
 
 const run = async (given: OptionValues<typeof options>, terminal: Terminal, directory: string): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
-  const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
+  const say = (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text))
   const stop = new AbortController()
   const stopListening = terminal.onInterrupt(() => stop.abort())
   try {
@@ -212,7 +213,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
       onNote: (subject, note) => say(`${subject}: ${note}`),
     })
-    await using modules = new HostModules({ host, clock: systemClock, say })
+    using modules = new HostModules({ host, clock: systemClock, say })
     const conditions = (): ReadonlyArray<Condition> => [
       ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
       {
