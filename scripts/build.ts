@@ -9,6 +9,8 @@
  *   test/FOLDER/workers/NAME.ts  dist/test-workers/NAME.js   actors and processes that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports
  *   src/host/index.ts           dist/script-library/host.js   the same without dependencies, for scripts of a host
+ *   src/kube/credentials/entries/auth-providers.ts   dist/auth-providers.js   loaded on demand
+ *   licences of what is bundled dist/THIRD-PARTY.md
  *   src/apiserver/openapi/data/  dist/openapi/                 copied as they are
  *   src/sandbox/protobuf/data/  dist/protobuf/                likewise
  *
@@ -30,6 +32,7 @@ import { fileURLToPath } from "node:url"
 import { decode, encode } from "@jridgewell/sourcemap-codec"
 import type { OutputOptions } from "rolldown"
 import { messageOf } from "../src/message-of.ts"
+import { thirdPartyNotices } from "./third-party.ts"
 
 /** Packages that never go into a bundle: piscina starts its worker threads from files beside its own. */
 export const external: readonly string[] = ["piscina"]
@@ -39,6 +42,12 @@ const workerFolders: readonly string[] = ["src/actors/entries", "src/host/entrie
 
 /** What scripts of a controller host import. Neither the image nor the place of a script has packages, so it is a bundle without imports. */
 const scriptLibrary = "./host"
+
+/**
+ * A part of client-node that few users need (src/kube/credentials/auth-provider.ts): a bundle of its own, so that it costs the others nothing.
+ * Its packages are taken to be free of side effects, without which all of client-node's API types, 980 modules, would be in it.
+ */
+const authProviders = { name: "auth-providers", folder: "src/kube/credentials/entries" } as const
 
 /** The folders of programs that only tests start. Their names must be unique. */
 const testFolders: readonly string[] = ["test/runtime/workers", "test/recorder/workers", "test/archive/workers"]
@@ -71,10 +80,17 @@ export interface BuildReport {
   readonly milliseconds: number
 }
 
-/** dist/build.json: for each bundle the content hash of every source in it, and of what all bundles depend on. */
+/** dist/build.json: for each bundle the content hash of every source in it and the packages in it, and the hash of what all bundles depend on. */
 interface Stamp {
   readonly toolchain: string
   readonly inputs: { [name: string]: { [file: string]: string } }
+  /** Folders below the root, such as `node_modules/yaml`. */
+  readonly packages: { [name: string]: ReadonlyArray<string> }
+}
+
+interface BuildOptions {
+  /** Source maps beside the bundles, for stack traces. Default true; a published package has none. */
+  readonly hasMaps?: boolean
 }
 
 const projectRoot = fileURLToPath(new URL("..", import.meta.url))
@@ -84,7 +100,10 @@ const projectRoot = fileURLToPath(new URL("..", import.meta.url))
  *
  * @param root the directory with package.json; default this project. Tests build small ones.
  */
-export const build = async (root: string = projectRoot): Promise<BuildReport> => {
+export const build = async (
+  root: string = projectRoot,
+  { hasMaps = true }: BuildOptions = {},
+): Promise<BuildReport> => {
   const start = performance.now()
   const dist = join(root, "dist")
   const hashes = new Map<string, Promise<string>>()
@@ -96,8 +115,13 @@ export const build = async (root: string = projectRoot): Promise<BuildReport> =>
 
   const { targets, absent } = await findTargets(root)
   const before = await readStamp(dist)
-  const toolchain = [await contentHash(fileURLToPath(import.meta.url)), await hashOf("package-lock.json")].join(" ")
+  const toolchain = [
+    await contentHash(fileURLToPath(import.meta.url)),
+    await hashOf("package-lock.json"),
+    ...(hasMaps ? [] : ["without maps"]),
+  ].join(" ")
   const inputs: Stamp["inputs"] = {}
+  const packages: Stamp["packages"] = {}
   const built: string[] = []
   const fresh: string[] = []
   const failed: Array<{ name: string; reason: string }> = []
@@ -110,6 +134,7 @@ export const build = async (root: string = projectRoot): Promise<BuildReport> =>
     const same = await Promise.all(files.map(async ([file, hash]) => (await hashOf(file)) === hash))
     if (!same.every(Boolean)) return false
     inputs[target.name] = recorded
+    packages[target.name] = before.packages[target.name] ?? []
     return true
   }
 
@@ -120,10 +145,16 @@ export const build = async (root: string = projectRoot): Promise<BuildReport> =>
       await mkdir(dirname(output), { recursive: true })
       try {
         const bundled = await bundle(root, target)
-        await replace(`${output}.map`, bundled.map)
-        await replace(output, `${bundled.code}\n//# sourceMappingURL=${target.name.split("/").at(-1)}.js.map\n`)
+        if (hasMaps) {
+          await replace(`${output}.map`, bundled.map)
+          await replace(output, `${bundled.code}\n//# sourceMappingURL=${target.name.split("/").at(-1)}.js.map\n`)
+        } else {
+          await rm(`${output}.map`, { force: true })
+          await replace(output, `${bundled.code}\n`)
+        }
         const recorded = bundled.sources.map(async (file) => [file, await hashOf(file)] as const)
         inputs[target.name] = Object.fromEntries(await Promise.all(recorded))
+        packages[target.name] = bundled.packages
         built.push(target.name)
       } catch (cause) {
         const reason = messageOf(cause)
@@ -138,8 +169,12 @@ export const build = async (root: string = projectRoot): Promise<BuildReport> =>
   await copyData(root, join("apiserver", "openapi", "data"), join(dist, "openapi"))
   await copyData(root, join("sandbox", "protobuf", "data"), join(dist, "protobuf"))
   await removeStrangers(dist, targets)
-  const stamp: Stamp = { toolchain, inputs }
-  if (built.length + failed.length > 0) await replace(join(dist, "build.json"), JSON.stringify(stamp))
+  const stamp: Stamp = { toolchain, inputs, packages }
+  if (built.length + failed.length > 0) {
+    const shipped = Object.entries(packages).flatMap(([name, folders]) => (name.startsWith("test-") ? [] : folders))
+    await replace(join(dist, "THIRD-PARTY.md"), await thirdPartyNotices(root, shipped))
+    await replace(join(dist, "build.json"), JSON.stringify(stamp))
+  }
   return { built, fresh, failed, absent, milliseconds: performance.now() - start }
 }
 
@@ -166,6 +201,12 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
     for (const { groups } of reel.matchAll(commandImport))
       targets.push({ name: `reel-${groups?.name}`, entry: `src/cli/${groups?.name}.ts`, external: optional })
   }
+  if ((await sourcesIn(root, authProviders.folder)).includes(authProviders.name))
+    targets.push({
+      name: authProviders.name,
+      entry: `${authProviders.folder}/${authProviders.name}.ts`,
+      external: [],
+    })
   for (const folder of workerFolders)
     for (const name of await sourcesIn(root, folder))
       targets.push({ name: `workers/${name}`, entry: `${folder}/${name}.ts`, external })
@@ -194,7 +235,14 @@ const sourcesIn = async (root: string, folder: string): Promise<string[]> => {
   return entries.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts")).map((name) => name.slice(0, -3))
 }
 
-const bundle = async (root: string, target: Target): Promise<{ code: string; map: string; sources: string[] }> => {
+interface Bundle {
+  readonly code: string
+  readonly map: string
+  readonly sources: ReadonlyArray<string>
+  readonly packages: ReadonlyArray<string>
+}
+
+const bundle = async (root: string, target: Target): Promise<Bundle> => {
   // Loading rolldown costs more than the rest of a build with nothing to do.
   const { rolldown } = await import("rolldown")
   const unresolved: string[] = []
@@ -205,6 +253,9 @@ const bundle = async (root: string, target: Target): Promise<{ code: string; map
     // What package.json promises: Node 22 does not know `using`.
     transform: { target: "node22.19" },
     external: target.external.flatMap((name) => [name, new RegExp(`^${name}/`)]),
+    ...(target.name === authProviders.name && {
+      treeshake: { moduleSideEffects: (id: string) => !id.includes("/node_modules/") },
+    }),
     plugins: [
       {
         name: "one copy of what controllers use",
@@ -249,11 +300,18 @@ const bundle = async (root: string, target: Target): Promise<{ code: string; map
     if (strangers.length > 0) throw new Error(`it would import ${strangers.join(", ")}, which nobody installs`)
     const modules = chunk.moduleIds.filter((id) => id.startsWith(root) && !id.includes("/node_modules/"))
     const sources = modules.map((id) => relative(root, id))
-    return { ...inOneByte(chunk.code, chunk.map), sources }
+    return { ...inOneByte(chunk.code, chunk.map), sources, packages: packagesOf(chunk.moduleIds) }
   } finally {
     await bundler.close()
   }
 }
+
+/** The folders of the packages that modules are from, without repetition: of a package within another one, the inner. */
+const packagesOf = (moduleIds: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...new Set(
+    moduleIds.flatMap((id) => /\bnode_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []),
+  ),
+]
 
 /**
  * Escapes what is not Latin-1: a single ellipsis makes an engine keep the whole file with two bytes a character, 2.3 MB in the four threads
@@ -321,7 +379,7 @@ const removeStrangers = async (dist: string, targets: readonly Target[]): Promis
 
 const readStamp = async (dist: string): Promise<Stamp> => {
   const text = await readFile(join(dist, "build.json"), "utf8").catch(absentAs(""))
-  return text === "" ? { toolchain: "", inputs: {} } : (JSON.parse(text) as Stamp)
+  return text === "" ? { toolchain: "", inputs: {}, packages: {} } : (JSON.parse(text) as Stamp)
 }
 
 const contentHash = async (file: string): Promise<string> => {
@@ -337,7 +395,7 @@ const absentAs =
   }
 
 if (import.meta.main) {
-  const report = await build()
+  const report = await build(projectRoot, { hasMaps: !process.argv.includes("--without-maps") })
   console.log(describeReport(report))
   process.exitCode = report.failed.length > 0 ? 1 : 0
 }
