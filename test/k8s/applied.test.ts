@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { Sandbox } from "../../src/sandbox/index.ts"
-import { objectsOf, type PrintedObject, printed } from "./printed.ts"
+import { imageNeeded, objectsOf, type PrintedObject, printed } from "./printed.ts"
 
 const folder = fileURLToPath(new URL("../../k8s", import.meta.url))
 const examples = fileURLToPath(new URL("../../examples/host", import.meta.url))
@@ -106,6 +106,15 @@ describe("To the sandbox", () => {
     expect(code).toBe(0)
     await prepare(objects)
     expect(await apply(objects)).toEqual([])
+  })
+
+  test("what has to be there before is said: the image, and the Prometheus operator", async () => {
+    expect((await printed("--offline")).error).toBe(imageNeeded())
+    const { error } = await printed("--offline", "--monitoring", "--image", "registry.example.com/kubereel:1")
+    expect(error).toBe(
+      "reel k8s: the nodes must be able to pull the image registry.example.com/kubereel:1\n" +
+        "reel k8s: the cluster must have the Prometheus operator, for ServiceMonitor and PrometheusRule\n",
+    )
   })
 
   test("without the Prometheus operator all but its own kinds are applied", async () => {
