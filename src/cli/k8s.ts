@@ -20,6 +20,7 @@ import { k8sHostCommand } from "./k8s/host/k8s-host.ts"
 import { readK8sConfiguration } from "./k8s/k8s-configuration.ts"
 import { k8sOptions } from "./k8s/k8s-options.ts"
 import { withResolver } from "./k8s/k8s-resolver.ts"
+import { defaultImage, prerequisites } from "./k8s/prerequisites.ts"
 import { k8sSimulationCommand } from "./k8s/simulation/k8s-simulation.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
@@ -92,7 +93,7 @@ const run = async (given: Options, { standardOutput, standardError, environment 
   const manifests = manifestsFor({
     name: given.name,
     namespace: given.namespace,
-    image: given.image ?? `kubereel:${version}`,
+    image: given.image ?? defaultImage(version),
     version,
     configuration: contents,
     kinds,
@@ -114,6 +115,8 @@ const run = async (given: Options, { standardOutput, standardError, environment 
     monitoringNamespace: given.monitoringNamespace,
   })
   standardOutput.write(renderManifests(manifests, `kubereel ${version} in a cluster: docs/guides/in-cluster.md`))
+  const monitoringKinds = given.monitoring ? ["ServiceMonitor", "PrometheusRule"] : []
+  for (const sentence of prerequisites({ image: given.image, version, monitoringKinds })) say(sentence)
   return unresolved.length === 0 ? exitCodes.ok : exitCodes.incomplete
 }
 

@@ -8,7 +8,7 @@ import { discover } from "../../src/kube/discovery.ts"
 import { parseGvk } from "../../src/kube/gvk.ts"
 import { HttpClient } from "../../src/kube/http/http-client.ts"
 import { kubeconfigOf, Sandbox } from "../../src/sandbox/index.ts"
-import { printed } from "./printed.ts"
+import { imageNeeded, printed } from "./printed.ts"
 
 let sandbox: Sandbox
 let directory = ""
@@ -54,7 +54,7 @@ test("a custom kind of the cluster is found by discovery", async () => {
   await writeFile(config, "trackedObjects:\n  example.com/v1.Foot: {}\n")
   sandbox.register({ gvk: { group: "example.com", version: "v1", kind: "Foot" }, plural: "feet", namespaced: true })
   const { code, error, one } = await printed("--kubeconfig", kubeconfig, "-c", config)
-  expect({ code, error }).toEqual({ code: 0, error: "" })
+  expect({ code, error }).toEqual({ code: 0, error: imageNeeded() })
   expect(one("ClusterRole").rules[0]).toEqual({
     apiGroups: ["example.com"],
     resources: ["feet"],
