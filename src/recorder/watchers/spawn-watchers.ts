@@ -268,6 +268,7 @@ const watcherConfig = (
   endpoint: ApiEndpoint,
   limits: MailboxLimits,
   { userAgent, policy, reportEvents }: Pick<WatchersOptions, "userAgent" | "policy" | "reportEvents">,
+  versions: SharedArrayBuffer,
 ): WatcherConfig => ({
   gvk: kind.gvkText,
   tracksPods,
@@ -276,5 +277,6 @@ const watcherConfig = (
   ...settingsOf(kind),
   policy,
   reportEvents,
+  versions,
   ...limits,
 })
