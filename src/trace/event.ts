@@ -16,8 +16,13 @@ export interface ObjectEvent {
   readonly type: "object"
   /** Position in the recording; unique, increases by one per event. */
   readonly sequence: number
-  /** Receiver's wall clock when the bytes were read: µs since the Unix epoch (an integer below 2^53). */
+  /**
+   * When it happened: µs since the Unix epoch by the receiver's clock (an integer below 2^53). That is when its bytes were read, and an
+   * estimate if they were read later than it happened.
+   */
   readonly time: number
+  /** When its bytes were read, in the same unit; only if that was later than it happened. */
+  readonly received?: number
   /** `apps/v1.Deployment`; list items carry neither apiVersion nor kind, so this is the authority. */
   readonly gvk: string
   readonly action: Action
@@ -32,6 +37,12 @@ export interface ObjectEvent {
   /** The JSON of the object exactly as the server sent it; empty for `vanished`. Valid until the next event is taken. */
   readonly object: Uint8Array
 }
+
+/**
+ * Why changes were received later than they happened: no recorder was running, its stream was disconnected, or the stream was silent or
+ * behind.
+ */
+export type LateCause = "stopped" | "disconnected" | "delayed"
 
 /** Why a range of versions of one kind is not in the recording. */
 export type GapReason = "expired" | "overload" | "stopped" | "cluster-restored"

@@ -319,6 +319,17 @@ describe("the wire of observations", () => {
       "20 bool complete",
       "21 repeated string left_namespaces",
       "22 bool lives_lag",
+      "23 bytes lateness",
+      "24 repeated LateRange late_ranges",
+    ])
+    expect(shape(schema.lookupType("kubereel.LateRange"))).toEqual([
+      "1 double not_before",
+      "2 double not_after",
+      "3 double received_from",
+      "4 double received_to",
+      "5 uint32 events",
+      "6 string cause",
+      "7 string namespace",
     ])
     expect(shape(schema.lookupType("kubereel.NamespaceProgress"))).toEqual([
       "1 string namespace",
