@@ -119,7 +119,8 @@ export class FrameWriter {
    */
   event(event: FrameEvent, observed?: Observed, namespace = ""): void {
     const received = this.now()
-    if (observed !== undefined && observed.timing !== "live") return this.#lateEvent(event, observed, received, namespace)
+    if (observed !== undefined && observed.timing !== "live")
+      return this.#lateEvent(event, observed, received, namespace)
     event.timeMicros = received
     event.receivedMicros = 0
     this.#append(event)

@@ -41,7 +41,7 @@ export class WatchSession {
     this.#options = options
     this.#selection = { path: "", labelSelector: options.labelSelector, fieldSelector: options.fieldSelector }
     this.#versions.reset(options.resumeVersion)
-    this.#liveness = new Liveness(options.clock, options.resumeVersion === undefined ? 0 : options.liveUntil)
+    this.#liveness = new Liveness(options.clock, options.resumeVersion === undefined ? 0 : (options.liveUntil ?? 0))
     this.#streams = new OpenStreams(options.clock, (stream) => this.#input({ type: "silent", stream }))
     this.#events = {
       opened: (stream, serverTimeMs) => {

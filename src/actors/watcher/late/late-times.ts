@@ -25,6 +25,7 @@ interface Retiming {
 
 interface Waiting {
   readonly index: number
+  readonly received: number
   readonly version: ResourceVersion | string
 }
 
@@ -79,8 +80,8 @@ export class LateTimes {
   decide({ timing, stretch }: Observed, received: number, namespace: string, frame: Retiming): void {
     if (timing !== "late" || stretch === undefined || !this.#waitsUndecided) return
     this.#waitsUndecided = false
-    for (const { index } of this.#waiting) {
-      frame.retime(index, this.#within(stretch, received, this.#last.micros))
+    for (const { index, received: earlier } of this.#waiting) {
+      frame.retime(index, this.#within(stretch, earlier, this.#last.micros))
       this.#count(stretch, received, namespace)
     }
   }
@@ -97,13 +98,14 @@ export class LateTimes {
     if (stretch === undefined) return
     this.#received = received
     if (timing === "undecided") {
+      if (!this.#waitsUndecided) this.#settle({ version, micros: received }, frame)
       this.#waitsUndecided = true
-      this.#waiting.push({ index, version })
+      this.#waiting.push({ index, version, received })
       return
     }
     this.#stretch = stretch
     this.#count(stretch, received, namespace)
-    if (happenedMicros === 0) return void this.#waiting.push({ index, version })
+    if (happenedMicros === 0) return void this.#waiting.push({ index, version, received })
     const micros = frame.time(index)
     this.#settle({ version, micros }, frame)
     this.#last = { version, micros }
@@ -151,14 +153,17 @@ export class LateTimes {
     if (waiting.length === 0) return
     this.#waiting = []
     if (this.#waitsUndecided) {
+      // They were live.
       this.#waitsUndecided = false
+      const { version, received } = waiting.at(-1) as Waiting
+      this.#last = { version, micros: received }
       return
     }
-    for (const [position, { index, version }] of waiting.entries()) {
+    for (const [position, { index, version, received }] of waiting.entries()) {
       const { micros: before } = this.#last
       const share = 1 / (waiting.length - position + 1)
       const between = this.#between(version, next) ?? before + (next.micros - before) * share
-      const micros = Math.floor(Math.max(before, Math.min(next.micros, between)))
+      const micros = Math.floor(Math.max(before, Math.min(next.micros, received, between)))
       frame.retime(index, micros)
       this.#last = { version, micros }
     }
@@ -176,15 +181,14 @@ export class LateTimes {
     const earlier = this.#versions?.before(version, before)
     const later = this.#versions?.after(version, next.version)
     const left = earlier !== undefined && isBetween(earlier) ? earlier : { version: before, micros }
-    const right =
-      later !== undefined && isBetween(later) ? later : { version: next.version, micros: next.micros }
+    const right = later !== undefined && isBetween(later) ? later : { version: next.version, micros: next.micros }
     if (right.version <= left.version) return left.micros
     return left.micros + ((right.micros - left.micros) * (version - left.version)) / (right.version - left.version)
   }
 
-  #within({ notBefore, notAfter = received }: LateStretch, received: number, micros: number): number {
-    const latest = Math.min(notAfter, received)
+  #within({ notBefore, notAfter }: LateStretch, received: number, micros: number): number {
+    const latest = Math.min(notAfter ?? received, received)
     const inBounds = Math.min(latest, Math.max(notBefore + liveWithinMicros, micros))
-    return Math.min(received, Math.max(this.#last.micros, inBounds))
+    return Math.floor(Math.min(received, Math.max(this.#last.micros, inBounds)))
   }
 }

@@ -17,8 +17,8 @@ export interface VersionSample {
 /** Versions apart that are still neighbours: a busy cluster's of a few seconds. */
 const slots = 4096
 const slotBits = 12n
-/** The bits of a slot that tell which version is in it; with those of its place, 36 bits of the version. */
-const checkBits = 24n
+/** The bits of a slot that tell which version is in it; with those of its place, 34 bits of the version. */
+const checkBits = 22n
 const checkMask = (1n << checkBits) - 1n
 
 export class VersionClock {

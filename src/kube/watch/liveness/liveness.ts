@@ -10,8 +10,8 @@
  *   (written-time.ts). A change is late if it was written within the silence, more than {@link freshMs} ago and after everything
  *   seen before; the following ones are late until one was written just now.
  *
- * An object that was written long ago, as after a storage migration, is no evidence: its time is outside of the silence. An object without
- * times, and a deletion that did not have to wait, do not tell when they happened; they share the fate of their neighbours.
+ * A change that leaves the times of its object as they were, such as a storage migration or the removal of a finalizer, is no evidence, nor is an
+ * object without times, or a deletion that did not have to wait. They share the fate of their neighbours.
  *
  * A live change costs two comparisons, a network read one reading of the clock.
  */
@@ -31,7 +31,7 @@ const silenceMs = 2000
  * change may be on its way.
  */
 const freshMs = 3000
-/** Aged objects in as many examinations, a second apart, after which a stream without silences is behind. */
+/** Examinations in which an object was not written just now, with none between that was, after which a stream without silences is behind. */
 const agedExaminations = 3
 /** Times are rounded down: the middle of the second is wrong by half a second at most. */
 const middleMicros = 500_000
@@ -56,6 +56,7 @@ export class Liveness {
   /** Whether the next object is examined. */
   #examines = false
   #aged = 0
+  #hasBookmark = false
   /** The latest time of a write seen so far, ms by the server's clock. */
   #newestWrite: number
   /** Changes received late. */
@@ -92,7 +93,6 @@ export class Liveness {
     const now = this.#clock.monotonicMs()
     const silence = now - this.#readMs
     if (silence >= silenceMs) {
-      if (!this.#isLate) this.#provenMs = this.#readMs
       // What was delayed before has arrived; a new silence needs new evidence.
       if (this.#through === undefined) this.#stretch = undefined
       this.#silence = silence
@@ -102,9 +102,14 @@ export class Liveness {
     this.#readMs = now
   }
 
-  /** The network read has been processed, and nothing in it was evidence of a delay. */
+  /**
+   * The network read has been processed. It proves that the stream was live, unless it ended a silence and holds nothing that tells; then a
+   * bookmark does, which a server sends once a minute.
+   */
   readDone(): void {
-    if (!this.#isLate && !(this.#examines && this.#silence >= silenceMs)) this.#provenMs = this.#readMs
+    const isDoubtful = this.#examines && this.#silence >= silenceMs && !this.#hasBookmark
+    if (!this.#isLate && !isDoubtful) this.#provenMs = this.#readMs
+    this.#hasBookmark = false
   }
 
   /** Sets the timing of a change of a watch. The hot path. */
@@ -115,6 +120,7 @@ export class Liveness {
 
   /** A bookmark: everything up to `version` has been delivered. */
   reached(version: string): void {
+    this.#hasBookmark = true
     const reached = parseResourceVersion(version)
     if (this.#through !== undefined && reached !== undefined && reached > this.#through) this.#isLiveAgain()
   }
@@ -159,15 +165,14 @@ export class Liveness {
     if (written === undefined || age === undefined || object.action === deleted) return this.#cannotTell(object)
     const isNews = written > this.#newestWrite
     this.#newestWrite = Math.max(this.#newestWrite, written)
-    this.#aged = isNews && age <= this.#readMs - this.#freshAtMs + freshMs ? this.#aged + 1 : 0
+    if (isNews && age <= this.#readMs - this.#freshAtMs + freshMs) this.#aged++
     const isWithinSilence = this.#silence >= silenceMs && age <= this.#silence + freshMs
     if (isNews && (isWithinSilence || this.#aged >= agedExaminations)) {
       if (!isWithinSilence) this.#provenMs = Math.min(this.#provenMs, this.#freshAtMs)
       this.#stretch = this.#stretchUntil("delayed", undefined)
       return this.#late(object, written)
     }
-    this.#examined()
-    setTiming(object, "live", undefined, 0)
+    this.#cannotTell(object)
   }
 
   #fresh(object: ObservedObject, written: number): void {
@@ -193,8 +198,7 @@ export class Liveness {
 
   /** Only a silence makes it doubtful. */
   #cannotTell(object: ObservedObject): void {
-    if (this.#silence >= silenceMs)
-      return setTiming(object, "undecided", this.#stretchUntil("delayed", undefined), 0)
+    if (this.#silence >= silenceMs) return setTiming(object, "undecided", this.#stretchUntil("delayed", undefined), 0)
     this.#examined()
     setTiming(object, "live", undefined, 0)
   }

@@ -17,7 +17,7 @@ export const lastWrittenMs = ({ bytes, start, end, scanned }: Readonly<ObservedO
   let last: number | undefined
   const { managedFieldsStart, managedFieldsEnd } = scanned
   if (managedFieldsEnd > managedFieldsStart) {
-    const fields = bytes.latin1Slice(managedFieldsStart, managedFieldsEnd)
+    const fields = bytes.toString("latin1", managedFieldsStart, managedFieldsEnd)
     for (const [, text] of fields.matchAll(managedTime)) last = later(last, Date.parse(text as string))
   }
   return later(last, deletionRequestedMs(bytes, start, end))
@@ -31,7 +31,7 @@ const deletionRequestedMs = (bytes: Buffer, start: number, end: number): number 
   const found = bytes.indexOf(key, start)
   if (found < 0 || found >= end) return undefined
   // The two members follow each other in what servers write; a text or annotation of that name is no date there.
-  const around = bytes.latin1Slice(Math.max(start, found - 60), Math.min(end, found + 120))
+  const around = bytes.toString("latin1", Math.max(start, found - 60), Math.min(end, found + 120))
   const requested = Date.parse(deletionTime.exec(around)?.[1] ?? "")
   if (Number.isNaN(requested)) return undefined
   return requested - Number(gracePeriod.exec(around)?.[1] ?? 0) * 1000
