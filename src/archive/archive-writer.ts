@@ -14,7 +14,7 @@
 import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { podLivesKind } from "../trace/pods/pod-lives-kind.ts"
-import type { Gap, PodLife } from "../wire/observations.ts"
+import type { Gap, Observations, PodLife } from "../wire/observations.ts"
 import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
 import { BLOCK_BYTES } from "./blocks/block.ts"
 import { restoreOpenBlock } from "./blocks/block-rows.ts"
@@ -141,16 +141,23 @@ export class ArchiveWriter {
     const floor = before?.lastEventTime ?? 0
     const firstTime = events.firstTime()
     const lastTime = Math.max(floor, events.lastTime())
+    const receivedFloor = before?.lastReceivedTime ?? 0
+    let lastReceived = Math.max(receivedFloor, events.lastReceived(), lastTime)
     if (events.count > 0) {
-      const timeFloor = firstTime < floor ? floor : 0
-      this.#open.add(split, { kind, firstSequence, events: events.count, firstTime, lastTime, timeFloor })
+      this.#open.add(split, {
+        ...{ kind, firstSequence, events: events.count, firstTime, lastTime, lastReceived },
+        timeFloor: firstTime < floor ? floor : 0,
+        receivedFloor: events.firstReceived() < receivedFloor ? receivedFloor : 0,
+      })
     }
     for (let index = 0; index < events.newObjectCount; index++) {
       const object = events.newObject(index)
       const { number, uid, namespace, name } = object
       const owners = this.#ownerSets.of(namespace, object.ownerReferences)
       this.#owners.named(owners.unrecorded)
-      this.#rows.object({ kind, number, uid, namespace, name, firstSequence, owners: owners.id })
+      const isKnown = number < (before?.nextObjectNumber ?? 1)
+      const replacedAt = isKnown ? Math.max(floor, timeOf(events, number) ?? this.#now()) : 0
+      this.#rows.object({ kind, number, uid, namespace, name, firstSequence, owners: owners.id, replacedAt })
     }
     for (let index = 0; index < events.gapCount; index++) {
       const gap = events.gap(index)
@@ -162,8 +169,19 @@ export class ArchiveWriter {
       this.#pods.add(this.#nextSequence++, life)
       this.#owners.named(this.#ownersOfPod(life))
       lastKnownTime = Math.max(lastKnownTime, life.time)
+      lastReceived = Math.max(lastReceived, life.received ?? life.time)
     }
-    this.#kinds.advance(events, lastKnownTime, this.metadata.get("clusterUid") ?? "", this.#now())
+    for (let index = 0; index < events.lateRangeCount; index++) {
+      // A frame has events or lifecycles that are late; without either, the range is placed at what came before.
+      const sequence = Math.min(firstSequence, this.#nextSequence - 1)
+      this.#rows.late.add({ sequence, kind, range: events.lateRange(index) })
+    }
+    this.#kinds.advance(
+      events,
+      { lastTime: lastKnownTime, lastReceived },
+      this.metadata.get("clusterUid") ?? "",
+      this.#now(),
+    )
     this.#senders.accept(sender, incarnation, number)
     this.#pendingBytes += frame.length
     if (this.#open.isFull) this.#seal()
@@ -377,6 +395,13 @@ export class ArchiveWriter {
       throw toArchiveError(this.directory, operation, error)
     }
   }
+}
+
+/** When the object with this number first changes in a frame; `undefined` if it does not. */
+const timeOf = (events: Observations, number: number): number | undefined => {
+  for (let index = 0; index < events.count; index++)
+    if (events.objectNumber(index) === number) return events.time(index)
+  return undefined
 }
 
 /** Otherwise the database's files could vanish with their directory entry in a power failure. */

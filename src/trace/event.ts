@@ -44,6 +44,27 @@ export interface ObjectEvent {
  */
 export type LateCause = "stopped" | "disconnected" | "delayed"
 
+/** Which time of an event counts: when it happened, which may be an estimate, or when it was received. */
+export type EventTimes = "happened" | "received"
+
+/**
+ * Changes of a kind that were received later than they happened. None is missing, but when each of them happened is an estimate: it is
+ * between `notBefore` and `notAfter`, and not after it was received. Times are µs since the Unix epoch.
+ */
+export interface LateChanges {
+  readonly gvk: string
+  /** The only namespace of the changes; the empty string: they may be of any, or the kind is cluster-scoped. */
+  readonly namespace: string
+  readonly notBefore: number
+  readonly notAfter: number
+  /** When the first and the last of them were received. */
+  readonly receivedFrom: number
+  readonly receivedTo: number
+  /** How many they are. */
+  readonly events: number
+  readonly cause: LateCause
+}
+
 /** Why a range of versions of one kind is not in the recording. */
 export type GapReason = "expired" | "overload" | "stopped" | "cluster-restored"
 

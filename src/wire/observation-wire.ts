@@ -87,8 +87,10 @@ export interface PodIdentity {
 export interface PodLife {
   /** The recording's number for the pod's UID (1 … 2^32−1), assigned once. */
   readonly pod: number
-  /** µs since the Unix epoch: when it was observed. */
+  /** µs since the Unix epoch: when it happened; that is when it was observed, unless it was observed later. */
   readonly time: number
+  /** When it was observed; absent: when it happened. */
+  readonly received?: number
   readonly start: number
   /** Never before `start`; `undefined` while it runs. */
   readonly end: number | undefined
@@ -172,6 +174,7 @@ export const PodLifeTag = {
   name: (8 << 3) | 2,
   specHash: (9 << 3) | 1,
   ownerReferences: (10 << 3) | 2,
+  received: (11 << 3) | 1,
 } as const
 
 /** Bytes before the objects: the tag of field 1 and its length padded to five bytes. */

@@ -11,8 +11,8 @@
 
 import protobuf from "protobufjs/minimal.js"
 import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
-import { EventTimes } from "./event-times.ts"
 import type { FrameEvent } from "./frame-event.ts"
+import { FrameTimes } from "./frame-times.ts"
 import { type NamespaceProgress, namespaceProgressBytes, writeNamespaceProgress } from "./namespace-progress.ts"
 import { lateRangeBytes, writeLateRange } from "./observation-late-range.ts"
 import { podLifeBytes, writePodLife } from "./observation-pod-life.ts"
@@ -62,7 +62,7 @@ export class ObservationsBuilder {
   #versions: DataView
   #fingerprints: DataView
   /** Columns 8 and 23. */
-  readonly #times: EventTimes
+  readonly #times: FrameTimes
   #capacity: number
 
   #target: Uint8Array = new Uint8Array(0)
@@ -93,7 +93,7 @@ export class ObservationsBuilder {
     this.#lengths = new DataView(new ArrayBuffer(this.#capacity * 4))
     this.#versions = new DataView(new ArrayBuffer(this.#capacity * 8))
     this.#fingerprints = new DataView(new ArrayBuffer(this.#capacity * 8))
-    this.#times = new EventTimes(this.#capacity)
+    this.#times = new FrameTimes(this.#capacity)
   }
 
   /** Events in the frame so far. */

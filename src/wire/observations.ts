@@ -241,15 +241,25 @@ export class Observations {
 
   /** Time of the last event, µs since the Unix epoch, without the array that `time` builds; 0 without events. */
   lastTime(): number {
+    return this.count === 0 ? 0 : this.lastReceived() - this.lateness(this.count - 1)
+  }
+
+  /** When the last event was received, likewise. */
+  lastReceived(): number {
     if (this.count === 0) return 0
     let received = this.#timeBase
     for (let index = 0; index < this.count; index++) received += this.#timeDelta(index)
-    return received - this.lateness(this.count - 1)
+    return received
   }
 
   /** Time of event 0 likewise. */
   firstTime(): number {
-    return this.count === 0 ? 0 : this.#timeBase + this.#timeDelta(0) - this.lateness(0)
+    return this.firstReceived() - (this.count === 0 ? 0 : this.lateness(0))
+  }
+
+  /** When event 0 was received, likewise. */
+  firstReceived(): number {
+    return this.count === 0 ? 0 : this.#timeBase + this.#timeDelta(0)
   }
 
   /** Low 32 bits of the integer version; 0 if versions are opaque. */

@@ -1,6 +1,6 @@
 /**
  * The owners of an object according to the recording: as last read in the object itself, in a pod lifecycle, or in a response of the API
- * server.
+ * server. At a moment they are those that were known then, whenever one asks; those that became known first, if none were.
  *
  * UIDs of recorded objects have no index on disk (tables.ts says why). Only owners are ever looked up, and they are of few kinds: the first
  * look-up of a kind reads its objects' names into memory, some 100 bytes each.
@@ -33,6 +33,7 @@ export class KnownOwners {
   readonly #kind: StatementSync
   readonly #uids: StatementSync
   readonly #object: StatementSync
+  readonly #podBefore: StatementSync
   readonly #pod: StatementSync
   readonly #owner: StatementSync
   readonly #kinds = new Map<string, ReadonlyArray<RecordedObjects>>()
@@ -43,34 +44,41 @@ export class KnownOwners {
     this.#uids = database.prepare("SELECT uid, number FROM object WHERE kind = ? AND number > ? ORDER BY number")
     this.#object = database.prepare(`
       SELECT namespace, name, coalesce(owner_references, '') AS owner_references, 'recorded' AS state
-      FROM object LEFT JOIN owner_set ON owner_set.id = object.owners WHERE kind = ? AND number = ?`)
-    this.#pod = database.prepare(`
-      SELECT namespace, name, owner_references, 'recorded' AS state FROM pod JOIN pod_life ON pod_life.pod = pod.number
-      WHERE uid = ? AND owner_references IS NOT NULL ORDER BY sequence DESC LIMIT 1`)
+      FROM object LEFT JOIN owner_set ON owner_set.id = coalesce((
+        SELECT former.owners FROM former_owner_set AS former
+        WHERE former.kind = ?1 AND former.number = ?2 AND until_time >= ?3 ORDER BY until_time LIMIT 1), object.owners)
+      WHERE kind = ?1 AND number = ?2`)
+    const pod = (order: string): StatementSync =>
+      database.prepare(`
+        SELECT namespace, name, owner_references, 'recorded' AS state FROM pod JOIN pod_life ON pod_life.pod = pod.number
+        WHERE uid = ? AND owner_references IS NOT NULL ${order} LIMIT 1`)
+    this.#podBefore = pod("AND time < ? ORDER BY sequence DESC")
+    this.#pod = pod("ORDER BY sequence")
     this.#owner = database.prepare(`
       SELECT namespace, name, owner_references, state FROM owner WHERE uid = ? AND gvk = ? AND state IN ('learnt', 'gone')`)
   }
 
   /**
-   * What is known now of a referenced owner; `undefined` if nothing is.
+   * What is known now of a referenced owner just before a moment, µs since the Unix epoch; `undefined` if nothing is.
    *
    * @throws ArchiveIoError, CorruptArchiveError
    */
-  of(owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">): OwnerEdge | undefined {
+  of(owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">, time: number): OwnerEdge | undefined {
     try {
-      return this.#of(gvkOfReference(owner), owner.uid)
+      return this.#of(gvkOfReference(owner), owner.uid, time)
     } catch (error) {
       throw toArchiveError(this.#directory, "read", error)
     }
   }
 
-  #of(gvk: string, uid: string): OwnerEdge | undefined {
+  #of(gvk: string, uid: string, time: number): OwnerEdge | undefined {
     for (const objects of this.#recordedAs(gvk)) {
       const number = objects.numbers.get(uid)
-      const row = number === undefined ? undefined : this.#object.get(objects.kind, number)
+      const row = number === undefined ? undefined : this.#object.get(objects.kind, number, time)
       if (row !== undefined) return edgeOf(row, objects.gvk)
     }
-    const row = (gvk === podKind ? this.#pod.get(uid) : undefined) ?? this.#owner.get(uid, gvk)
+    const pod = gvk === podKind ? (this.#podBefore.get(uid, time) ?? this.#pod.get(uid)) : undefined
+    const row = pod ?? this.#owner.get(uid, gvk)
     return row === undefined ? undefined : edgeOf(row, row.state === "recorded" ? gvk : undefined)
   }
 

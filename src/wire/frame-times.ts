@@ -8,7 +8,7 @@
 
 const TWO_POW_32 = 0x1_0000_0000
 
-export class EventTimes {
+export class FrameTimes {
   #happened: Float64Array
   #received: Float64Array
   /** The columns 8 and 23 in wire format, filled when the frame is finished. */
