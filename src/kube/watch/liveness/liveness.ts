@@ -31,6 +31,13 @@ const silenceMs = 2000
  * change may be on its way.
  */
 const freshMs = 3000
+/**
+ * ms likewise for what arrives in one burst after a delay: its last changes are younger than {@link freshMs} and were delayed all the same. Clocks are
+ * less than a second apart, so one in five live changes at least is that young.
+ */
+const freshInBurstMs = 1200
+/** ms between network reads of one burst. */
+const burstGapMs = 300
 /** Examinations in which an object was not written just now, with none between that was, after which a stream without silences is behind. */
 const agedExaminations = 3
 /** Times are rounded down: the middle of the second is wrong by half a second at most. */
@@ -53,8 +60,11 @@ export class Liveness {
   #freshAtMs: number
   /** ms without a byte before the network read that is examined. */
   #silence = 0
+  /** Monotonic ms of the server's answer on resuming. */
+  #probedMs = 0
   /** Whether the next object is examined. */
   #examines = false
+  #isBurst = false
   #aged = 0
   #hasBookmark = false
   /** The latest time of a write seen so far, ms by the server's clock. */
@@ -99,6 +109,7 @@ export class Liveness {
       this.#examines = true
       this.#aged = 0
     } else if (now - this.#examinedMs >= examineEveryMs) this.#examines = true
+    this.#isBurst = silence < burstGapMs || silence >= silenceMs
     this.#readMs = now
   }
 
@@ -143,6 +154,7 @@ export class Liveness {
     // Versions that are no numbers cannot be compared; then the changes themselves have to tell.
     if (through === undefined || !this.isStale) return
     this.#through = through
+    this.#probedMs = this.#clock.monotonicMs()
     this.#stretch = this.#stretchUntil(this.#cause, this.#clock.wallMicros())
   }
 
@@ -155,11 +167,12 @@ export class Liveness {
     if (this.#through !== undefined) {
       if (typeof object.version !== "string" && object.version <= this.#through)
         return this.#late(object, lastWrittenMs(object))
-      this.#isLiveAgain()
+      this.#isBeyondProbe()
     }
     const written = lastWrittenMs(object)
     const age = written === undefined ? undefined : this.#server.nowMs() - written
-    if (age !== undefined && age <= freshMs) return this.#fresh(object, written as number)
+    const fresh = this.#isLate && this.#isBurst ? freshInBurstMs : freshMs
+    if (age !== undefined && age <= fresh) return this.#fresh(object, written as number)
     if (this.#isLate) return this.#late(object, written)
     // A deletion's object says when it was written, not when it was deleted.
     if (written === undefined || age === undefined || object.action === deleted) return this.#cannotTell(object)
@@ -173,6 +186,16 @@ export class Liveness {
       return this.#late(object, written)
     }
     this.#cannotTell(object)
+  }
+
+  /** What follows the server's answer counts as if the stream had been silent since: opening it took its time. */
+  #isBeyondProbe(): void {
+    const silence = this.#readMs - this.#probedMs
+    this.#isLiveAgain()
+    this.#provenMs = this.#probedMs
+    this.#silence = silence
+    this.#examines = true
+    this.#isBurst = true
   }
 
   #fresh(object: ObservedObject, written: number): void {
