@@ -138,6 +138,7 @@ describe.each([
       await sleep(downFor * 1000)
       await plane.startFirst()
       await life
+      await sleep(20_000)
       await churn(plane.cluster, "fourth")
     }
     await sleep(3000)

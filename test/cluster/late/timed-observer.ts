@@ -11,7 +11,11 @@ export class TimedObserver {
   readonly #abort = new AbortController()
   #watches: Promise<unknown> = Promise.resolve()
 
-  private constructor(readonly connection: Connection) {}
+  readonly #connection: Connection
+
+  private constructor(connection: Connection) {
+    this.#connection = connection
+  }
 
   /** Resolves once every kind is listed. @param paths of the kinds' collections */
   static async start(connection: Connection, paths: ReadonlyArray<string>): Promise<TimedObserver> {
@@ -38,7 +42,7 @@ export class TimedObserver {
     while (!signal.aborted) {
       try {
         const query = `watch=1&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=${version}`
-        const response = await open(this.connection, `${path}?${query}`, signal)
+        const response = await open(this.#connection, `${path}?${query}`, signal)
         if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode}`)
         let rest = ""
         for await (const chunk of response.setEncoding("utf8")) {
