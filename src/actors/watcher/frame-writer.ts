@@ -130,7 +130,7 @@ export class FrameWriter {
 
   #lateEvent(event: FrameEvent, observed: Observed, received: number, namespace: string): void {
     this.#makeLateRoom(observed, namespace)
-    this.#late.decide(observed, received, namespace, this.#builder)
+    this.#late.decide(observed, namespace, this.#builder)
     event.timeMicros = this.#late.estimate(observed, received)
     event.receivedMicros = received
     this.#append(event, true)

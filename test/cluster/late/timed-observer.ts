@@ -1,7 +1,7 @@
 /** Notes when each version of each object became visible, over a connection of its own: the truth about times that a recorder estimates. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Connection, get, open } from "../connection.ts"
-import { at, parseExactly, textAt } from "../exact-json.ts"
+import { parseExactly, textAt } from "../exact-json.ts"
 
 /** `uid version` → ms since the Unix epoch. */
 export type SeenTimes = ReadonlyMap<string, number>
@@ -50,9 +50,15 @@ export class TimedObserver {
           rest = lines.pop() ?? ""
           for (const line of lines) {
             const event = parseExactly(line)
+            const type = textAt(event, "type")
+            // The server no longer has the changes since that version; their times stay unknown.
+            if (type === "ERROR") {
+              version = textAt((await get(this.#connection, path)).body, "metadata", "resourceVersion")
+              continue
+            }
             version = textAt(event, "object", "metadata", "resourceVersion")
-            if (textAt(event, "type") !== "BOOKMARK")
-              this.#seen.set(`${textAt(at(event, "object"), "metadata", "uid")} ${version}`, Date.now())
+            if (type === "BOOKMARK") continue
+            this.#seen.set(`${textAt(event, "object", "metadata", "uid")} ${version}`, Date.now())
           }
         }
       } catch (cause) {

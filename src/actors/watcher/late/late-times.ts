@@ -77,12 +77,12 @@ export class LateTimes {
   }
 
   /** Call before a late change is added: undecided ones before it were late as well. */
-  decide({ timing, stretch }: Observed, received: number, namespace: string, frame: Retiming): void {
+  decide({ timing, stretch }: Observed, namespace: string, frame: Retiming): void {
     if (timing !== "late" || stretch === undefined || !this.#waitsUndecided) return
     this.#waitsUndecided = false
     for (const { index, received: earlier } of this.#waiting) {
       frame.retime(index, this.#within(stretch, earlier, this.#last.micros))
-      this.#count(stretch, received, namespace)
+      this.#count(stretch, earlier, namespace)
     }
   }
 
@@ -139,8 +139,8 @@ export class LateTimes {
     this.#range = {
       notBefore,
       notAfter: Math.max(range?.notAfter ?? 0, Math.min(notAfter, received)),
-      receivedFrom: range?.receivedFrom ?? received,
-      receivedTo: received,
+      receivedFrom: Math.min(range?.receivedFrom ?? received, received),
+      receivedTo: Math.max(range?.receivedTo ?? received, received),
       events: (range?.events ?? 0) + 1,
       cause,
       namespace,

@@ -20,7 +20,7 @@ import { parseResourceVersion, type ResourceVersion } from "../../resource-versi
 import type { ObservedObject } from "../observed-object.ts"
 import { ServerClock } from "./server-clock.ts"
 import { type LateCause, type LateStretch, liveWithinMicros, type Timing } from "./timing.ts"
-import { lastWrittenMs, wasTerminating } from "./written-time.ts"
+import { lastWrittenMs, mayBeUntimed, wasTerminating } from "./written-time.ts"
 
 /** ms between two examinations of a stream that is not silent. */
 const examineEveryMs = 1000
@@ -208,15 +208,20 @@ export class Liveness {
   #late(object: ObservedObject, written: number | undefined): void {
     this.lateChanges++
     const age = written === undefined ? 0 : this.#server.nowMs() - written
-    // Changes come in the order of their versions: one that was written before its predecessor does not say when it was made. Nor does a
-    // deletion at once.
-    const tells =
-      written !== undefined && written >= this.#newestWrite && (object.action !== deleted || wasTerminating(object))
-    if (!tells) return setTiming(object, "late", this.#stretch, 0)
+    if (written === undefined || !this.#tells(object, written)) return setTiming(object, "late", this.#stretch, 0)
     this.#newestWrite = written
     // Nothing before it is missing any more.
     if (this.#through === undefined) this.#provenMs = Math.max(this.#provenMs, this.#readMs - age)
     setTiming(object, "late", this.#stretch, Math.floor(this.#clock.wallMicros() - age * 1000) + middleMicros)
+  }
+
+  /**
+   * Whether an object says when a late change was made. Changes come in the order of their versions, so one that was written before its predecessor
+   * does not; nor does a deletion at once.
+   */
+  #tells(object: ObservedObject, written: number): boolean {
+    if (written < this.#newestWrite || (object.action === deleted && !wasTerminating(object))) return false
+    return written > this.#newestWrite || !mayBeUntimed(object)
   }
 
   /** Only a silence makes it doubtful. */

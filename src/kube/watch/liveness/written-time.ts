@@ -9,6 +9,9 @@ import type { ObservedObject } from "../observed-object.ts"
 
 /** `"time"` is no key of `fieldsV1`, whose keys begin with `f:`, `k:` or `v:`. White space: some proxies rewrite JSON. */
 const managedTime = /"time"\s*:\s*"([^"]{20,40})"/g
+const manager = /"manager"\s*:/g
+const generation = /"generation"\s*:\s*(\d+)/
+const observedGeneration = /"observedGeneration"\s*:\s*(\d+)/
 const deletionTime = /"deletionTimestamp"\s*:\s*"([^"]{20,40})"/
 const gracePeriod = /"deletionGracePeriodSeconds"\s*:\s*(\d{1,9})/
 
@@ -21,6 +24,17 @@ export const lastWrittenMs = ({ bytes, start, end, scanned }: Readonly<ObservedO
     for (const [, text] of fields.matchAll(managedTime)) last = later(last, Date.parse(text as string))
   }
   return later(last, deletionRequestedMs(bytes, start, end))
+}
+
+/**
+ * Whether the last write may have left no time: writes of subresource `scale` do not (Kubernetes 1.34), so an entry of `managedFields` lacks it, and no
+ * controller has observed the new generation yet.
+ */
+export const mayBeUntimed = ({ bytes, start, end, scanned }: Readonly<ObservedObject>): boolean => {
+  const fields = bytes.toString("latin1", scanned.managedFieldsStart, scanned.managedFieldsEnd)
+  if ([...fields.matchAll(manager)].length <= [...fields.matchAll(managedTime)].length) return false
+  const object = bytes.toString("latin1", start, end)
+  return generation.exec(object)?.[1] !== observedGeneration.exec(object)?.[1]
 }
 
 /** Whether a deletion of the object was requested and had to wait, for a grace period or for finalizers. */

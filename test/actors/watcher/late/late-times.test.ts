@@ -185,6 +185,18 @@ describe("an undecided change", () => {
     expect(received).toEqual([0, 30, 30])
     expect(ranges.map(({ events }) => events)).toEqual([2])
   })
+
+  test("was late if a late one follows it in the next network read, and was received before it", () => {
+    const frames = new Frames()
+    frames.clock.advance(30_000)
+    frames.late(110, stretch(0), undefined, "undecided")
+    frames.writer.readDone()
+    frames.clock.advance(2)
+    frames.late(120, stretch(0), 10)
+    const { happened, ranges } = frames.end()
+    expect(happened).toEqual([0, 5, 10])
+    expect(ranges).toMatchObject([{ events: 2, receivedFrom: begin + 30 * second, receivedTo: begin + 30_002_000 }])
+  })
 })
 
 test("each namespace has late ranges of its own", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { lastWrittenMs, wasTerminating } from "../../../../src/kube/watch/liveness/written-time.ts"
+import { lastWrittenMs, mayBeUntimed, wasTerminating } from "../../../../src/kube/watch/liveness/written-time.ts"
 import { observed, secondsText } from "./observed.ts"
 
 const now = Date.UTC(2026, 10, 25, 18, 10, 7)
@@ -21,6 +21,14 @@ test("a requested deletion counts from its request, not from the end of its grac
 test("an object without times says nothing", () => {
   expect(lastWrittenMs(observed({}))).toBeUndefined()
   expect(wasTerminating(observed({}))).toBe(false)
+})
+
+test("scaling leaves an entry without a time, which counts until a controller has observed it", () => {
+  const managedFields = [{ manager: "kubectl", subresource: "scale" }, { manager: "kubectl", time: secondsText(now) }]
+  expect(mayBeUntimed(observed({ metadata: { generation: 3, managedFields } }))).toBe(true)
+  const seen = { generation: 3, managedFields, annotations: { odd: '"observedGeneration"' }, observedGeneration: 3 }
+  expect(mayBeUntimed(observed({ metadata: seen }))).toBe(false)
+  expect(mayBeUntimed(observed({ writtenMs: now, metadata: { generation: 3 } }))).toBe(false)
 })
 
 test("texts that only look like times are none", () => {
