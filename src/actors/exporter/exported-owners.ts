@@ -13,7 +13,10 @@ import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts
 
 /** The recording's facts; an ArchiveReader. */
 interface OwnerSource {
-  ownersOf(owner: OwnerReference):
+  ownersOf(
+    owner: OwnerReference,
+    time: number,
+  ):
     | {
         /** Sequence number of the recorded object; `undefined` if there is none. */
         readonly gvk: string | undefined
@@ -58,7 +61,7 @@ export class ExportedOwners {
 
   #judge(reference: OwnerReference): boolean {
     const { kinds, filters, isLeftOut } = this.#options
-    const owner = this.#source.ownersOf(reference)
+    const owner = this.#source.ownersOf(reference, this.#options.limits.untilTime)
     if (owner?.gvk === undefined || !kinds.has(owner.gvk)) return false
     const { gvk, namespace, name, ownerReferences } = owner
     if (filters.excludesName(namespace, name) || isLeftOut(gvk, ownerReferences)) return false

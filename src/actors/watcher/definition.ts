@@ -64,6 +64,8 @@ export const WatcherStatistics = Schema.Struct({
   unchanged: Schema.Number,
   /** Events received twice (overlap, resume) and dropped. */
   repeated: Schema.Number,
+  /** Changes received later than they happened. */
+  late: Schema.Number,
   leftOut: Schema.Number,
   gaps: Schema.Number,
   relists: Schema.Number,

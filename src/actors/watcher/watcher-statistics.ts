@@ -16,6 +16,7 @@ export const watcherStatistics = (watch: Pick<KindWatch, "sessions" | "recorder"
     recorded: (recorded?.recorded ?? 0) + (recorded?.vanished ?? 0),
     unchanged: recorded?.unchanged ?? 0,
     repeated: sum(({ repeated }) => repeated),
+    late: 0,
     leftOut: recorded?.leftOut ?? 0,
     gaps: recorded?.gaps ?? 0,
     relists: sum(({ relists }) => relists),
