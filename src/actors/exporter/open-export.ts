@@ -214,7 +214,7 @@ const ownersInExport = (
     (skipOwned.has(gvk) && references.length > 0) ||
     (job.excludeDaemonSetOwned && references.some(({ kind }) => kind === "DaemonSet"))
   const ownership = new Ownership({
-    ownersOf: remembering((owner) => reader.ownersOf(owner, job.untilTime)),
+    ownersOf: remembering((owner) => reader.ownersOf(owner, job.untilTime, job.times)),
     recordedKinds: new Set(job.recordedKinds),
   })
   const exported = new ExportedOwners(reader, {

@@ -8,10 +8,10 @@ import type { Settled } from "../../actors/owner-resolver/definition.ts"
 import type { CallError } from "../../runtime/errors.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
+import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../http/late-changes.ts"
 import type { KindStatus } from "../kind-status.ts"
 import { aborted } from "../races.ts"
 import type { RecorderActors } from "../recorder-actors.ts"
-import { describeLate, type LateFacts, lateFactsOf, lateFault } from "./late-changes.ts"
 import {
   type ExportRefusal,
   type ExportRequest,

@@ -8,11 +8,11 @@ import type { ReadCoverage, ReadKind } from "../../actors/reader/definition.ts"
 import type { EventTimes, LateCause } from "../../trace/event.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { CompiledFilters } from "../../trace/selection/filters.ts"
-import { latestOf } from "../export/late-changes.ts"
 import type { ExportRefusal } from "../export/request.ts"
 import { requestedStatus } from "../export/requested-status.ts"
 import type { KindStatus } from "../kind-status.ts"
 import type { RecorderActors } from "../recorder-actors.ts"
+import { latestOf } from "./late-changes.ts"
 
 /** µs since the Unix epoch; the end is exclusive. */
 export interface TimeRange {

@@ -51,7 +51,7 @@ export const lateFactsOf = (late: LateChanges, window: Window, times: EventTimes
 }
 
 /** Characters of the header: some clients limit all headers together to 8 KB. */
-const longestHeader = 3000
+const longestHeader = 2000
 
 /**
  * For a header: `v1.Pod in shop=37; happened=FROM/TO; received=FROM/TO; cause=stopped; across=start, …`, followed by the number of ranges
