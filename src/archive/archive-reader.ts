@@ -252,8 +252,12 @@ export class ArchiveReader {
    * What is known now of the owners of the referenced object, recorded or not, just before `time`, µs since the Unix epoch; by default at the
    * end of the recording. `undefined` if nothing is.
    */
-  ownersOf(owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">, time = NEVER): OwnerEdge | undefined {
-    return this.#owners.of(owner, time)
+  ownersOf(
+    owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">,
+    time = NEVER,
+    times: EventTimes = "happened",
+  ): OwnerEdge | undefined {
+    return this.#owners.of(owner, time, times)
   }
 
   /** The objects of a kind in a window: by UID, the sequence number of the last event that carries its bytes. */

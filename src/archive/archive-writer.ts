@@ -14,11 +14,12 @@
 import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { podLivesKind } from "../trace/pods/pod-lives-kind.ts"
-import type { Gap, Observations, PodLife } from "../wire/observations.ts"
+import type { Gap, PodLife } from "../wire/observations.ts"
 import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
 import { BLOCK_BYTES } from "./blocks/block.ts"
 import { restoreOpenBlock } from "./blocks/block-rows.ts"
 import { BlockSource } from "./blocks/block-source.ts"
+import { changeTimesOf } from "./blocks/change-times.ts"
 import { checkFrame } from "./blocks/checked-frame.ts"
 import { OpenBlock } from "./blocks/open-block.ts"
 import { BLOCKS_PER_CHECKPOINT, Checkpoints } from "./checkpoints/checkpoint.ts"
@@ -156,8 +157,9 @@ export class ArchiveWriter {
       const owners = this.#ownerSets.of(namespace, object.ownerReferences)
       this.#owners.named(owners.unrecorded)
       const isKnown = number < (before?.nextObjectNumber ?? 1)
-      const replacedAt = isKnown ? Math.max(floor, timeOf(events, number) ?? this.#now()) : 0
-      this.#rows.object({ kind, number, uid, namespace, name, firstSequence, owners: owners.id, replacedAt })
+      const floors = { time: floor, received: receivedFloor }
+      const replaced = isKnown ? changeTimesOf(events, number, floors, this.#now()) : undefined
+      this.#rows.object({ kind, number, uid, namespace, name, firstSequence, owners: owners.id, replaced })
     }
     for (let index = 0; index < events.gapCount; index++) {
       const gap = events.gap(index)
@@ -395,13 +397,6 @@ export class ArchiveWriter {
       throw toArchiveError(this.directory, operation, error)
     }
   }
-}
-
-/** When the object with this number first changes in a frame; `undefined` if it does not. */
-const timeOf = (events: Observations, number: number): number | undefined => {
-  for (let index = 0; index < events.count; index++)
-    if (events.objectNumber(index) === number) return events.time(index)
-  return undefined
 }
 
 /** Otherwise the database's files could vanish with their directory entry in a power failure. */

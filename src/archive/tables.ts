@@ -42,11 +42,12 @@ const OWNER_TABLES = `
     owner_references TEXT NOT NULL
   ) STRICT;
 
-  -- The owners that an object had up to a time, µs since the Unix epoch, at which others were recorded: few are ever adopted.
+  -- The owners that an object had until others replaced them, and until that was received, µs since the Unix epoch: few are ever adopted.
   CREATE TABLE former_owner_set (
     kind INTEGER NOT NULL,
     number INTEGER NOT NULL,
     until_time INTEGER NOT NULL,
+    until_received INTEGER NOT NULL,
     owners INTEGER NOT NULL,
     PRIMARY KEY (kind, number, until_time)
   ) STRICT, WITHOUT ROWID;

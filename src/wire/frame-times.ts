@@ -9,16 +9,18 @@
 const TWO_POW_32 = 0x1_0000_0000
 
 export class FrameTimes {
-  #happened: Float64Array
   #received: Float64Array
-  /** The columns 8 and 23 in wire format, filled when the frame is finished. */
+  /** Only in a frame with an event that is or was late: otherwise events happened when they were received. */
+  #happened: Float64Array
+  /** The columns 8 and 23 in wire format; the second is filled when the frame is finished. */
   #deltas: DataView
   #lateness: DataView
   #mayBeLate = false
+  #lastReceived = 0
 
   constructor(capacity: number) {
-    this.#happened = new Float64Array(capacity)
     this.#received = new Float64Array(capacity)
+    this.#happened = new Float64Array(0)
     this.#deltas = new DataView(new ArrayBuffer(capacity * 4))
     this.#lateness = new DataView(new ArrayBuffer(0))
   }
@@ -28,33 +30,36 @@ export class FrameTimes {
     this.#mayBeLate = false
   }
 
-  /** Whether these can be the times of event `index`: neither before those of the one before, and received less than 2^32 µs after it. */
-  accepts(index: number, happened: number, received: number): boolean {
-    if (index === 0) return happened <= received
-    const delta = received - (this.#received[index - 1] as number)
-    return delta >= 0 && delta < TWO_POW_32 && happened <= received && happened >= (this.#happened[index - 1] as number)
-  }
-
-  /** Notes accepted times. */
-  set(index: number, happened: number, received: number): void {
-    this.#happened[index] = happened
+  /**
+   * Notes when event `index` happened and was received. `false`, with nothing noted, if either is before that of the event before, if it was
+   * received 2^32 µs or more after it, or before it happened.
+   */
+  add(index: number, happened: number, received: number): boolean {
+    const delta = index === 0 ? 0 : received - this.#lastReceived
+    if (!(delta >= 0 && delta < TWO_POW_32)) return false
+    if (happened !== received || this.#mayBeLate) {
+      if (!(happened <= received && (index === 0 || happened >= this.happened(index - 1)))) return false
+      this.#setHappened(index, happened)
+    }
     this.#received[index] = received
-    if (happened !== received) this.#mayBeLate = true
+    this.#lastReceived = received
+    this.#deltas.setUint32(index * 4, delta, true)
+    return true
   }
 
   happened(index: number): number {
-    return this.#happened[index] as number
+    return (this.#mayBeLate ? this.#happened[index] : this.#received[index]) as number
   }
 
   /** @throws RangeError if the event would happen after its receipt */
   move(index: number, happened: number): void {
     const received = this.#received[index] as number
     if (!(happened <= received)) throw new RangeError(`an event received at ${received} cannot happen at ${happened}`)
-    this.set(index, happened, received)
+    if (happened !== this.happened(index)) this.#setHappened(index, happened)
   }
 
   moveToReceipt(index: number): void {
-    this.#happened[index] = this.#received[index] as number
+    if (this.#mayBeLate) this.#happened[index] = this.#received[index] as number
   }
 
   /** When event 0 was received. */
@@ -62,18 +67,15 @@ export class FrameTimes {
     return this.#received[0] as number
   }
 
-  /** The µs between the receipts of `count` events. Valid until the next call. */
+  /** The µs between the receipts of `count` events. Valid until the next frame. */
   deltas(count: number): Uint8Array {
-    for (let index = 1; index < count; index++) {
-      this.#deltas.setUint32(index * 4, (this.#received[index] as number) - (this.#received[index - 1] as number), true)
-    }
     return new Uint8Array(this.#deltas.buffer, 0, count * 4)
   }
 
-  /** The µs from each of `count` events to its receipt; `undefined` if none is late. Valid until the next call. */
+  /** The µs from each of `count` events to its receipt; `undefined` if none is late. Valid until the next frame. */
   lateness(count: number): Uint8Array | undefined {
     if (!this.#mayBeLate) return undefined
-    if (this.#lateness.byteLength < count * 8) this.#lateness = new DataView(new ArrayBuffer(this.#happened.length * 8))
+    if (this.#lateness.byteLength < count * 8) this.#lateness = new DataView(new ArrayBuffer(this.#received.length * 8))
     let isLate = false
     for (let index = 0; index < count; index++) {
       const lateness = (this.#received[index] as number) - (this.#happened[index] as number)
@@ -84,14 +86,25 @@ export class FrameTimes {
   }
 
   grow(capacity: number): void {
-    this.#happened = grown(this.#happened, capacity)
     this.#received = grown(this.#received, capacity)
-    this.#deltas = new DataView(new ArrayBuffer(capacity * 4))
+    this.#happened = grown(this.#happened, this.#mayBeLate ? capacity : 0)
+    const deltas = new Uint8Array(capacity * 4)
+    deltas.set(new Uint8Array(this.#deltas.buffer))
+    this.#deltas = new DataView(deltas.buffer)
+  }
+
+  #setHappened(index: number, happened: number): void {
+    if (!this.#mayBeLate) {
+      if (this.#happened.length < this.#received.length) this.#happened = new Float64Array(this.#received.length)
+      this.#happened.set(this.#received)
+      this.#mayBeLate = true
+    }
+    this.#happened[index] = happened
   }
 }
 
 const grown = (times: Float64Array, capacity: number): Float64Array => {
   const larger = new Float64Array(capacity)
-  larger.set(times)
+  if (capacity > 0) larger.set(times)
   return larger
 }

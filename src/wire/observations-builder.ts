@@ -163,15 +163,13 @@ export class ObservationsBuilder {
     const { timeMicros, receivedMicros, version, start, end } = event
     const index = this.#count
     const length = end - start
-    const received = receivedMicros === 0 ? timeMicros : receivedMicros
-    if (!this.#times.accepts(index, timeMicros, received)) return false
     const isOpaque = typeof version === "string"
     if (isOpaque !== this.#opaque && index > 0) return false
     const versionBytes = isOpaque ? FIELD_HEADER_BYTES + version.length * UTF8_BYTES_PER_UNIT : 0
     if (!this.#fits(length + COLUMN_BYTES_PER_EVENT + versionBytes)) return false
     if (index === this.#capacity) this.#grow()
+    if (!this.#times.add(index, timeMicros, receivedMicros === 0 ? timeMicros : receivedMicros)) return false
     if (index === 0) this.#opaque = isOpaque
-    this.#times.set(index, timeMicros, received)
     this.#actions[index] = event.action
     this.#objectNumbers.setUint32(index * 4, event.objectNumber, true)
     this.#lengths.setUint32(index * 4, length, true)

@@ -212,7 +212,7 @@ describe("a moment in the past", () => {
 
   test("has the owners that an object had then, whoever adopts it afterwards; the first known ones before that", () => {
     const { takeBytes, read } = opened()
-    const owned = (seconds: number, uid: string | undefined): Uint8Array => {
+    const owned = (seconds: number, uid: string | undefined, received?: number): Uint8Array => {
       const builder = new ObservationsBuilder("apps/v1.ReplicaSet")
       const slab = Buffer.alloc(4096)
       builder.begin(slab, 0)
@@ -224,7 +224,11 @@ describe("a moment in the past", () => {
         name: "rs",
         ownerReferences: Buffer.from(references),
       })
-      builder.append({ ...frame(seconds), bytes: Buffer.from("{}") })
+      builder.append({
+        ...frame(seconds),
+        receivedMicros: received === undefined ? 0 : at(received),
+        bytes: Buffer.from("{}"),
+      })
       return slab.subarray(0, builder.finish())
     }
     const frame = (seconds: number) => ({
@@ -232,22 +236,20 @@ describe("a moment in the past", () => {
       ...{ fingerprintLow: 0, fingerprintHigh: 0, start: 0, end: 2 },
     })
     takeBytes(owned(10, "one"))
-    const ownersAt = (seconds?: number) =>
-      read((reader) =>
-        reader
-          .ownersOf(
-            { apiVersion: "apps/v1", kind: "ReplicaSet", uid: "rs" },
-            seconds === undefined ? undefined : at(seconds),
-          )
-          ?.ownerReferences.map(({ name }) => name),
-      )
+    const ownersAt = (seconds?: number, times?: "received") =>
+      read((reader) => {
+        const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", uid: "rs" }
+        const edge = reader.ownersOf(owner, seconds === undefined ? undefined : at(seconds), times)
+        return edge?.ownerReferences.map(({ name }) => name)
+      })
     const asked = [ownersAt(5), ownersAt(20)]
     takeBytes(owned(20, "two"))
-    takeBytes(owned(30, undefined))
+    takeBytes(owned(30, undefined, 40))
     expect([ownersAt(5), ownersAt(20)]).toEqual(asked)
     expect([asked, ownersAt(21), ownersAt(30), ownersAt(31), ownersAt()]).toEqual([
       [["one"], ["one"]],
       ...[["two"], ["two"], [], []],
     ])
+    expect([ownersAt(40, "received"), ownersAt(41, "received")]).toEqual([["two"], []])
   })
 })

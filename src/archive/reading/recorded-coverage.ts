@@ -4,7 +4,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite"
-import type { GapEvent, LateChanges } from "../../trace/event.ts"
+import type { EventTimes, GapEvent, LateChanges } from "../../trace/event.ts"
 import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { readGaps } from "../rows/gap-rows.ts"
@@ -18,6 +18,8 @@ interface CoverageWindow {
   readonly fromTime: number
   /** Exclusive. */
   readonly untilTime: number
+  /** Which times the window has for late ranges; events are counted by when they happened. Default: that. */
+  readonly times?: EventTimes
 }
 
 interface RecordedNamespaceTimes {

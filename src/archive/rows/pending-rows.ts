@@ -6,6 +6,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { Gap } from "../../wire/observations.ts"
 import type { BlockSummary, PackedBlock } from "../blocks/block.ts"
 import { BlockRows } from "../blocks/block-rows.ts"
+import type { ChangeTimes } from "../blocks/change-times.ts"
 import { gapWriter, hasGapRow, type PlacedGap } from "./gap-rows.ts"
 import { LateRows } from "./late-rows.ts"
 
@@ -26,8 +27,8 @@ interface PendingObject {
   readonly firstSequence: number
   /** An owner set, 0 for none. */
   readonly owners: number
-  /** µs since the Unix epoch at which these owners replaced others; 0: the object is new. */
-  readonly replacedAt: number
+  /** When these owners replaced others and when that was received, µs since the Unix epoch; `undefined`: the object is new. */
+  readonly replaced: ChangeTimes | undefined
 }
 
 export class PendingRows {
@@ -48,8 +49,8 @@ export class PendingRows {
       INSERT INTO object (kind, number, uid, namespace, name, first_sequence, owners) VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (kind, number) DO UPDATE SET owners = excluded.owners WHERE owners <> excluded.owners`)
     this.#keepOwners = database.prepare(`
-      INSERT OR IGNORE INTO former_owner_set (kind, number, until_time, owners)
-      SELECT kind, number, ?, owners FROM object WHERE kind = ? AND number = ? AND owners <> ?`)
+      INSERT OR IGNORE INTO former_owner_set (kind, number, until_time, until_received, owners)
+      SELECT kind, number, ?, ?, owners FROM object WHERE kind = ? AND number = ? AND owners <> ?`)
     this.#insertGap = gapWriter(database)
     this.late = new LateRows(database)
   }
@@ -92,8 +93,8 @@ export class PendingRows {
       this.#blocks.insertSealed(block)
     }
     if (part !== undefined) this.#blocks.insertPart(part)
-    for (const { kind, number, uid, namespace, name, firstSequence, owners, replacedAt } of this.#objects) {
-      if (replacedAt > 0) this.#keepOwners.run(replacedAt, kind, number, owners)
+    for (const { kind, number, uid, namespace, name, firstSequence, owners, replaced } of this.#objects) {
+      if (replaced !== undefined) this.#keepOwners.run(replaced.time, replaced.received, kind, number, owners)
       this.#insertObject.run(kind, number, uid, namespace, name, firstSequence, owners)
     }
     for (const gap of this.#gaps) this.#insertGap(gap)
