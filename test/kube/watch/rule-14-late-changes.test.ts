@@ -8,7 +8,9 @@ const { start, watching } = watchedSandboxes()
 /** Changes an object as a server does that notes when. */
 const write = ({ sandbox, clock }: Watched, name: string): void => {
   const time = secondsText(clock.wallMicros() / 1000)
-  const managedFields = [{ manager: "test", operation: "Update", apiVersion: "v1", time, fieldsType: "FieldsV1", fieldsV1: {} }]
+  const managedFields = [
+    { manager: "test", operation: "Update", apiVersion: "v1", time, fieldsType: "FieldsV1", fieldsV1: {} },
+  ]
   sandbox.put("v1.ConfigMap", { metadata: { name, managedFields }, data: { time } })
 }
 

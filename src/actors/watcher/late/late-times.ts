@@ -4,7 +4,7 @@
  * - A change whose object says when it was written gets that time.
  * - Others wait in the open frame for the next one that does, and are dated between their neighbours, in proportion to their
  *   versions: neighbours of their own kind, and of all kinds by the {@link VersionClock}. When the frame is sent they wait no longer.
- * - An undecided change counts as live until a later one of the same frame turns out to be late.
+ * - An undecided change counts as live until a later one of the same frame, or of another kind, turns out to be late.
  *
  * One for each watcher; it keeps the events of the open frame that wait, and nothing of live ones but the last.
  */
@@ -25,6 +25,8 @@ interface Retiming {
 
 interface Waiting {
   readonly index: number
+  readonly stretch: LateStretch
+  readonly namespace: string
   readonly received: number
   readonly version: ResourceVersion | string
 }
@@ -100,12 +102,12 @@ export class LateTimes {
     if (timing === "undecided") {
       if (!this.#waitsUndecided) this.#settle({ version, micros: received }, frame)
       this.#waitsUndecided = true
-      this.#waiting.push({ index, version, received })
+      this.#waiting.push({ index, version, received, stretch, namespace })
       return
     }
     this.#stretch = stretch
     this.#count(stretch, received, namespace)
-    if (happenedMicros === 0) return void this.#waiting.push({ index, version, received })
+    if (happenedMicros === 0) return void this.#waiting.push({ index, version, received, stretch, namespace })
     const micros = frame.time(index)
     this.#settle({ version, micros }, frame)
     this.#last = { version, micros }
@@ -153,10 +155,8 @@ export class LateTimes {
     if (waiting.length === 0) return
     this.#waiting = []
     if (this.#waitsUndecided) {
-      // They were live.
       this.#waitsUndecided = false
-      const { version, received } = waiting.at(-1) as Waiting
-      this.#last = { version, micros: received }
+      this.#decideByOthers(waiting, frame)
       return
     }
     for (const [position, { index, version, received }] of waiting.entries()) {
@@ -167,6 +167,30 @@ export class LateTimes {
       frame.retime(index, micros)
       this.#last = { version, micros }
     }
+  }
+
+  /** Undecided changes were live, unless the server had a later version, of another kind, long before they were received. */
+  #decideByOthers(waiting: ReadonlyArray<Waiting>, frame: Retiming): void {
+    const lastLate = waiting.findLastIndex((each) => this.#overtakenAt(each) !== undefined)
+    for (const [position, each] of waiting.entries()) {
+      const { index, version, received, stretch, namespace } = each
+      let micros = received
+      if (position <= lastLate) {
+        const end = { version: Number.MAX_SAFE_INTEGER, micros: this.#overtakenAt(each) ?? this.#last.micros }
+        micros = this.#within(stretch, received, this.#between(version, end) ?? end.micros)
+        frame.retime(index, micros)
+        this.#count(stretch, received, namespace)
+      }
+      this.#last = { version, micros }
+    }
+  }
+
+  /** µs at which the server had a later version, if that was more than a second before the receipt. */
+  #overtakenAt({ version, received, stretch }: Waiting): number | undefined {
+    if (typeof version !== "number") return undefined
+    const later = this.#versions?.after(version, Number.MAX_SAFE_INTEGER)
+    if (later === undefined || later.micros < stretch.notBefore) return undefined
+    return later.micros + liveWithinMicros < received ? later.micros : undefined
   }
 
   /** In proportion to the versions, between the nearest samples. `undefined`: the versions are no numbers. */

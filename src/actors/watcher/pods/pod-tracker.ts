@@ -171,7 +171,12 @@ export class PodTracker {
     const time = observation === undefined ? this.#frames.now() : this.#frames.timeOf(observation)
     const { start, end } = gone ? endedLifetime(life, Math.floor(time / 1_000_000)) : life
     this.statistics.records++
-    const names = { ...(identity && { identity }), ...(ownerReferences && { ownerReferences }) }
+    const received = this.#frames.now()
+    const names = {
+      ...(received > time && { received }),
+      ...(identity && { identity }),
+      ...(ownerReferences && { ownerReferences }),
+    }
     this.#frames.podLife({ pod, time, start, end, gone, ...names }, objectBytes, observation, this.#streamNamespace)
   }
 

@@ -186,6 +186,29 @@ describe("an undecided change", () => {
     expect(ranges.map(({ events }) => events)).toEqual([2])
   })
 
+  test("was late if a later version of another kind is older than its receipt", () => {
+    const versions = new VersionClock(VersionClock.memory())
+    const frames = new Frames(versions)
+    frames.clock.advance(30_000)
+    versions.note(108, begin + 11 * second)
+    versions.note(112, begin + 13 * second)
+    frames.late(110, stretch(0), undefined, "undecided")
+    frames.late(200, stretch(0), undefined, "undecided")
+    const { happened, ranges } = frames.end()
+    expect(happened).toEqual([0, 12, 30])
+    expect(ranges.map(({ events }) => events)).toEqual([1])
+  })
+
+  test("is live if other kinds have come only as far", () => {
+    const versions = new VersionClock(VersionClock.memory())
+    const frames = new Frames(versions)
+    frames.clock.advance(30_000)
+    versions.note(108, begin + 11 * second)
+    versions.note(112, begin + 29.5 * second)
+    frames.late(110, stretch(0), undefined, "undecided")
+    expect(frames.end()).toMatchObject({ happened: [0, 30], ranges: [] })
+  })
+
   test("was late if a late one follows it in the next network read, and was received before it", () => {
     const frames = new Frames()
     frames.clock.advance(30_000)

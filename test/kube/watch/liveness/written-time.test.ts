@@ -24,7 +24,10 @@ test("an object without times says nothing", () => {
 })
 
 test("scaling leaves an entry without a time, which counts until a controller has observed it", () => {
-  const managedFields = [{ manager: "kubectl", subresource: "scale" }, { manager: "kubectl", time: secondsText(now) }]
+  const managedFields = [
+    { manager: "kubectl", subresource: "scale" },
+    { manager: "kubectl", time: secondsText(now) },
+  ]
   expect(mayBeUntimed(observed({ metadata: { generation: 3, managedFields } }))).toBe(true)
   const seen = { generation: 3, managedFields, annotations: { odd: '"observedGeneration"' }, observedGeneration: 3 }
   expect(mayBeUntimed(observed({ metadata: seen }))).toBe(false)
