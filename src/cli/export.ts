@@ -150,16 +150,17 @@ const runExport = async (order: Order, terminal: Terminal, surroundings: ExportS
   const isWatched = isLive(terminal.standardError, terminal.environment)
   const line = createLiveLine({ stream: terminal.standardError, isEnabled: isWatched, clock: backgroundClock })
   let progress: ExportProgress | undefined
+  const nowMs = surroundings.now() / 1000
   try {
     const query = queryOf(order, await findRecorder(order, terminal, abort.signal))
     const { output } = order
     const url = output?.kind === "store" ? output.url : localPath
-    if (order.dryRun) return reportForecast(await requestForecast(query, url, abort.signal), query, terminal)
+    if (order.dryRun) return reportForecast(await requestForecast(query, url, abort.signal), query, terminal, nowMs)
     if (output?.kind === "store") {
       progress = showProgress(line, backgroundClock, "the recorder is writing")
       const written = await requestUpload(query, output.url, abort.signal)
       progress.close()
-      return report(query, { place: written.location, events: undefined, ...written }, terminal)
+      return report(query, { place: written.location, events: undefined, ...written }, terminal, nowMs)
     }
     const path = output?.path ?? "-"
     progress = showProgress(line, backgroundClock, "the recorder is preparing the trace")
@@ -173,7 +174,7 @@ const runExport = async (order: Order, terminal: Terminal, surroundings: ExportS
       onProgress: progress.received,
     })
     progress.close()
-    return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal)
+    return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal, nowMs)
   } catch (cause) {
     if (!isExportError(cause)) throw cause
     progress?.close()

@@ -11,6 +11,7 @@ import { ServerUnreachable } from "../../src/cli/export/export-errors.ts"
 import { checkExport, type ExportCheck } from "../../src/cli/export/export-trace-check.ts"
 import { exportCommand } from "../../src/cli/export.ts"
 import { formatBytes } from "../../src/cli/terminal/quantities.ts"
+import { formatLocalTime } from "../../src/local-time.ts"
 import type { ObjectEvent } from "../../src/trace/event.ts"
 import { NdjsonWriter } from "../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { encodeMessagePack } from "../../src/trace/formats/simkube/message-pack/message-pack-writer.ts"
@@ -274,6 +275,16 @@ describe("an export", () => {
       exitCodes.incomplete,
       expect.stringContaining("    gap 2026-11-21T09:59:30.000001Z to 2026-11-21T09:59:40.000001Z: expired\n"),
     ])
+    const late = {
+      ...{ start: now - 30 * second, end: now - 20 * second, receivedStart: now - 10 * second },
+      ...{ receivedEnd: now - 10 * second, namespace: "", events: 2, cause: "disconnected", across: "start" },
+    }
+    expect(await asked({ ...forecast, kinds: [{ ...kind, late: [late] }] })).toEqual([
+      exitCodes.ok,
+      expect.stringMatching(
+        /\n {4}late v1\.Pod: 2 changes between .* were received at .*, because the recorder had no connection to the API server; their times are estimates and may lie before the window\n$/,
+      ),
+    ])
     expect(await asked({ ...forecast, refusals: ["v1.Pod: being listed"] })).toEqual([
       exitCodes.failed,
       expect.stringContaining("it would be rejected: v1.Pod: being listed\n"),
@@ -433,6 +444,28 @@ describe("an export", () => {
     const { code, error } = await run(["-s", url, "-f", "-o", join(folder, "a")])
     expect(code).toBe(exitCodes.incomplete)
     expect(error).toContain(`is incomplete: ${state}. `)
+  })
+
+  test("with changes that were received late says between which times and why, and is complete", async () => {
+    const { url, requests } = await recorder((response) => {
+      const received = "received=2026-11-21T09:50:24.000000Z/2026-11-21T09:50:24.500000Z"
+      response.setHeader(
+        "Kubereel-Late",
+        `v1.Pod=37; happened=2026-11-21T09:50:00.000000Z/2026-11-21T09:50:24.000000Z; ${received}; cause=stopped, 3 more`,
+      )
+      response.end(small)
+    })
+    const options = ["--require", "complete", "--times", "received"]
+    const { code, error } = await run(["-s", url, "-o", join(folder, "a"), ...options])
+    expect(code).toBe(exitCodes.ok)
+    expect(requests[0]?.body).toMatchObject({ require: "complete", times: "received" })
+    const time = (text: string): string => formatLocalTime(Date.parse(`2026-11-21T${text}Z`), now / 1000)
+    expect(error.split("\n").slice(1)).toEqual([
+      `reel export: v1.Pod: 37 changes between ${time("09:50:00")} and ${time("09:50:24")} were received at ` +
+        `${time("09:50:24")}, because the recorder was not running; their times are estimates`,
+      "reel export: 3 more ranges of changes were received late",
+      "",
+    ])
   })
 
   test("with one gap says so in the singular, and does not guess its reason", async () => {

@@ -27,7 +27,7 @@ export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ conf
 
 const count = async (
   directory: string,
-  { cut, fromTime, untilTime, kinds, filters }: CountQuestion,
+  { cut, fromTime, untilTime, times = "happened", kinds, filters }: CountQuestion,
   signal: AbortSignal,
 ) => {
   const { needsNames, excludesName } = compileFilters(filters)
@@ -37,7 +37,7 @@ const count = async (
   }
   const counts = await countWindow(
     directory,
-    { cut, fromTime, untilTime },
+    { cut, fromTime, untilTime, times },
     { kinds, pause, ...(needsNames && { excludesName }) },
   )
   return Object.fromEntries(counts)

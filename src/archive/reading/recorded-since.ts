@@ -1,4 +1,4 @@
-/** Since when each kind and each of its namespaces is recorded, without reading anything else. */
+/** From when and up to when each kind and each of its namespaces is recorded, without reading anything else. */
 import { toArchiveError } from "../archive-errors.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { openForReading } from "../schema.ts"
@@ -10,6 +10,8 @@ interface RecordedSince {
   readonly namespace: string
   /** µs since the Unix epoch. */
   readonly since: number
+  /** µs since the Unix epoch at which it was last known to be complete. */
+  readonly completeTime: number
 }
 
 /**
@@ -21,9 +23,13 @@ export const readRecordedSince = (directory: string): ReadonlyArray<RecordedSinc
   const database = openForReading(directory)
   try {
     return readKinds(database)
-      .flatMap(({ gvk, recordedSince, namespaces }) => [
-        { gvk, namespace: "", since: recordedSince },
-        ...namespaces.map((each) => ({ gvk, namespace: each.namespace, since: each.recordedSince })),
+      .flatMap(({ gvk, recordedSince, completeThroughTime, namespaces }) => [
+        { gvk, namespace: "", since: recordedSince, completeTime: completeThroughTime },
+        ...namespaces.map((each) => ({
+          ...{ gvk, namespace: each.namespace, since: each.recordedSince },
+          // While all of them are complete, only the kind has a time.
+          completeTime: each.completeTime || completeThroughTime,
+        })),
       ])
       .filter(({ since }) => since !== 0)
   } catch (error) {

@@ -35,6 +35,8 @@ export function* recordedTrace(
   const whole = Math.max(minTime, ...lists)
   const end = Math.max(maxTime + 1, ...kinds.map(completeTimeOf))
   const start = from ?? whole
+  const untilTime = Math.min(to, end)
+  const late = reader.lateRanges({ cut, fromTime: start, untilTime, kinds: kinds.map(({ gvk }) => gvk) })
   const clusterUid = reader.metadata().get("clusterUid")
   yield {
     type: "header",
@@ -46,11 +48,13 @@ export function* recordedTrace(
     ),
     ...(clusterUid !== undefined && { clusterUid }),
     ...(hasLifecycles && { hasLifecycles }),
+    ...(late.length > 0 && { late }),
   }
   for (const event of reader.snapshotAt({ cut, time: start })) yield { type: "event", event, isSnapshot: true }
-  for (const event of reader.events({ cut, fromTime: start, untilTime: Math.min(to, end) }))
+  for (const event of reader.events({ cut, fromTime: start, untilTime }))
     yield { type: "event", event, isSnapshot: false }
-  if (hasLifecycles) for (const owned of recordedLifecycles(reader, cut)) yield { type: "lifecycles", ...owned }
+  if (hasLifecycles)
+    for (const owned of recordedLifecycles(reader, { cut, untilTime })) yield { type: "lifecycles", ...owned }
 }
 
 /**

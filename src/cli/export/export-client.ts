@@ -53,8 +53,13 @@ export interface ExportQuery extends RecorderAddress {
   readonly ownerDeadlineMs: number | undefined
   /** What is removed from the objects; `undefined`: the format's default. */
   readonly sanitise: "none" | "replay" | undefined
-  /** `all`: the recorder refuses to export a trace that lacks anything. */
-  readonly require: "all" | undefined
+  /**
+   * `complete`: the recorder refuses to export a trace that lacks anything; `all`: or in which times are estimates, because changes were
+   * received late.
+   */
+  readonly require: "all" | "complete" | undefined
+  /** The times of the window and the trace; `undefined`: when changes happened. */
+  readonly times: "happened" | "received" | undefined
   /** s and bytes after which the recorder aborts the export; `undefined`: its own limits. */
   readonly maximumSeconds: number | undefined
   readonly maximumBytes: number | undefined
@@ -66,6 +71,8 @@ export interface ExportShortcomings {
   readonly incomplete: string | undefined
   /** Gaps of the recording within the window. */
   readonly gaps: number
+  /** Changes that were received later than they happened, as the recorder names them. None of them is missing. */
+  readonly late: string | undefined
   /** Recorded kinds that the format cannot represent, `v1.ConfigMap, v1.Service`. */
   readonly leftOut: string | undefined
   /** What will go wrong in a replay of the trace, `…; …`. */
@@ -157,6 +164,7 @@ const exportBody = (query: Omit<ExportQuery, keyof RecorderAddress>, more: objec
     end_time: query.endTime,
     sanitise: query.sanitise,
     require: query.require,
+    times: query.times,
     maximum_seconds: query.maximumSeconds,
     maximum_bytes: query.maximumBytes,
     ...more,
@@ -169,6 +177,7 @@ const isExcluded = (mode: "include" | "exclude" | undefined): boolean | undefine
 const shortcomingsOf = (response: IncomingMessage): ExportShortcomings => ({
   incomplete: headerOf(response, "kubereel-incomplete"),
   gaps: Number(headerOf(response, "kubereel-gaps") ?? 0),
+  late: headerOf(response, "kubereel-late"),
   leftOut: headerOf(response, "kubereel-left-out"),
   warnings: headerOf(response, "kubereel-warnings"),
   unknownOwners: headerOf(response, "kubereel-unknown-owners"),

@@ -175,8 +175,13 @@ export const exportOptions = {
   }),
   require: optional({
     placeholder: "WHAT",
-    help: "all: fail if a kind is not being watched or the window has gaps, instead of exporting what was recorded",
-    parse: oneOf("all"),
+    help: "complete: fail if a kind is not being watched or the window has gaps, instead of exporting what was recorded; all: also if times of changes are estimates because they were received late",
+    parse: oneOf("all", "complete"),
+  }),
+  times: optional({
+    placeholder: "TIMES",
+    help: "happened or received: what the window and the times in the trace mean for changes that were received late; default: happened",
+    parse: oneOf("happened", "received"),
   }),
   dryRun: flag({ help: "print what the export would contain and what would be missing; write nothing" }),
   maximumTime: optional({

@@ -9,6 +9,7 @@ import { describeUnchanged } from "../trace-shortcomings.ts"
 import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
 import { ExportCut } from "./export-errors.ts"
 import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
+import { describeLateHeader } from "./late-report.ts"
 
 /** A trace that was written to its destination. */
 interface WrittenTrace extends ExportShortcomings {
@@ -24,7 +25,12 @@ interface WrittenTrace extends ExportShortcomings {
 const name = "reel export"
 
 /** Prints the report on standard error and returns the exit code. */
-export const report = (query: ExportQuery, written: WrittenTrace, { standardError }: Terminal): ExitCode => {
+export const report = (
+  query: ExportQuery,
+  written: WrittenTrace,
+  { standardError }: Terminal,
+  nowMs: number,
+): ExitCode => {
   const say = (line: string): unknown => standardError.write(`${line}\n`)
   const counts = [
     ...(written.events === undefined ? [] : [formatCount(written.events, "event")]),
@@ -33,7 +39,7 @@ export const report = (query: ExportQuery, written: WrittenTrace, { standardErro
   ]
   say(`${written.place}: ${counts.join(", ")}`)
   if (written.unchanged > 0) say(`${name}: ${describeUnchanged(written.unchanged)}`)
-  const { incomplete, gaps, unknownOwners, leftOut, warnings } = written
+  const { incomplete, gaps, late, unknownOwners, leftOut, warnings } = written
   const isYoung = incomplete !== undefined && isYounger(query, incomplete)
   if (isYoung) say(`${name}: the recording is younger than the window: ${incomplete}`)
   else if (incomplete !== undefined)
@@ -42,6 +48,8 @@ export const report = (query: ExportQuery, written: WrittenTrace, { standardErro
     say(
       `${name}: the trace is incomplete: it has ${formatCount(gaps, "gap")}, so changes may be missing; a trace in NDJSON shows where and why`,
     )
+  // Not a reason for exit code 3: nothing is missing.
+  if (late !== undefined) for (const sentence of describeLateHeader(late, nowMs)) say(`${name}: ${visible(sentence)}`)
   if (unknownOwners !== undefined)
     say(
       `${name}: some owners are not known yet: ${unknownOwners}. Their objects were treated as unowned; a longer --owner-timeout may help`,
@@ -70,13 +78,18 @@ const reasonOf = (incomplete: string, readiness: string): string =>
 const verdictCodes = { whole: exitCodes.ok, incomplete: exitCodes.incomplete, refused: exitCodes.failed }
 
 /** Prints a forecast on standard output and returns the exit code that the export would have. Throws {@link ExportCut} if the response is not a forecast. */
-export const reportForecast = (answer: unknown, query: ExportQuery, { standardOutput }: Terminal): ExitCode => {
+export const reportForecast = (
+  answer: unknown,
+  query: ExportQuery,
+  { standardOutput }: Terminal,
+  nowMs: number,
+): ExitCode => {
   const forecast = readForecast(answer)
   if (forecast === undefined)
     throw new ExportCut({ server: query.recorder.name, bytes: 0, reason: "the response is not a recorder's forecast" })
   const incomplete = forecast.incomplete.join(", ")
   const isYoung = incomplete !== "" && isYounger(query, incomplete)
-  const lines = [...renderForecast(forecast)]
+  const lines = [...renderForecast(forecast, nowMs)]
   if (isYoung) lines.push("the recording is younger than the window")
   else if (incomplete !== "") lines.push(visible(`it would be incomplete: ${incomplete}`))
   for (const line of lines) standardOutput.write(`${line}\n`)

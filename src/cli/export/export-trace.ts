@@ -61,13 +61,14 @@ const transfer = async (options: ExportTraceOptions, sink: OutputSink): Promise<
     throw cut("it came without a checksum, and a trace in this format does not show whether it is complete; use ndjson")
   const verdict = await check?.finish()
   if (verdict?._tag === "Cut") throw cut(verdict.reason)
-  const { incomplete, gaps, leftOut, warnings, unknownOwners } = response
+  const { incomplete, gaps, late, leftOut, warnings, unknownOwners } = response
   return {
     bytes,
     events: verdict?.events,
     unchanged: response.unchanged(),
     incomplete,
     gaps,
+    late,
     leftOut,
     warnings,
     unknownOwners,

@@ -11,6 +11,7 @@ import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import type { RecorderConfiguration } from "../configuration/tracked-kind.ts"
 import { askCoverage, type Coverage, type KindCoverage } from "../http/coverage.ts"
+import { type Across, acrossOf, type LateFacts } from "../http/late-changes.ts"
 import { type ExportRefusal, type ExportRequest, filtersOf, ownerDeadlineMs, wantsKind, windowOf } from "./request.ts"
 import {
   asksOwners,
@@ -30,6 +31,12 @@ interface KindForecast extends KindCoverage {
   readonly events: number
   /** Objects that exist at the start of the window, which an export begins with. */
   readonly objects: number
+  readonly late: ReadonlyArray<
+    KindCoverage["late"][number] & {
+      /** The ends of the window across which these changes may belong; absent: all of them happened in it. */
+      readonly across: Across | undefined
+    }
+  >
 }
 
 /** What one export request would return. */
@@ -56,7 +63,8 @@ export const forecastExport = (
     const { fromTime, untilTime } = windowOf(request)
     const wanted = wantsKind(request)
     const window = { start: fromTime, end: untilTime }
-    const { cut, kinds } = yield* askCoverage(actors, window, nowMicros, compileFilters(filtersOf(request)))
+    const { times = "happened" } = request
+    const { cut, kinds } = yield* askCoverage(actors, window, nowMicros, compileFilters(filtersOf(request)), times)
     // A trace contains pod lifecycles as part of their owners; `incomplete` says so if they are not being tracked.
     const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
     const { format } = request
@@ -73,15 +81,24 @@ export const forecastExport = (
       cut,
       fromTime,
       untilTime,
+      times,
       kinds: requested.map(({ gvk }) => gvk).filter((gvk) => !leftOut.includes(gvk)),
       filters: filtersOf(request),
     })
     const listing = yield* firstLists(actors, statuses)
-    const missing = missingOf(request, incomplete, gaps, nowMicros)
+    const late = requested.flatMap(lateOf)
+    const missing = missingOf(request, { incomplete, gaps, late }, nowMicros)
     return {
       window,
       cut,
-      kinds: requested.map((kind) => ({ ...kind, ...(counts[kind.gvk] ?? { objects: 0, events: 0 }) })),
+      kinds: requested.map((kind) => ({
+        ...kind,
+        ...(counts[kind.gvk] ?? { objects: 0, events: 0 }),
+        late: kind.late.map((each) => ({
+          ...each,
+          across: times === "received" ? undefined : acrossOf([each.start, each.end], { fromTime, untilTime }),
+        })),
+      })),
       countedBefore: countedBefore(request, configuration),
       format,
       incomplete: incomplete.map(describePart),
@@ -97,6 +114,11 @@ export const forecastExport = (
       ),
     }
   })
+
+const lateOf = ({ gvk, late }: KindCoverage): ReadonlyArray<LateFacts> =>
+  late.map(({ start, end, receivedStart, receivedEnd, ...facts }) => ({
+    ...{ gvk, ...facts, happened: [start, end], received: [receivedStart, receivedEnd], across: undefined },
+  }))
 
 const countedBefore = (
   request: ExportRequest,

@@ -8,6 +8,7 @@ import type { Settled } from "../../actors/owner-resolver/definition.ts"
 import type { CallError } from "../../runtime/errors.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
+import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../http/late-changes.ts"
 import type { KindStatus } from "../kind-status.ts"
 import { aborted } from "../races.ts"
 import type { RecorderActors } from "../recorder-actors.ts"
@@ -32,7 +33,9 @@ import {
 } from "./window-coverage.ts"
 
 /** A running export, with the facts for its headers. */
-export interface StartedExport extends RunningExport {
+export interface StartedExport extends Omit<RunningExport, "late"> {
+  /** Changes in the window that were received later than they happened, as text for a header; `undefined`: none. */
+  readonly late: string | undefined
   /** Kinds, or namespaces of kinds, that are incomplete for reasons other than gaps, as text for a header; the trace names the same ones. */
   readonly incomplete: string | undefined
   /** Owners that could not be looked up, as text for a header; `undefined` if all are known. */
@@ -71,7 +74,7 @@ export const startExport = (
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
     const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
-    yield* refuseIncomplete(request, incomplete, 0, nowMicros)
+    yield* refuseIncomplete(request, { incomplete, gaps: 0, late: [] }, nowMicros)
     const job = {
       format,
       compression,
@@ -79,6 +82,9 @@ export const startExport = (
       cut,
       fromTime,
       untilTime,
+      ...(request.times !== undefined && { times: request.times }),
+      // An open watch misses nothing.
+      ...(untilTime <= nowMicros && statuses.some(isWatched) && { knownUntil: untilTime }),
       filters: filtersOf(request),
       skipOwned: skippedKinds(configuration),
       excludeOwned: leavesOwnedOut(request),
@@ -99,16 +105,20 @@ export const startExport = (
     const started = yield* actors.exports
       .start(job, reader)
       .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
-    yield* refuseIncomplete(request, incomplete, started.gaps, nowMicros).pipe(
+    const late = started.late.map((range) => lateFactsOf(range, { fromTime, untilTime }, request.times ?? "happened"))
+    yield* refuseIncomplete(request, { incomplete, gaps: started.gaps, late }, nowMicros).pipe(
       Effect.tapError(() => Effect.sync(started.cancel)),
     )
     return {
       ...started,
+      late: describeLate(late),
       incomplete: describeIncomplete(incomplete),
       unknownOwners: describeUnknown(settled),
       removed: removedFrom(request),
     }
   })
+
+const isWatched = ({ state }: KindStatus): boolean => state === "watching"
 
 const noneUnknown: Settled = { unknown: 0, first: [] }
 
@@ -180,30 +190,37 @@ export const listingRefusal = (kinds: ReadonlyArray<string>): ExportRefusal => {
   return { status: 503, message, retryAfterSeconds: 1 }
 }
 
-/** What violates `require=all`; `undefined` if nothing is missing or the request does not set it. */
+/** What a window lacks, and which of it is not certain. */
+interface WindowFaults {
+  readonly incomplete: ReadonlyArray<IncompleteKind>
+  readonly gaps: number
+  readonly late: ReadonlyArray<LateFacts>
+}
+
+/** What violates `require`; `undefined` if nothing does or the request does not set it. */
 export const missingOf = (
   request: ExportRequest,
-  incomplete: ReadonlyArray<IncompleteKind>,
-  gaps: number,
+  { incomplete, gaps, late }: WindowFaults,
   nowMicros: number,
 ): string | undefined => {
-  if (request.require !== "all") return undefined
+  if (request.require === undefined) return undefined
   const faults = incomplete.map(
     ({ gvk, namespace, fault }) => `${gvk} ${namespace === "" ? fault : `in namespace ${namespace} ${fault}`}`,
   )
   if (gaps > 0) faults.push(`the window has ${gaps} ${gaps === 1 ? "gap" : "gaps"}`)
   const ahead = aheadOfNow(windowOf(request), nowMicros)
   if (ahead !== undefined) faults.push(ahead)
-  return faults.length === 0 ? undefined : `not everything requested is recorded: ${faults.join("; ")}`
+  const missing = faults.length === 0 ? undefined : `not everything requested is recorded: ${faults.join("; ")}`
+  const uncertain = request.require === "all" ? lateFault(late) : undefined
+  return missing === undefined || uncertain === undefined ? (missing ?? uncertain) : `${missing}; ${uncertain}`
 }
 
 const refuseIncomplete = (
   request: ExportRequest,
-  incomplete: ReadonlyArray<IncompleteKind>,
-  gaps: number,
+  faults: WindowFaults,
   nowMicros: number,
 ): Effect.Effect<void, ExportRefusal> => {
-  const message = missingOf(request, incomplete, gaps, nowMicros)
+  const message = missingOf(request, faults, nowMicros)
   return message === undefined ? Effect.void : Effect.fail({ status: 409, message })
 }
 

@@ -113,7 +113,8 @@ export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string
 }
 
 /**
- * What lacks something now: requested kinds, or requested namespaces of them, that are not being watched or do not hold all of the window.
+ * What lacks something: requested kinds, or requested namespaces of them, that do not hold all of the window: they are not being watched, and
+ * were not up to its end, or they were not from its start.
  * `statuses`: as far as they are requested.
  */
 export const incompleteKinds = (
@@ -122,11 +123,12 @@ export const incompleteKinds = (
   window: RequestedWindow,
   nowMicros: number,
 ): Effect.Effect<ReadonlyArray<IncompleteKind>, ExportRefusal> =>
-  Effect.map(window.fromTime > 0 ? reader.ask("recordedSince", undefined) : fromItsBeginning, (rows) =>
+  Effect.map(needsRows(statuses, window) ? reader.ask("recordedSince", undefined) : fromItsBeginning, (rows) =>
     statuses.flatMap(partsOf).flatMap(({ gvk, namespace, state, detail }): ReadonlyArray<IncompleteKind> => {
-      if (state !== "watching")
-        return [{ gvk, namespace, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
       const row = rows.find((each) => each.gvk === gvk && each.namespace === namespace)
+      // What has become of a kind since does not concern a window that it was recorded through.
+      if (state !== "watching" && !(row !== undefined && row.completeTime >= window.untilTime))
+        return [{ gvk, namespace, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
       const lacking = partlyRecorded(window, row?.since, nowMicros)
       return lacking === undefined ? [] : [{ gvk, namespace, ...lacking }]
     }),
@@ -136,5 +138,10 @@ export const incompleteKinds = (
 const partsOf = ({ gvk, state, detail, namespaces }: KindStatus) =>
   namespaces.length === 0 ? [{ gvk, namespace: "", state, detail }] : namespaces.map((each) => ({ gvk, ...each }))
 
-/** A window from 0 on lacks nothing before that, so the recording need not be read. */
-const fromItsBeginning: Effect.Effect<ReadonlyArray<RecordedPart & { readonly since: number }>> = Effect.succeed([])
+/** A window from 0 on lacks nothing before that, so while every kind is watched, the recording need not be read. */
+const needsRows = (statuses: ReadonlyArray<KindStatus>, { fromTime }: RequestedWindow): boolean =>
+  fromTime > 0 || statuses.flatMap(partsOf).some(({ state }) => state !== "watching")
+
+const fromItsBeginning: Effect.Effect<
+  ReadonlyArray<RecordedPart & { readonly since: number; readonly completeTime: number }>
+> = Effect.succeed([])

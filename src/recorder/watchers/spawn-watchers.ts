@@ -17,6 +17,7 @@ import {
   type WatcherReport,
   watcherDefinition,
 } from "../../actors/watcher/definition.ts"
+import { VersionClock } from "../../actors/watcher/late/version-clock.ts"
 import type { Clock } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
@@ -115,6 +116,7 @@ export class Watchers {
   readonly #store: WatchedStore
   readonly #options: WatchersOptions
   readonly #shares = new MailboxShares()
+  readonly #versions = VersionClock.memory()
   readonly #watchers = new Map<string, RecordedWatcher>()
   /** By kind, aborted when its watcher has ended. */
   readonly #ends = new Map<string, AbortController>()
@@ -203,7 +205,8 @@ export class Watchers {
       start: options.start,
       config: async () => {
         const endpoint = await options.endpoint(name)
-        return watcherConfig(kind, tracksPods, endpoint, this.#shares.take(name, this.#plan.kinds.size), options)
+        const limits = this.#shares.take(name, this.#plan.kinds.size)
+        return watcherConfig(kind, tracksPods, endpoint, limits, options, this.#versions)
       },
       incarnation: () => options.nextIncarnation(name, ended.signal),
       restart: options.restart,
@@ -268,6 +271,7 @@ const watcherConfig = (
   endpoint: ApiEndpoint,
   limits: MailboxLimits,
   { userAgent, policy, reportEvents }: Pick<WatchersOptions, "userAgent" | "policy" | "reportEvents">,
+  versions: SharedArrayBuffer,
 ): WatcherConfig => ({
   gvk: kind.gvkText,
   tracksPods,
@@ -276,5 +280,6 @@ const watcherConfig = (
   ...settingsOf(kind),
   policy,
   reportEvents,
+  versions,
   ...limits,
 })

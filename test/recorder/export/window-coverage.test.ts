@@ -1,13 +1,17 @@
 /** The parts of a window that no recording contains: the time before a kind's first list, and the future. */
+import * as Effect from "effect/Effect"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
   aheadOfNow,
   clockTolerance,
   describeIncomplete,
+  incompleteKinds,
   partlyRecorded,
   untrackedKinds,
 } from "../../../src/recorder/export/window-coverage.ts"
+import type { KindStatus } from "../../../src/recorder/kind-status.ts"
+import type { ReaderService } from "../../../src/recorder/reader-service.ts"
 
 const second = 1_000_000
 const at = (text: string): number => Date.parse(text) * 1000
@@ -75,6 +79,21 @@ test("a kind that is requested by name and not recorded is reported; a pattern o
     ]),
   ).toEqual([["v1.Pods", "untracked"]])
   expect(untrackedKinds(undefined, tracked)).toEqual([])
+})
+
+test("a past window is not incomplete because of what has become of a kind since, only because of what it was then", async () => {
+  const status = (state: KindStatus["state"]): KindStatus => ({
+    ...{ gvk: "v1.Pod", state, detail: "why", since: 0, namespaces: [], isRefused: false },
+  })
+  const row = { gvk: "v1.Pod", namespace: "", since: 5 * second, completeTime: 60 * second }
+  const reader = { ask: () => Effect.succeed([row]), reader: undefined } as unknown as ReaderService
+  const lacking = (state: KindStatus["state"], fromTime: number, untilTime: number) =>
+    Effect.runSync(incompleteKinds(reader, [status(state)], { fromTime, untilTime }, now)).map((each) => each.state)
+  expect(lacking("failing", 10 * second, 60 * second)).toEqual([])
+  expect(lacking("failing", 0, 60 * second)).toEqual([])
+  expect(lacking("failing", 10 * second, 60 * second + 1)).toEqual(["failing"])
+  expect(lacking("forbidden", 1, 60 * second)).toEqual([expect.stringMatching(/^recorded-/)])
+  expect(lacking("watching", 10 * second, 70 * second)).toEqual([])
 })
 
 test("the list of incomplete kinds fits into a header for any number of kinds and any names", () => {

@@ -35,6 +35,7 @@ class Exports {
             unknownOwners: undefined,
             removed: [],
             gaps: 0,
+            late: undefined,
             leftOut: [],
             warnings: [],
             cancel,

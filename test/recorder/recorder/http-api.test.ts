@@ -21,6 +21,7 @@ const sources: HttpApiSources = {
         unknownOwners: undefined,
         removed: [],
         gaps: 2,
+        late: undefined,
         leftOut: [],
         warnings: [],
         cancel: () => undefined,

@@ -65,6 +65,7 @@ export const exportedWindow = async (
       ownerDeadlineMs: undefined,
       sanitise: undefined,
       require: undefined,
+      times: undefined,
       maximumSeconds: undefined,
       maximumBytes: undefined,
     },

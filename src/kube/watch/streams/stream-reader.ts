@@ -16,9 +16,11 @@ export interface StreamEvents {
   /** 200; `serverTimeMs`: the server's clock, ms since the Unix epoch; `undefined` if it sends none. */
   opened(stream: StreamId, serverTimeMs: number | undefined): void
   refused(stream: StreamId, status: ApiStatus): void
+  /** A network read with body bytes begins. */
+  readBegins(): void
   firstBytes(stream: StreamId): void
-  /** The record belongs to the reader, which refills it for the next object. */
-  object(object: Readonly<ObservedObject>): void
+  /** The record belongs to the reader, which refills it for the next object. The session adds its timing. */
+  object(object: ObservedObject): void
   bookmark(stream: StreamId, version: string): void
   initialEventsEnd(stream: StreamId, version: string): void
   pageComplete(stream: StreamId, version: string, continueToken: string | undefined): void
@@ -72,6 +74,7 @@ export abstract class StreamReader implements ResponseHandler {
       this.#refusalLength += end - start
       return
     }
+    if (this.#readBytes === 0) this.events.readBegins()
     if (!this.#hasBytes) {
       this.#hasBytes = true
       this.events.firstBytes(this.stream)

@@ -26,6 +26,7 @@ const listen = (make: (events: StreamEvents) => StreamReader, closeAt = Number.P
   const reader = make({
     opened: (_, time) => say(`opened ${time}`),
     refused: (_, { code, reason, message }) => say(`refused ${code} ${reason} ${message}`),
+    readBegins: () => undefined,
     firstBytes: () => say("first bytes"),
     object: ({ action, fromList, version }) => say(`object ${action} ${fromList} ${version}`),
     bookmark: (_, version) => say(`bookmark ${version}`),
