@@ -9,6 +9,8 @@ import { openTarget } from "../blob/open-target.ts"
 import { addressUrl, type StoreAddress } from "../blob/target-address.ts"
 import { systemClock } from "../clock.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
+import { describeExpired } from "../kube/credentials/expired-credentials.ts"
+import type { EndpointSource } from "../kube/endpoint.ts"
 import { HttpClient } from "../kube/http/http-client.ts"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
 import { clusterUid } from "../kube/watch/enquiries.ts"
@@ -18,6 +20,7 @@ import { ActorGaveUp, ActorGone } from "../runtime/errors.ts"
 import type { RestartPolicy } from "../runtime/supervisor.ts"
 import { memoryBound } from "../runtime/thread/container-memory.ts"
 import { type AccessSettings, checkAccess, openAccess } from "./access/open-access.ts"
+import { defaultConfigurationName, readDefaultConfiguration } from "./configuration/default-configuration.ts"
 import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
 import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
@@ -39,8 +42,8 @@ import { RecorderError } from "./recorder-error.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
 export interface RecorderSettings {
-  /** Path of the configuration file. */
-  readonly config: string
+  /** Path of the configuration file; `undefined`: the default configuration, which is also that of a recorder in a cluster. */
+  readonly config: string | undefined
   /** Path of a kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account. */
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
@@ -99,9 +102,12 @@ export interface RecorderSummary {
  */
 export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
   Effect.gen(function* () {
+    const file = settings.config
     const loadOptions = { allowSecrets: settings.allowSecrets, defaults: { defaultDetect, defaultIgnore } }
-    const loaded = yield* loadConfiguration(settings.config, loadOptions)
-    for (const warning of loaded.warnings) log.warn(formatWarning(settings.config, warning))
+    const loaded = yield* file === undefined
+      ? loadConfiguration(defaultConfigurationName, { ...loadOptions, readBeginning: readDefaultConfiguration })
+      : loadConfiguration(file, loadOptions)
+    for (const warning of loaded.warnings) log.warn(formatWarning(file ?? defaultConfigurationName, warning))
     const accessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
     yield* checkAccess(accessSettings, settings.bind)
     const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
@@ -110,14 +116,24 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       catch: (cause) => cause as Error,
     })
     // Mistakes in files that the kubeconfig refers to (tokens, plugins) are reported now instead of being retried for ever.
-    yield* Effect.tryPromise({ try: () => credentials.endpoint(), catch: (cause) => cause as Error })
+    let endpoint = yield* Effect.tryPromise({ try: () => credentials.endpoint(), catch: (cause) => cause as Error })
+    const endpoints: EndpointSource = {
+      endpoint: async () => {
+        endpoint = await credentials.endpoint()
+        return endpoint
+      },
+      onUnauthorized: () => credentials.onUnauthorized(),
+      get problem() {
+        return credentials.problem
+      },
+    }
     // The first step that has side effects: a port in use is the commonest mistake, and should not leave a data directory behind.
     const bound = yield* bindHttpApi(settings.bind, settings.port)
     const { path: dataDirectory, keep } =
       settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
     const userAgent = `kubereel/${settings.version}`
     const notices = yield* Effect.acquireRelease(
-      Effect.sync(() => new NoticeLog(log, systemClock)),
+      Effect.sync(() => new NoticeLog(log, systemClock, () => describeExpired(endpoint, Date.now()))),
       (opened) => Effect.sync(() => opened.close()),
     )
     const reloads = new Reloads(systemClock)
@@ -127,7 +143,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       kinds: configuration.kinds,
       directory: dataDirectory,
       fsync: settings.fsync,
-      endpoints: credentials,
+      endpoints,
       userAgent,
       reportEvents: settings.reportEvents,
       memory,
@@ -156,7 +172,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       recovered: () => log.info("requests can be authorised again"),
     })
     yield* serveHttpApi(bound, {
-      isReady: () => actors.statuses.isReady,
+      notReady: () => actors.statuses.notReady(),
       verboseReadiness: () => actors.statuses.verboseReadiness(),
       metrics: Effect.suspend(() =>
         Effect.all([gatherMetrics(actors, systemClock.wallMicros()), Effect.promise(() => disk.now())], {
@@ -175,19 +191,21 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       openTarget: (address, contentType) => openTarget(address, { contentType }),
       uploadLeft: (error) => log.warn(`an upload was aborted, and parts of it may remain: ${error.message}`),
     })
-    const reload = yield* followConfiguration(
-      actors,
-      {
-        file: settings.config,
-        configuration: loaded.configuration,
-        load: loadOptions,
-        namespaces: settings.namespaces,
-      },
-      log,
-      reloads,
-      yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
-    )
+    const reload =
+      file === undefined
+        ? async () => log.info("there is no configuration file to read again")
+        : yield* followConfiguration(
+            actors,
+            { file, configuration: loaded.configuration, load: loadOptions, namespaces: settings.namespaces },
+            log,
+            reloads,
+            yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
+          )
     keep()
+    if (file === undefined)
+      log.info(
+        `no --config: recording ${defaultConfigurationName}, ${configuration.kinds.map(({ gvkText }) => gvkText).join(", ")}; "reel k8s --offline" prints it`,
+      )
     const { length } = configuration.kinds
     log.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
       directory: dataDirectory,
