@@ -102,7 +102,7 @@ const readOrder = (given: Options, terminal: Terminal, { now }: ExportSurroundin
   const start = parseInstant(given.start, { now: moment, before: end.value })
   if (start._tag === "Refused") return wrong(`--start ${JSON.stringify(given.start)}: ${start.reason}`)
   const [startTime, endTime] = [start.value, end.value]
-  if (startTime > moment + clockTolerance && startTime < endTime)
+  if (startTime > moment + clockTolerance && startTime !== endTime)
     return wrong(
       `the window starts at ${describeInstant(startTime, moment)}, which is in the future; it is now ${formatLocalTime(moment / 1000, moment / 1000)}`,
     )

@@ -458,6 +458,16 @@ describe("an export", () => {
     )
   })
 
+  test("that starts in the future is a usage error", async () => {
+    const ask = async (...words: ReadonlyArray<string>) => await run(["-o", "-", "--start", ...words])
+    const said = `the window starts at ${at("2026-11-21T11:00:00Z")} (2026-11-21T11:00:00Z), which is in the future; it is now ${at("2026-11-21T10:00:00Z")}\n`
+    for (const end of [[], ["--end", "2026-11-21T12:00:00Z"]])
+      expect(await ask("2026-11-21T11:00:00Z", ...end)).toMatchObject({
+        code: exitCodes.usage,
+        error: expect.stringContaining(said),
+      })
+  })
+
   test("says back its window in the time zone of this machine", async () => {
     const { url } = await recorder((response) => response.end(small))
     const said = async (...words: ReadonlyArray<string>) =>

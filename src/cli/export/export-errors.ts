@@ -71,7 +71,8 @@ export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRe
   advice: Schema.optionalKey(Schema.String),
 }) {
   override get message(): string {
-    const said = this.detail === "" ? "" : `: ${this.detail}`
+    // Another sentence may follow.
+    const said = this.detail === "" ? "" : `: ${this.detail.replace(/\.$/, "")}`
     const request = this.requestId === "" || this.status < 500 ? "" : ` (request ${this.requestId})`
     const again = this.retryAfterSeconds === undefined ? "" : `. Try again in ${this.retryAfterSeconds} s`
     const advice = this.advice === undefined ? again : `. ${this.advice}`

@@ -49,7 +49,8 @@ export const credentialsAdvice = "log in again, or renew the token or the client
 export const withConnectionAdvice = (reason: string): string => {
   const cause = causeIn(reason)
   const advised = cause === undefined ? undefined : advice[cause]
-  return advised === undefined ? reason : `${reason}; ${advised}`
+  // Another clause follows a server's own sentence.
+  return advised === undefined ? reason : `${reason.replace(/\.$/, "")}; ${advised}`
 }
 
 /** The same for a recorder, which keeps retrying and reads changed credentials by itself: also advises on a 401. */
