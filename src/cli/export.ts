@@ -1,21 +1,30 @@
 /** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
 import { randomBytes } from "node:crypto"
 import { backgroundClock } from "../clock.ts"
+import { formatLocalTime, withLocalTimes } from "../local-time.ts"
+import { clockTolerance } from "../recorder/export/window-coverage.ts"
 import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { formatInstant, parseInstant } from "./command-line/instant.ts"
+import { describeInstant, formatInstant, parseInstant } from "./command-line/instant.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { type Recorder, recorderAt } from "./export/connection/recorder-connection.ts"
 import { recorderToken } from "./export/connection/recorder-token.ts"
-import { type ExportQuery, localPath, requestForecast, requestUpload } from "./export/export-client.ts"
+import {
+  type ExportQuery,
+  localPath,
+  requestForecast,
+  requestRecordedKinds,
+  requestUpload,
+} from "./export/export-client.ts"
 import { exitCodeOfExport, isExportError } from "./export/export-errors.ts"
 import { readForecast } from "./export/export-forecast.ts"
+import { resolveKinds } from "./export/export-kinds.ts"
 import { type Destination, defaultServer, defaultStart, exportOptions } from "./export/export-options.ts"
-import { type ExportProgress, expectedEvents, showProgress } from "./export/export-progress.ts"
+import { type ExportProgress, expectedLines, showProgress } from "./export/export-progress.ts"
 import { report, reportForecast } from "./export/export-report.ts"
 import { exportTrace } from "./export/export-trace.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
@@ -27,11 +36,12 @@ const syntax: CommandSyntax<typeof exportOptions> = {
   summary: "Exports a time window from a running recorder to a file.",
   description: [
     "The file appears only when it is complete and verified; a failed export leaves nothing behind.",
-    "TIME is an RFC 3339 time (2026-11-21T10:00:00Z), Unix seconds, now, or a duration such as -10m, 2h or 1h30m.",
+    "TIME is a time of day here (03:12, yesterday 03:12), an RFC 3339 time (2026-11-21T10:00:00Z), Unix seconds, now, or a duration such as -10m, 2h or 1h30m.",
   ],
   options: exportOptions,
   examples: [
     "reel export -o minute.ndjson --start -1m",
+    'reel export -o night.ndjson --start "yesterday 23:30" --end 03:12 --kind deploy,po',
     "reel export -o trace.sktrace --exclude-namespace kube-system",
     "reel export -o - --start 2h | jq -c .name",
     "reel export -o s3://traces/shop/monday.sktrace --require all",
@@ -92,6 +102,10 @@ const readOrder = (given: Options, terminal: Terminal, { now }: ExportSurroundin
   const start = parseInstant(given.start, { now: moment, before: end.value })
   if (start._tag === "Refused") return wrong(`--start ${JSON.stringify(given.start)}: ${start.reason}`)
   const [startTime, endTime] = [start.value, end.value]
+  if (startTime > moment + clockTolerance && startTime !== endTime)
+    return wrong(
+      `the window starts at ${describeInstant(startTime, moment)}, which is in the future; it is now ${formatLocalTime(moment / 1000, moment / 1000)}`,
+    )
   if (startTime > endTime)
     return wrong(`the window ends at ${formatInstant(endTime)}, before its start at ${formatInstant(startTime)}`)
   const server = given.server ?? new URL(defaultServer)
@@ -150,9 +164,16 @@ const runExport = async (order: Order, terminal: Terminal, surroundings: ExportS
   const isWatched = isLive(terminal.standardError, terminal.environment)
   const line = createLiveLine({ stream: terminal.standardError, isEnabled: isWatched, clock: backgroundClock })
   let progress: ExportProgress | undefined
-  const nowMs = surroundings.now() / 1000
+  const moment = surroundings.now()
+  const nowMs = moment / 1000
+  if (order.start !== defaultStart || order.end !== "now")
+    terminal.standardError.write(`${syntax.name}: ${describeWindow(order, moment)}\n`)
   try {
-    const query = queryOf(order, await findRecorder(order, terminal, abort.signal))
+    const query = await withKinds(queryOf(order, await findRecorder(order, terminal, abort.signal)), abort.signal)
+    if (query instanceof UsageError) {
+      terminal.standardError.write(`${query.message}\n`)
+      return exitCodes.usage
+    }
     const { output } = order
     const url = output?.kind === "store" ? output.url : localPath
     if (order.dryRun) return reportForecast(await requestForecast(query, url, abort.signal), query, terminal, nowMs)
@@ -160,7 +181,7 @@ const runExport = async (order: Order, terminal: Terminal, surroundings: ExportS
       progress = showProgress(line, backgroundClock, "the recorder is writing")
       const written = await requestUpload(query, output.url, abort.signal)
       progress.close()
-      return report(query, { place: written.location, events: undefined, ...written }, terminal, nowMs)
+      return report(query, { place: written.location, contents: undefined, ...written }, terminal, nowMs)
     }
     const path = output?.path ?? "-"
     progress = showProgress(line, backgroundClock, "the recorder is preparing the trace")
@@ -169,7 +190,7 @@ const runExport = async (order: Order, terminal: Terminal, surroundings: ExportS
       openSink: () => openSink(path, order.force, terminal, surroundings),
       signal: abort.signal,
       onAnswer: ({ isOurs }) => {
-        if (isWatched && isOurs) expectEvents(query, answered.signal, progress)
+        if (isWatched && isOurs) expectLines(query, answered.signal, progress)
       },
       onProgress: progress.received,
     })
@@ -178,12 +199,33 @@ const runExport = async (order: Order, terminal: Terminal, surroundings: ExportS
   } catch (cause) {
     if (!isExportError(cause)) throw cause
     progress?.close()
-    terminal.standardError.write(`${syntax.name}: ${cause.message}\n`)
+    // The recorder's reasons are for programs too, so its times are in UTC.
+    const message = cause._tag === "ExportRefused" ? withLocalTimes(cause.message, nowMs) : cause.message
+    terminal.standardError.write(`${syntax.name}: ${message}\n`)
     return exitCodeOfExport(cause)
   } finally {
     answered.abort()
     progress?.close()
     stopListening()
+  }
+}
+
+/** The window as it was understood: in the time zone of this machine, and exactly. */
+const describeWindow = ({ startTime, endTime, end }: Order, moment: number): string =>
+  `from ${startTime <= 0 ? "the beginning of the recording" : describeInstant(startTime, moment)} to ${end === "now" ? "now" : describeInstant(endTime, moment)}`
+
+/** The query with exact names of kinds. */
+const withKinds = async (query: ExportQuery, signal: AbortSignal): Promise<ExportQuery | UsageError> => {
+  const { kinds = [], excluded_kinds = [] } = query.filters
+  const resolved = await resolveKinds([...kinds, ...excluded_kinds], () => requestRecordedKinds(query, signal))
+  if ("problem" in resolved) return new UsageError({ command: syntax.name, problem: resolved.problem })
+  return {
+    ...query,
+    filters: {
+      ...query.filters,
+      kinds: anyOf(resolved.slice(0, kinds.length)),
+      excluded_kinds: anyOf(resolved.slice(kinds.length)),
+    },
   }
 }
 
@@ -201,13 +243,13 @@ const openSink = async (
         ...(fileSystem === undefined ? {} : { fileSystem }),
       })
 
-/** Requests, in parallel with the export, how many events it will have. Without a response the total is not shown. */
-const expectEvents = (query: ExportQuery, signal: AbortSignal, progress: ExportProgress | undefined): void => {
+/** Requests, in parallel with the export, how many lines it will have. Without a response the total is not shown. */
+const expectLines = (query: ExportQuery, signal: AbortSignal, progress: ExportProgress | undefined): void => {
   if (query.format !== "ndjson") return
   requestForecast(query, localPath, signal).then(
     (answer) => {
       const forecast = readForecast(answer)
-      if (forecast !== undefined) progress?.expect(expectedEvents(forecast))
+      if (forecast !== undefined) progress?.expect(expectedLines(forecast))
     },
     (cause: unknown) => {
       if (!isExportError(cause)) throw cause

@@ -15,7 +15,6 @@ import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { parseDuration } from "../kube/duration.ts"
 import type { EndpointSource } from "../kube/endpoint.ts"
-import { parseGvk } from "../kube/gvk.ts"
 import { visible } from "../recorder/configuration/quoted.ts"
 import {
   type CommandSyntax,
@@ -31,6 +30,8 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { readKind } from "./command-line/kind-option.ts"
+import { refusedAtStart } from "./command-line/refused-credentials.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
@@ -58,9 +59,11 @@ const duration = (given: string): Reading<number> => {
 
 const madeKind = (given: string): Reading<MadeKind> => {
   const [owner = "", kind = "", ...more] = given.split("=")
-  return parseGvk(owner) !== undefined && parseGvk(kind) !== undefined && more.length === 0
-    ? value({ owner, kind })
-    : refused("must be OWNER=KIND, such as slinky.dev/v1.SimplePod=v1.Pod")
+  if (owner === "" || kind === "" || more.length > 0)
+    return refused("must be OWNER=KIND, such as slinky.dev/v1.SimplePod=pod")
+  const [ownerKind, madeKind] = [readKind(owner), readKind(kind)]
+  if (ownerKind.tag === "unknown") return refused(ownerKind.problem)
+  return madeKind.tag === "unknown" ? refused(madeKind.problem) : value({ owner: ownerKind.text, kind: madeKind.text })
 }
 
 const options = {
@@ -184,11 +187,17 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
   const say = (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text))
   const stop = new AbortController()
   const stopListening = terminal.onInterrupt(() => stop.abort())
+  const giveBack = terminal.keepInterrupts?.()
   try {
     const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
     const version = readVersion()
-    using images = openImageDirectory(tmpdir(), say)
     const userAgent = `kubereel/${version}`
+    const refusal = await refusedAtStart(credentials, userAgent)
+    if (refusal !== undefined) {
+      say(refusal)
+      return exitCodes.notPermitted
+    }
+    using images = openImageDirectory(tmpdir(), say)
     const client = new ApiClient({ server: credentials, userAgent })
     using _client = { [Symbol.dispose]: () => client.close() }
     const identityOf = identities(credentials, client, say)
@@ -254,6 +263,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
     say(error.message)
     return exitCodes.failed
   } finally {
+    giveBack?.()
     stopListening()
   }
 }

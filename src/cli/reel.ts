@@ -3,7 +3,7 @@ import { quoted } from "../recorder/configuration/quoted.ts"
 import { nearest } from "../recorder/configuration/spelling.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { renderHelp, renderOverview } from "./command-line/help.ts"
+import { renderExitCodes, renderHelp, renderOverview } from "./command-line/help.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { columnsOf, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
@@ -133,17 +133,27 @@ const versionCommand = command(
   },
 )
 
+/** What `reel help` explains besides commands. */
+const exitCodesTopic = "exit-codes"
+
 const helpCommand = command(
   {
     name: "reel help",
     summary: "Shows help for a command.",
     options: {},
-    operand: { placeholder: "COMMAND", help: "the command; if omitted, all commands are listed" },
+    operand: {
+      placeholder: "COMMAND",
+      help: "the command; if omitted, all commands are listed. exit-codes: what the exit codes of all commands mean",
+    },
   },
   async (_, terminal, [name]) => {
     const columns = columnsOf(terminal.standardOutput)
     if (name === undefined) {
       terminal.standardOutput.write(renderOverview(commands, columns))
+      return exitCodes.ok
+    }
+    if (name === exitCodesTopic) {
+      terminal.standardOutput.write(renderExitCodes(columns))
       return exitCodes.ok
     }
     const entry = find(name)

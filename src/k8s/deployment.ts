@@ -100,7 +100,7 @@ export const deployment = (settings: ManifestSettings): Manifest => {
     },
     {
       path: [...container, "readinessProbe"],
-      text: "Succeeds once every kind has finished its first list. ?verbose shows the state of each kind.",
+      text: "Succeeds once every kind has finished its first list and something is being recorded. The response says why not; ?verbose shows the state of each kind.",
     },
   )
 }

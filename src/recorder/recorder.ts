@@ -9,6 +9,7 @@ import { openTarget } from "../blob/open-target.ts"
 import { addressUrl, type StoreAddress } from "../blob/target-address.ts"
 import { systemClock } from "../clock.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
+import { describeExpired } from "../kube/credentials/expired-credentials.ts"
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 import { HttpClient } from "../kube/http/http-client.ts"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
@@ -19,6 +20,7 @@ import { ActorGaveUp, ActorGone } from "../runtime/errors.ts"
 import type { RestartPolicy } from "../runtime/supervisor.ts"
 import { memoryBound } from "../runtime/thread/container-memory.ts"
 import { type AccessSettings, checkAccess, openAccess } from "./access/open-access.ts"
+import { defaultConfigurationName, readDefaultConfiguration } from "./configuration/default-configuration.ts"
 import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { parseConfiguration } from "./configuration/parse-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
@@ -41,8 +43,11 @@ import { RecorderError } from "./recorder-error.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
 export interface RecorderSettings {
-  /** Path of the configuration file, whose changes are followed; or the configuration itself, as YAML. */
-  readonly config: string | { readonly text: string }
+  /**
+   * Path of the configuration file, whose changes are followed; or the configuration itself, as YAML; `undefined`: the default configuration, which is also
+   * that of a recorder in a cluster.
+   */
+  readonly config: string | { readonly text: string } | undefined
   /** Path of a kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account. */
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
@@ -107,11 +112,13 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
   Effect.gen(function* () {
     const { config } = settings
     const loadOptions = { allowSecrets: settings.allowSecrets, defaults: { defaultDetect, defaultIgnore } }
-    const loaded = yield* typeof config === "string"
-      ? loadConfiguration(config, loadOptions)
-      : Effect.fromResult(parseConfiguration(Buffer.from(config.text), { ...loadOptions, source: inlineSource }))
-    for (const warning of loaded.warnings)
-      log.warn(formatWarning(typeof config === "string" ? config : inlineSource, warning))
+    const source = config === undefined ? defaultConfigurationName : typeof config === "string" ? config : inlineSource
+    const loaded = yield* config === undefined
+      ? loadConfiguration(defaultConfigurationName, { ...loadOptions, readBeginning: readDefaultConfiguration })
+      : typeof config === "string"
+        ? loadConfiguration(config, loadOptions)
+        : Effect.fromResult(parseConfiguration(Buffer.from(config.text), { ...loadOptions, source: inlineSource }))
+    for (const warning of loaded.warnings) log.warn(formatWarning(source, warning))
     const accessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
     yield* checkAccess(accessSettings, settings.bind)
     const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
@@ -124,7 +131,17 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       catch: (cause) => cause as Error,
     })
     // Mistakes in files that the kubeconfig refers to (tokens, plugins) are reported now instead of being retried for ever.
-    yield* Effect.tryPromise({ try: () => credentials.endpoint(), catch: (cause) => cause as Error })
+    let endpoint = yield* Effect.tryPromise({ try: () => credentials.endpoint(), catch: (cause) => cause as Error })
+    const endpoints: EndpointSource = {
+      endpoint: async () => {
+        endpoint = await credentials.endpoint()
+        return endpoint
+      },
+      onUnauthorized: () => credentials.onUnauthorized(),
+      get problem() {
+        return credentials.problem
+      },
+    }
     // The first step that has side effects: a port in use is the commonest mistake, and should not leave a data directory behind.
     const bound = settings.port === undefined ? undefined : yield* bindHttpApi(settings.bind, settings.port)
     const serve = (sources: HttpApiSources) => (bound === undefined ? Effect.void : serveHttpApi(bound, sources))
@@ -132,7 +149,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
     const userAgent = `kubereel/${settings.version}`
     const notices = yield* Effect.acquireRelease(
-      Effect.sync(() => new NoticeLog(log, systemClock)),
+      Effect.sync(() => new NoticeLog(log, systemClock, () => describeExpired(endpoint, Date.now()))),
       (opened) => Effect.sync(() => opened.close()),
     )
     const reloads = new Reloads(systemClock)
@@ -142,7 +159,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       kinds: configuration.kinds,
       directory: dataDirectory,
       fsync: settings.fsync,
-      endpoints: credentials,
+      endpoints,
       userAgent,
       reportEvents: settings.reportEvents,
       memory,
@@ -171,7 +188,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       recovered: () => log.info("requests can be authorised again"),
     })
     yield* serve({
-      isReady: () => actors.statuses.isReady,
+      notReady: () => actors.statuses.notReady(),
       verboseReadiness: () => actors.statuses.verboseReadiness(),
       metrics: Effect.suspend(() =>
         Effect.all([gatherMetrics(actors, systemClock.wallMicros()), Effect.promise(() => disk.now())], {
@@ -192,20 +209,19 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     })
     const reload =
       typeof config !== "string"
-        ? async (): Promise<void> => undefined
+        ? async () => log.info("there is no configuration file to read again")
         : yield* followConfiguration(
             actors,
-            {
-              file: config,
-              configuration: loaded.configuration,
-              load: loadOptions,
-              namespaces: settings.namespaces,
-            },
+            { file: config, configuration: loaded.configuration, load: loadOptions, namespaces: settings.namespaces },
             log,
             reloads,
             yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
           )
     keep()
+    if (config === undefined)
+      log.info(
+        `no --config: recording ${defaultConfigurationName}, ${configuration.kinds.map(({ gvkText }) => gvkText).join(", ")}; "reel k8s --offline" prints it`,
+      )
     const { length } = configuration.kinds
     log.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
       directory: dataDirectory,

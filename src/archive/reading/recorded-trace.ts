@@ -3,6 +3,7 @@
  * not part of it. Memory is that of {@link ArchiveReader.snapshotAt} and {@link ArchiveReader.events}.
  */
 import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { sameStartMicros } from "../../trace/same-start.ts"
 import type { IncompletePart, TraceItem } from "../../trace/trace-item.ts"
 import type { ArchiveReader } from "../archive-reader.ts"
 import type { KindState } from "../rows/kind-table.ts"
@@ -57,17 +58,11 @@ export function* recordedTrace(
     for (const owned of recordedLifecycles(reader, { cut, untilTime })) yield { type: "lifecycles", ...owned }
 }
 
-/**
- * µs after the first complete list in which the others belong to the same start of a recorder. A kind that is added to the configuration
- * later must not cut off what was recorded before.
- */
-const startMicros = 60_000_000
-
 const isListedWith =
   (firstTime: number) =>
   (kind: KindState): boolean => {
     const since = sinceOf(kind)
-    return since !== 0 && since <= firstTime + startMicros
+    return since !== 0 && since <= firstTime + sameStartMicros
   }
 
 const hasObjects = (reader: ArchiveReader, kind: KindState, cut: number): boolean =>

@@ -69,6 +69,8 @@ export interface ExportQuery extends RecorderAddress {
 export interface ExportShortcomings {
   /** Kinds whose recording is not complete, as the recorder names them (`v1.Pod=forbidden, …`). */
   readonly incomplete: string | undefined
+  /** The part of the window that was in the future for the recorder, `START/END`. */
+  readonly future: string | undefined
   /** Gaps of the recording within the window. */
   readonly gaps: number
   /** Changes that were received later than they happened, as the recorder names them. None of them is missing. */
@@ -141,6 +143,16 @@ export const requestForecast = async (query: ExportQuery, url: string, signal: A
   throw new ExportCut({ server, bytes: 0, reason: "this recorder does not support --dry-run" })
 }
 
+/** The kinds that the recorder records. Rejects as {@link postExport} does, and with ExportCut if the server is no recorder of ours. */
+export const requestRecordedKinds = async (query: ExportQuery, signal: AbortSignal): Promise<ReadonlyArray<string>> => {
+  // An empty window: nothing has to be counted.
+  const window = { startTime: query.endTime, endTime: query.endTime, require: undefined }
+  const filters = { ...query.filters, kinds: undefined, excluded_kinds: undefined }
+  const answer = await requestForecast({ ...query, ...window, filters }, localPath, signal)
+  const { kinds } = answer as { readonly kinds?: ReadonlyArray<{ readonly gvk?: unknown }> }
+  return Array.isArray(kinds) ? kinds.map(({ gvk }) => String(gvk)) : []
+}
+
 /** The `export_path` of a trace that is sent in the response: the recorder does not need to know where it is stored. */
 export const localPath = "file:///export"
 
@@ -176,6 +188,7 @@ const isExcluded = (mode: "include" | "exclude" | undefined): boolean | undefine
 
 const shortcomingsOf = (response: IncomingMessage): ExportShortcomings => ({
   incomplete: headerOf(response, "kubereel-incomplete"),
+  future: headerOf(response, "kubereel-future"),
   gaps: Number(headerOf(response, "kubereel-gaps") ?? 0),
   late: headerOf(response, "kubereel-late"),
   leftOut: headerOf(response, "kubereel-left-out"),

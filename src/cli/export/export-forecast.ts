@@ -37,6 +37,7 @@ const Forecast = Schema.Struct({
   ),
   countedBefore: Schema.Array(Schema.String),
   incomplete: Schema.Array(Schema.String),
+  future: Schema.optionalKey(Schema.String),
   leftOut: Schema.Array(Schema.String),
   unknownOwners: Schema.Struct({ count: Schema.Number, first: Schema.Array(Schema.String) }),
   refusals: Schema.Array(Schema.String),

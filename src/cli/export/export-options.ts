@@ -113,7 +113,7 @@ export const exportOptions = {
   }),
   kind: list({
     placeholder: "KIND",
-    help: "only this kind, such as apps/v1.Deployment or apps/*",
+    help: "only this kind, such as deployment, deploy, deployments.apps, apps/v1.Deployment or apps/*",
     parse: text,
     split: true,
   }),
@@ -137,7 +137,7 @@ export const exportOptions = {
   }),
   excludeKind: list({
     placeholder: "KIND",
-    help: "exclude this kind, such as v1.Event; * and ? are wildcards",
+    help: "exclude this kind, such as event, v1.Event or events.k8s.io/*; * and ? are wildcards",
     parse: text,
     split: true,
   }),

@@ -1,5 +1,5 @@
 /** The final report of `reel export`: what was written, and what is missing from it. */
-
+import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { formatInstant } from "../command-line/instant.ts"
@@ -9,14 +9,16 @@ import { describeUnchanged } from "../trace-shortcomings.ts"
 import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
 import { ExportCut } from "./export-errors.ts"
 import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
+import { describeIncompleteness } from "./incompleteness.ts"
 import { describeLateHeader } from "./late-report.ts"
+import type { TraceContents } from "./trace-check.ts"
 
 /** A trace that was written to its destination. */
 interface WrittenTrace extends ExportShortcomings {
   /** A path, "standard output", or a URL. */
   readonly place: string
   /** `undefined` if they were not counted. */
-  readonly events: number | undefined
+  readonly contents: TraceContents | undefined
   readonly bytes: number | undefined
   /** Changes left out because they change nothing for a replay. */
   readonly unchanged: number
@@ -33,17 +35,19 @@ export const report = (
 ): ExitCode => {
   const say = (line: string): unknown => standardError.write(`${line}\n`)
   const counts = [
-    ...(written.events === undefined ? [] : [formatCount(written.events, "event")]),
+    ...(written.contents === undefined ? [] : describeContents(written.contents)),
     ...(written.bytes === undefined ? [] : [formatBytes(written.bytes)]),
     `${formatInstant(query.startTime)} to ${formatInstant(query.endTime)}`,
   ]
   say(`${written.place}: ${counts.join(", ")}`)
   if (written.unchanged > 0) say(`${name}: ${describeUnchanged(written.unchanged)}`)
-  const { incomplete, gaps, late, unknownOwners, leftOut, warnings } = written
+  const { incomplete, future, gaps, late, unknownOwners, leftOut, warnings } = written
   const isYoung = incomplete !== undefined && isYounger(query, incomplete)
-  if (isYoung) say(`${name}: the recording is younger than the window: ${incomplete}`)
+  const sentences = incomplete === undefined ? [] : describeIncompleteness(incomplete, nowMs)
+  if (isYoung) say(`${name}: the recording is younger than the window: ${sentences.join("; ")}`)
   else if (incomplete !== undefined)
-    say(`${name}: the trace is incomplete: ${incomplete}. ${reasonOf(incomplete, query.recorder.readiness)}`)
+    say(`${name}: the trace is incomplete: ${sentences.join("; ")}. ${reasonOf(incomplete, query.recorder.readiness)}`)
+  if (future !== undefined) say(`${name}: ${describeFuture(future, query.endTime / 1000, nowMs)}`)
   if (gaps > 0)
     say(
       `${name}: the trace is incomplete: it has ${formatCount(gaps, "gap")}, so changes may be missing; a trace in NDJSON shows where and why`,
@@ -60,6 +64,18 @@ export const report = (
   for (const warning of warnings?.split("; ") ?? []) say(`${name}: ${warning}`)
   const isComplete = (incomplete === undefined || isYoung) && gaps === 0 && unknownOwners === undefined
   return isComplete ? exitCodes.ok : exitCodes.incomplete
+}
+
+const describeContents = ({ objects, events }: TraceContents): ReadonlyArray<string> => [
+  ...(objects === 0 ? [] : [`${formatCount(objects, "object")} at the start`]),
+  formatCount(events, "event"),
+]
+
+/** `future`: by the recorder's clock, which may differ from ours. */
+const describeFuture = (future: string, endMs: number, nowMs: number): string => {
+  const reached = Date.parse(future.split("/", 1)[0] ?? "")
+  const until = Number.isNaN(reached) ? "when it was written" : formatLocalTime(reached, nowMs)
+  return `the window ends at ${formatLocalTime(endMs, nowMs)}, which is in the future; the trace has what happened until ${until}`
 }
 
 /** Whether the trace is incomplete only because the recording is younger than the default window. */
@@ -91,7 +107,10 @@ export const reportForecast = (
   const isYoung = incomplete !== "" && isYounger(query, incomplete)
   const lines = [...renderForecast(forecast, nowMs)]
   if (isYoung) lines.push("the recording is younger than the window")
-  else if (incomplete !== "") lines.push(visible(`it would be incomplete: ${incomplete}`))
+  else if (incomplete !== "")
+    lines.push(`it would be incomplete: ${describeIncompleteness(incomplete, nowMs).join("; ")}`)
+  if (forecast.future !== undefined && forecast.future !== "")
+    lines.push(describeFuture(forecast.future, query.endTime / 1000, nowMs))
   for (const line of lines) standardOutput.write(`${line}\n`)
   return verdictCodes[verdictOf(forecast, isYoung)]
 }

@@ -23,7 +23,7 @@ import {
   requestedStatuses,
   trackedObjects,
 } from "./start.ts"
-import { describePart, incompleteKinds, untrackedKinds } from "./window-coverage.ts"
+import { describePart, futureOf, incompleteKinds, notBegun, untrackedKinds } from "./window-coverage.ts"
 
 /** What an export would contain of one kind. */
 interface KindForecast extends KindCoverage {
@@ -47,6 +47,8 @@ export interface ExportForecast extends Coverage {
   readonly format: string
   /** Kinds, or namespaces of kinds, that would be incomplete in the trace for reasons other than gaps, as in the header of the export. */
   readonly incomplete: ReadonlyArray<string>
+  /** The part of the window that is still to come, as in the header of the export; empty if it has ended. */
+  readonly future: string
   /** Recorded kinds that the format cannot represent. */
   readonly leftOut: ReadonlyArray<string>
   readonly unknownOwners: { readonly count: number; readonly first: ReadonlyArray<string> }
@@ -73,7 +75,8 @@ export const forecastExport = (
       : ({ unknown: 0, first: [] } satisfies Settled)
     const tracked = actors.statuses.all()
     const statuses = requestedStatuses(request, tracked)
-    const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
+    const beginning = request.require === undefined ? undefined : actors.statuses
+    const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros, beginning)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     const gaps = requested.reduce((sum, kind) => sum + kind.gaps.length, 0)
     const leftOut = format === "simkube" ? leftOutOf(configuration, wanted) : []
@@ -109,9 +112,12 @@ export const forecastExport = (
           ({ gvk, namespace, name }) => `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`,
         ),
       },
-      refusals: [listing.length === 0 ? undefined : listingRefusal(listing).message, missing].filter(
-        (refusal) => refusal !== undefined,
-      ),
+      future: futureOf({ fromTime, untilTime }, nowMicros) ?? "",
+      refusals: [
+        notBegun({ fromTime, untilTime }, nowMicros),
+        listing.length === 0 ? undefined : listingRefusal(listing).message,
+        missing,
+      ].filter((refusal) => refusal !== undefined),
     }
   })
 

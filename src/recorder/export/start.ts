@@ -27,8 +27,10 @@ import type { ExportReader, RunningExport } from "./service.ts"
 import {
   aheadOfNow,
   describeIncomplete,
+  futureOf,
   type IncompleteKind,
   incompleteKinds,
+  notBegun,
   untrackedKinds,
 } from "./window-coverage.ts"
 
@@ -38,6 +40,8 @@ export interface StartedExport extends Omit<RunningExport, "late"> {
   readonly late: string | undefined
   /** Kinds, or namespaces of kinds, that are incomplete for reasons other than gaps, as text for a header; the trace names the same ones. */
   readonly incomplete: string | undefined
+  /** The part of the window that is still to come, as text for a header; `undefined` if it has ended. */
+  readonly future: string | undefined
   /** Owners that could not be looked up, as text for a header; `undefined` if all are known. */
   readonly unknownOwners: string | undefined
   /** The fields removed from the objects; empty: none. */
@@ -61,6 +65,8 @@ export const startExport = (
 ): Effect.Effect<StartedExport, ExportRefusal> =>
   Effect.gen(function* () {
     const { fromTime, untilTime } = windowOf(request)
+    const future = notBegun({ fromTime, untilTime }, nowMicros)
+    if (future !== undefined) return yield* Effect.fail({ status: 400, message: future })
     const cut = yield* actors
       .cut()
       .pipe(
@@ -72,7 +78,8 @@ export const startExport = (
     const statuses = requestedStatuses(request, tracked)
     const listing = yield* firstLists(actors, statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
-    const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros)
+    const beginning = request.require === undefined ? undefined : actors.statuses
+    const lacking = yield* incompleteKinds(actors.reader, statuses, { fromTime, untilTime }, nowMicros, beginning)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     yield* refuseIncomplete(request, { incomplete, gaps: 0, late: [] }, nowMicros)
     const job = {
@@ -113,6 +120,7 @@ export const startExport = (
       ...started,
       late: describeLate(late),
       incomplete: describeIncomplete(incomplete),
+      future: futureOf({ fromTime, untilTime }, nowMicros),
       unknownOwners: describeUnknown(settled),
       removed: removedFrom(request),
     }

@@ -2,10 +2,12 @@
  * Whether the recording covers all of an export's window, kind by kind.
  *
  * No recording contains two parts of a window: the time before a kind's first list was complete, and the future. The former is reported as
- * missing from the trace, unless the window begins at 0, which means the start of the recording. The latter is not reported: many requests
- * name an end far in the future to get everything up to now, as SimKube permits; only `require=all` rejects a window that has not ended.
+ * missing from the trace, unless the window begins at 0, which means the start of the recording; `require=all` rejects also that for a kind
+ * that was noticed later. The latter has a header of its own and is no fault: many requests name an end far in the future to get everything up
+ * to now, as SimKube permits. Only `require=all` rejects a window that has not ended, and every export one that has not begun.
  */
 import * as Effect from "effect/Effect"
+import { sameStartMicros } from "../../trace/same-start.ts"
 import type { KindStatus } from "../kind-status.ts"
 import type { ReaderService } from "../reader-service.ts"
 import type { ExportRefusal } from "./request.ts"
@@ -45,12 +47,19 @@ export const clockTolerance = 10_000_000
  * recorded, if at all.
  */
 export const partlyRecorded = (
+  window: RequestedWindow,
+  since: number | undefined,
+  nowMicros: number,
+): Omit<IncompleteKind, keyof RecordedPart> | undefined =>
+  // 0 means the start of the recording.
+  window.fromTime <= 0 ? undefined : lackingBefore(window, since, nowMicros)
+
+const lackingBefore = (
   { fromTime, untilTime }: RequestedWindow,
   since: number | undefined,
   nowMicros: number,
 ): Omit<IncompleteKind, keyof RecordedPart> | undefined => {
-  // 0 means the start of the recording.
-  if (untilTime <= fromTime || fromTime <= 0) return undefined
+  if (untilTime <= fromTime) return undefined
   if (fromTime > nowMicros + clockTolerance)
     return { state: "unrecorded", fault: "is not recorded in the window, which is in the future" }
   const end = Math.min(untilTime, nowMicros)
@@ -62,6 +71,43 @@ export const partlyRecorded = (
   const state = `recorded-${first}/${instant(Math.floor(end / 1000))}`
   return { state, fault: `is recorded only from ${first} on` }
 }
+
+/** Since when a part is recorded, the whole recording, and whether the part was not installed when the recorder first looked for it. */
+interface Beginnings {
+  readonly since: number
+  readonly recordingSince: number
+  readonly hasAppeared: boolean
+}
+
+/**
+ * What a recording may have missed at its beginning of a kind that was noticed only while it ran; `undefined` if the kind is recorded from the
+ * beginning. Until the recorder noticed a definition, objects of the kind may have been created, changed and deleted unseen.
+ */
+export const missedAtBeginning = (
+  window: RequestedWindow,
+  { since, recordingSince, hasAppeared }: Beginnings,
+  nowMicros: number,
+): Omit<IncompleteKind, keyof RecordedPart> | undefined => {
+  if (!hasAppeared && since <= recordingSince + sameStartMicros) return undefined
+  const lacking = lackingBefore({ ...window, fromTime: recordingSince }, since, nowMicros)
+  if (lacking === undefined) return undefined
+  const noticed = hasAppeared ? ", when its definition was noticed" : ""
+  const from = instant(Math.ceil(since / 1000))
+  const fault = `is recorded only from ${from} on${noticed}: the recording begins at ${instant(Math.ceil(recordingSince / 1000))}, and what happened to its objects in between is missing`
+  return { ...lacking, fault }
+}
+
+/** Why a window that has not begun is rejected; `undefined` if it has, or is empty. */
+export const notBegun = ({ fromTime, untilTime }: RequestedWindow, nowMicros: number): string | undefined =>
+  fromTime < untilTime && fromTime > nowMicros + clockTolerance
+    ? `the window starts at ${instant(Math.floor(fromTime / 1000))}, which is in the future; it is now ${instant(Math.floor(nowMicros / 1000))}`
+    : undefined
+
+/** The part of a window that is in the future, `START/END` for a header; `undefined` if it has ended. */
+export const futureOf = (window: RequestedWindow, nowMicros: number): string | undefined =>
+  aheadOfNow(window, nowMicros) === undefined
+    ? undefined
+    : [nowMicros, window.untilTime].map((micros) => instant(Math.floor(micros / 1000))).join("/")
 
 /** The reason to reject `require=all` for a window that has not ended; `undefined` if it has. */
 export const aheadOfNow = ({ fromTime, untilTime }: RequestedWindow, nowMicros: number): string | undefined =>
@@ -115,24 +161,33 @@ export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string
 /**
  * What lacks something: requested kinds, or requested namespaces of them, that do not hold all of the window: they are not being watched, and
  * were not up to its end, or they were not from its start.
- * `statuses`: as far as they are requested.
+ * `statuses`: as far as they are requested. `beginning`: name also kinds that were noticed while the recorder ran, for a window from 0.
  */
 export const incompleteKinds = (
   reader: ReaderService,
   statuses: ReadonlyArray<KindStatus>,
   window: RequestedWindow,
   nowMicros: number,
-): Effect.Effect<ReadonlyArray<IncompleteKind>, ExportRefusal> =>
-  Effect.map(needsRows(statuses, window) ? reader.ask("recordedSince", undefined) : fromItsBeginning, (rows) =>
-    statuses.flatMap(partsOf).flatMap(({ gvk, namespace, state, detail }): ReadonlyArray<IncompleteKind> => {
+  beginning?: { readonly hasAppeared: (gvk: string) => boolean },
+): Effect.Effect<ReadonlyArray<IncompleteKind>, ExportRefusal> => {
+  const isFromBeginning = window.fromTime <= 0
+  const isRead = beginning !== undefined || needsRows(statuses, window)
+  return Effect.map(isRead ? reader.ask("recordedSince", undefined) : nothingRead, (rows) => {
+    const recordingSince = Math.min(...rows.map(({ since }) => since))
+    return statuses.flatMap(partsOf).flatMap(({ gvk, namespace, state, detail }): ReadonlyArray<IncompleteKind> => {
       const row = rows.find((each) => each.gvk === gvk && each.namespace === namespace)
       // What has become of a kind since does not concern a window that it was recorded through.
       if (state !== "watching" && !(row !== undefined && row.completeTime >= window.untilTime))
         return [{ gvk, namespace, state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }]
-      const lacking = partlyRecorded(window, row?.since, nowMicros)
+      const since = row?.since
+      const lacking =
+        isFromBeginning && beginning !== undefined && since !== undefined
+          ? missedAtBeginning(window, { since, recordingSince, hasAppeared: beginning.hasAppeared(gvk) }, nowMicros)
+          : partlyRecorded(window, since, nowMicros)
       return lacking === undefined ? [] : [{ gvk, namespace, ...lacking }]
-    }),
-  )
+    })
+  })
+}
 
 /** What of a kind has a state of its own. */
 const partsOf = ({ gvk, state, detail, namespaces }: KindStatus) =>
@@ -142,6 +197,6 @@ const partsOf = ({ gvk, state, detail, namespaces }: KindStatus) =>
 const needsRows = (statuses: ReadonlyArray<KindStatus>, { fromTime }: RequestedWindow): boolean =>
   fromTime > 0 || statuses.flatMap(partsOf).some(({ state }) => state !== "watching")
 
-const fromItsBeginning: Effect.Effect<
+const nothingRead: Effect.Effect<
   ReadonlyArray<RecordedPart & { readonly since: number; readonly completeTime: number }>
 > = Effect.succeed([])

@@ -29,7 +29,7 @@ import { recordedWhole, type TrackedKind } from "../configuration/tracked-kind.t
 import type { KindStatuses } from "../kind-status.ts"
 import { type MailboxLimits, MailboxShares } from "../memory/mailbox-limits.ts"
 import type { RecorderNotice } from "../notices/recorder-notice.ts"
-import { withAdvice } from "../notices/trouble-advice.ts"
+import { isRefusedCertificate, withAdvice } from "../notices/trouble-advice.ts"
 import { patiently } from "../patient-writes.ts"
 import { watchedKinds } from "./pod-stream.ts"
 
@@ -220,6 +220,11 @@ export class Watchers {
       },
       onReport: (given) => {
         const report = given.type === "state" ? advised(given) : given
+        // A 401 is reported by the watcher; a certificate that is refused in the handshake ends the connection.
+        if (report.type === "state" && report.state === "failing" && isRefusedCertificate(report.detail)) {
+          statuses.setUnauthorized(gvk)
+          options.onUnauthorized()
+        }
         if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros, report.namespaces)
         if (report.type === "cluster") options.onCluster(report.uid)
         if (report.type === "unauthorized") {

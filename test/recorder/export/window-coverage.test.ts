@@ -6,7 +6,10 @@ import {
   aheadOfNow,
   clockTolerance,
   describeIncomplete,
+  futureOf,
   incompleteKinds,
+  missedAtBeginning,
+  notBegun,
   partlyRecorded,
   untrackedKinds,
 } from "../../../src/recorder/export/window-coverage.ts"
@@ -38,6 +41,39 @@ describe("a window", () => {
 
   test("from 0 asks for the recording from its beginning, so nothing is missing before that", () => {
     expect(partlyRecorded({ fromTime: 0, untilTime: now }, since.get("v1.Pod"), now)).toBeUndefined()
+  })
+
+  test("from 0 may lack the beginning of a kind that was noticed later", () => {
+    const begins = (offset: number, hasAppeared = false) =>
+      missedAtBeginning(
+        { fromTime: 0, untilTime: now },
+        {
+          since: at("2026-11-21T10:00:00Z") + offset * second,
+          recordingSince: at("2026-11-21T10:00:00Z"),
+          hasAppeared,
+        },
+        now,
+      )
+    // The first lists of one start take different times.
+    expect(begins(0)).toBeUndefined()
+    expect(begins(60)).toBeUndefined()
+    expect(begins(61)).toEqual({
+      state: "recorded-2026-11-21T10:01:01.000Z/2026-11-21T10:30:00.000Z",
+      fault:
+        "is recorded only from 2026-11-21T10:01:01.000Z on: the recording begins at 2026-11-21T10:00:00.000Z, and what happened to its objects in between is missing",
+    })
+    expect(begins(5, true)?.fault).toContain("on, when its definition was noticed: the recording begins at")
+  })
+
+  test("that has not begun is rejected, and one that has not ended says so", () => {
+    const [later, latest] = [at("2026-11-21T11:00:00Z"), at("2026-11-21T12:00:00Z")]
+    expect(notBegun({ fromTime: later, untilTime: latest }, now)).toBe(
+      "the window starts at 2026-11-21T11:00:00.000Z, which is in the future; it is now 2026-11-21T10:30:00.000Z",
+    )
+    expect(notBegun({ fromTime: now + clockTolerance, untilTime: latest }, now)).toBeUndefined()
+    expect(notBegun({ fromTime: later, untilTime: later }, now)).toBeUndefined()
+    expect(futureOf({ fromTime: 0, untilTime: later }, now)).toBe("2026-11-21T10:30:00.000Z/2026-11-21T11:00:00.000Z")
+    expect(futureOf({ fromTime: 0, untilTime: now + clockTolerance }, now)).toBeUndefined()
   })
 
   test("that ended before the recording began, or has not begun, contains nothing", () => {

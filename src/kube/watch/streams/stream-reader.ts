@@ -3,7 +3,7 @@
  *
  * Whatever the bytes, the outcome is a call of {@link StreamEvents}; after {@link StreamReader.disown} there is none.
  */
-import type { ResponseHandler, StreamEnd } from "../../http/response-handler.ts"
+import { describeLost, type ResponseHandler, type StreamEnd } from "../../http/response-handler.ts"
 import { parseResourceVersion, type ResourceVersion } from "../../resource-version.ts"
 import { readResourceVersion } from "../../scanner/json/resource-version-digits.ts"
 import type { ScannedObject } from "../../scanner/object/scanned-object.ts"
@@ -151,7 +151,7 @@ const describeEnd = (outcome: StreamEnd, pending: number): string => {
     case "aborted":
       return "closed by this client"
     case "connection":
-      return `${outcome.message} (${outcome.code})${cut}`
+      return `${describeLost(outcome)}${cut}`
     case "malformed":
     case "timeout":
       return `${outcome.message}${cut}`
