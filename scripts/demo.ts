@@ -58,12 +58,13 @@ const playAndRecord = async (): Promise<number> => {
     const settings = { ...recorderSettings, kubeconfig, dataDir: join(directory, "data") }
     const program = Effect.gen(function* () {
       const running = yield* startRecorder(settings, quietLog)
+      const { port = 0 } = running
       const before = yield* Effect.promise(() => recordDemo(cluster, running))
       return yield* Effect.promise(
         async (): Promise<Exported> => ({
           before,
-          changes: await exportChanges(running.port),
-          simkube: await exportSimkube(running.port),
+          changes: await exportChanges(port),
+          simkube: await exportSimkube(port),
         }),
       )
     })

@@ -51,7 +51,7 @@ const programText = (command: string): string =>
 export const imageFiles = async (root: string, node: string = process.execPath): Promise<ReadonlyArray<ImageFile>> => {
   await checkVersion(root)
   const scripts = await bundles(root)
-  const program = ["package.json", "LICENSE", "bin/reel.js", ...scripts, ...(await data(root))]
+  const program = ["package.json", "LICENSE", "dist/THIRD-PARTY.md", "bin/reel.js", ...scripts, ...(await data(root))]
   const files: ImageFile[] = [...program, ...(await packageFiles(root, scripts))].map((path) => ({
     target: `/app/${path}`,
     content: { copyOf: join(root, path) },

@@ -71,7 +71,13 @@ export const layers: ReadonlyArray<Layer> = [
 ]
 
 /** Modules of `src` itself that every folder may import, because they import nothing. */
-export const foundations: ReadonlyArray<string> = ["clock.ts", "is-record.ts", "message-of.ts", "own-member.ts"]
+export const foundations: ReadonlyArray<string> = [
+  "clock.ts",
+  "is-record.ts",
+  "local-time.ts",
+  "message-of.ts",
+  "own-member.ts",
+]
 
 const project = fileURLToPath(new URL("../", import.meta.url))
 

@@ -1,75 +1,35 @@
 /**
  * kubereel embedded: record a cluster from your own program.
  *
- * {@link startRecorder} is the whole recorder of `reel record` in a scope; {@link startRecorderActors} is the actors alone, with your own
- * endpoint. Sub-paths: `kubereel/runtime` (actors on worker threads, and the types of clocks, restarts and actor errors that settings and
- * recordings use), `kubereel/trace` (formats, events, hashes), `kubereel/sandbox` (an embedded API server for tests).
+ * ```ts
+ * const recorder = await startRecorder({ kinds: ["apps/v1.Deployment", "v1.Pod"] })
+ * await recorder.ready()
+ * await recorder.export("now.ndjson")
+ * await recorder.close()
+ * ```
  *
- * The types of the parameters, results and errors of these functions are exported here too.
+ * The guide is docs/guides/embed.md. Sub-paths: `kubereel/archive` reads recordings, `kubereel/trace` their formats; `kubereel/recorder` is this recorder for
+ * programs with Effect, `kubereel/runtime` its actors on worker threads; `kubereel/sandbox` is an embedded API server for tests, `kubereel/host` and
+ * `kubereel/rehearsal` are for controllers.
  */
 
-/** Parameters and refusals of `recording.exports`; gaps and events are types of `kubereel/trace`. */
-export type { ExportJob, ExportRefused } from "./actors/exporter/definition.ts"
-/** Results and reports of a recording's store. */
-export type { StoreReport, StoreUnavailable } from "./actors/store/definition.ts"
-/** Reports of a kind's watcher: its state, gaps, trouble. */
-export type { WatcherReport } from "./actors/watcher/definition.ts"
-/** The state of one namespace of a kind that is recorded namespace by namespace. */
-export type { NamespaceState } from "./actors/watcher/progress/namespace-states.ts"
-/** Where a recorder may write traces ({@link RecorderSettings.allowedTargets}), parsed from values of `--allow-target`. */
-export { type AllowedPlace, type AllowListReading, readAllowList } from "./blob/allow-list.ts"
 /** Why a kubeconfig or a pod's service account cannot be used: a union by `_tag`. */
 export { type CredentialsError, isCredentialsError } from "./kube/credentials/errors.ts"
-/** The API server that an {@link EndpointSource} returns: URL, authority, identity. It contains secrets. */
-export type { ApiEndpoint } from "./kube/endpoint.ts"
-export type { GroupVersionKind } from "./kube/gvk.ts"
-export { defaultWatchPolicy, type WatchPolicy } from "./kube/watch/protocol/policy.ts"
+export type { ApiEndpoint, EndpointSource } from "./kube/endpoint.ts"
 /** The state of a kind: `listing`, `watching`, … */
 export type { KindState } from "./kube/watch/protocol/protocol.ts"
-/** Who may export ({@link RecorderSettings.access}), and why such settings are rejected. */
-export { type AccessSettings, AnonymousRefused } from "./recorder/access/open-access.ts"
-/** The file of `auth: "token"` cannot be used. */
-export { TokenFileError } from "./recorder/access/token-file.ts"
-/** The configuration file cannot be used: every mistake in it, or why it cannot be read. */
+/** The configuration cannot be used: every mistake in it, or why it cannot be read. */
 export {
   ConfigurationInvalidError,
   type ConfigurationProblem,
   ConfigurationUnreadableError,
 } from "./recorder/configuration/problem.ts"
-/** What is recorded: the kinds, each with all defaults filled in. Plain data. */
-export type { Detect, RecorderConfiguration, SkipOwned, TrackedKind } from "./recorder/configuration/tracked-kind.ts"
-/** Maximum duration and size of exports ({@link RecorderSettings.exportLimits}). */
-export { defaultExportLimits, type ExportLimits } from "./recorder/export/limits.ts"
-/** One export of a recording: where its bytes go, and how it is cancelled. */
-export type { ExportReader, ExportService, RunningExport } from "./recorder/export/service.ts"
-/** The recorder cannot listen on the address. */
+export { ExportError, type ExportedTrace, type ExportOptions } from "./recorder/embedded/embedded-export.ts"
+export { type Recorder, type RecorderOptions, startRecorder } from "./recorder/embedded/embedded-recorder.ts"
+export type { KindOptions, RecordedKinds } from "./recorder/embedded/kind-options.ts"
+/** The recorder cannot listen on the port. */
 export { ListenError } from "./recorder/http/listen-error.ts"
-/** The state of each kind, and readiness. */
-export type { KindStatus, KindStatuses } from "./recorder/kind-status.ts"
-/** Looks up owners; queried before an export. */
-export type { OwnerResolution } from "./recorder/owner-resolution.ts"
-export {
-  RecorderError,
-  type RecorderLog,
-  type RecorderSettings,
-  type RecorderSummary,
-  type RunningRecorder,
-  startRecorder,
-  summarise,
-} from "./recorder/recorder.ts"
-export {
-  type EndpointSource,
-  type Reconfiguration,
-  type RecorderActors,
-  type RecorderActorsOptions,
-  type RecorderClose,
-  type RecorderEnd,
-  type RecorderNotice,
-  RecordingGone,
-  type RemovedKind,
-  startRecorderActors,
-} from "./recorder/recorder-actors.ts"
-/** The watcher of one recorded kind. */
-export type { RecordedWatcher } from "./recorder/watchers/spawn-watchers.ts"
-/** Actors that run in workers, for {@link RecorderActorsOptions.entry}. */
-export type { WorkerRole } from "./recorder/worker-entries.ts"
+export type { KindStatus } from "./recorder/kind-status.ts"
+export type { RecorderLog } from "./recorder/notices/notice-log.ts"
+export type { RecorderClose } from "./recorder/recorder-actors.ts"
+export { RecorderError } from "./recorder/recorder-error.ts"

@@ -15,6 +15,8 @@ const edges = [
   "src/cli/snapshot.ts",
   "src/host/controller/run/reconciler.ts",
   "src/host/dispatcher/actor-calls.ts",
+  "src/recorder/embedded/embedded-export.ts",
+  "src/recorder/embedded/embedded-recorder.ts",
   "src/runtime/actor-host.ts",
   "src/runtime/control.ts",
   "src/simulation/fidelity/target-recording.ts",

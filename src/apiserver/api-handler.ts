@@ -117,7 +117,12 @@ export class ApiHandler {
   }
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
-    const exchange = new Exchange(request, response, this.#format)
+    const exchange = new Exchange(
+      request,
+      response,
+      this.#format,
+      this.#clock === systemClock ? undefined : this.#clock,
+    )
     const { path, queryText: query, verb, scope, route } = exchange
     exchange.onTrouble = this.#onTrouble
     exchange.onStatus = this.requests.open({

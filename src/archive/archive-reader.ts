@@ -9,7 +9,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import type { GapEvent, ObjectEvent, TraceEvent } from "../trace/event.ts"
+import type { EventTimes, GapEvent, LateChanges, ObjectEvent, TraceEvent } from "../trace/event.ts"
 import type { JsonObject } from "../trace/json/exact-json.ts"
 import type { OwnerReference } from "../trace/ownership/owner-references.ts"
 import { metadataOf } from "../trace/sanitising/managed-fields.ts"
@@ -19,10 +19,11 @@ import { mergeEvents, readEvent } from "./blocks/event-merge.ts"
 import { LastStates } from "./checkpoints/last-states.ts"
 import { StateHistory } from "./checkpoints/state-history.ts"
 import { presentObjects, type WindowLimits } from "./reading/present-objects.ts"
-import { type GapSelection, readGaps } from "./rows/gap-rows.ts"
 import type { ReadingAccess } from "./reading-access.ts"
+import { type GapSelection, readGaps } from "./rows/gap-rows.ts"
 import { type KindEntry, type KindState, readKinds } from "./rows/kind-table.ts"
 import { KnownOwners, type OwnerEdge } from "./rows/known-owners.ts"
+import { type LateSelection, readLateRanges } from "./rows/late-rows.ts"
 import { readMetadata } from "./rows/metadata.ts"
 import { ObjectNames } from "./rows/object-rows.ts"
 import { type PodLifeSelection, type RecordedPodLife, readPodLives } from "./rows/pod-lives.ts"
@@ -38,6 +39,8 @@ export interface EventSelection {
   readonly untilTime?: number
   /** `apps/v1.Deployment` …; unknown ones have no events. Default: all. */
   readonly kinds?: Iterable<string>
+  /** Which times the window and its events have. Default: when they happened. */
+  readonly times?: EventTimes
 }
 
 /** The moment to read. */
@@ -46,6 +49,8 @@ export interface SnapshotSelection {
   /** µs since the Unix epoch: the state just before this moment, so that `events({fromTime: time})` follows it seamlessly. */
   readonly time: number
   readonly kinds?: Iterable<string>
+  /** Which times `time` and the objects' events have. Default: when they happened. */
+  readonly times?: EventTimes
 }
 
 /** One block as its row describes it. Times are µs since the Unix epoch, sizes bytes. */
@@ -185,6 +190,16 @@ export class ArchiveReader {
     return kinds === undefined ? gaps : gaps.filter(({ gvk }) => kinds.has(gvk))
   }
 
+  /** Changes that were received later than they happened, as far as that may concern a window. */
+  lateRanges(
+    selection: Partial<LateSelection> & { readonly kinds?: Iterable<string> } = {},
+  ): ReadonlyArray<LateChanges> {
+    const kinds = selection.kinds === undefined ? undefined : new Set(selection.kinds)
+    const cut = selection.cut ?? NEVER
+    const late = this.#reading(() => readLateRanges(this.#database, { ...selection, cut }))
+    return kinds === undefined ? late : late.filter(({ gvk }) => kinds.has(gvk))
+  }
+
   /**
    * Events and gaps of a window, ordered by (time, sequence); the events of one object are always in sequence order. Gaps that overlap the
    * window are always included: one that was closed after it comes last, with its own later time.
@@ -195,10 +210,11 @@ export class ArchiveReader {
     const cut = Math.min(selection.cut ?? NEVER, this.cut())
     const fromTime = selection.fromTime ?? 0
     const untilTime = selection.untilTime ?? NEVER
+    const times = selection.times ?? "happened"
     const kinds = this.#kinds(selection.kinds)
     const gaps = this.gaps({ ...selection, cut })
     let next = 0
-    for (const event of mergeEvents(this.#source, this.#names, kinds, { cut, fromTime, untilTime })) {
+    for (const event of mergeEvents(this.#source, this.#names, kinds, { cut, fromTime, untilTime, times })) {
       for (let gap = gaps[next]; gap !== undefined && precedes(gap, event); gap = gaps[++next]) yield gap
       yield event
     }
@@ -211,10 +227,11 @@ export class ArchiveReader {
    */
   *snapshotAt(selection: SnapshotSelection): Generator<ObjectEvent, void, void> {
     const throughSequence = Math.min(selection.cut ?? NEVER, this.cut())
+    const { time: beforeTime, times = "happened" } = selection
     for (const kind of this.#kinds(selection.kinds)) {
-      const alive = this.#history.aliveAt(kind, { throughSequence, beforeTime: selection.time })
+      const alive = this.#history.aliveAt(kind, { throughSequence, beforeTime, times })
       const sequences = alive.sequences.slice(0, alive.count).sort()
-      for (const sequence of sequences) yield readEvent(this.#source, this.#names, kind, sequence)
+      for (const sequence of sequences) yield readEvent(this.#source, this.#names, kind, sequence, times)
     }
   }
 
@@ -235,9 +252,16 @@ export class ArchiveReader {
     return readPodLives(this.#database, this.directory, selection)
   }
 
-  /** What is known now of the owners of the referenced object, recorded or not; `undefined` if nothing is. */
-  ownersOf(owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">): OwnerEdge | undefined {
-    return this.#owners.of(owner)
+  /**
+   * What is known now of the owners of the referenced object, recorded or not, just before `time`, µs since the Unix epoch; by default at the
+   * end of the recording. `undefined` if nothing is.
+   */
+  ownersOf(
+    owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">,
+    time = NEVER,
+    times: EventTimes = "happened",
+  ): OwnerEdge | undefined {
+    return this.#owners.of(owner, time, times)
   }
 
   /** The objects of a kind in a window: by UID, the sequence number of the last event that carries its bytes. */

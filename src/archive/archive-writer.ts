@@ -19,6 +19,7 @@ import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
 import { BLOCK_BYTES } from "./blocks/block.ts"
 import { restoreOpenBlock } from "./blocks/block-rows.ts"
 import { BlockSource } from "./blocks/block-source.ts"
+import { changeTimesOf } from "./blocks/change-times.ts"
 import { checkFrame } from "./blocks/checked-frame.ts"
 import { OpenBlock } from "./blocks/open-block.ts"
 import { BLOCKS_PER_CHECKPOINT, Checkpoints } from "./checkpoints/checkpoint.ts"
@@ -144,16 +145,24 @@ export class ArchiveWriter {
     const floor = before?.lastEventTime ?? 0
     const firstTime = events.firstTime()
     const lastTime = Math.max(floor, events.lastTime())
+    const receivedFloor = before?.lastReceivedTime ?? 0
+    let lastReceived = Math.max(receivedFloor, events.lastReceived(), lastTime)
     if (events.count > 0) {
-      const timeFloor = firstTime < floor ? floor : 0
-      this.#open.add(split, { kind, firstSequence, events: events.count, firstTime, lastTime, timeFloor })
+      this.#open.add(split, {
+        ...{ kind, firstSequence, events: events.count, firstTime, lastTime, lastReceived },
+        timeFloor: firstTime < floor ? floor : 0,
+        receivedFloor: events.firstReceived() < receivedFloor ? receivedFloor : 0,
+      })
     }
     for (let index = 0; index < events.newObjectCount; index++) {
       const object = events.newObject(index)
       const { number, uid, namespace, name } = object
       const owners = this.#ownerSets.of(namespace, object.ownerReferences)
       this.#owners.named(owners.unrecorded)
-      this.#rows.object({ kind, number, uid, namespace, name, firstSequence, owners: owners.id })
+      const isKnown = number < (before?.nextObjectNumber ?? 1)
+      const floors = { time: floor, received: receivedFloor }
+      const replaced = isKnown ? changeTimesOf(events, number, floors, this.#now()) : undefined
+      this.#rows.object({ kind, number, uid, namespace, name, firstSequence, owners: owners.id, replaced })
     }
     for (let index = 0; index < events.gapCount; index++) {
       const gap = events.gap(index)
@@ -165,8 +174,19 @@ export class ArchiveWriter {
       this.#pods.add(this.#nextSequence++, life)
       this.#owners.named(this.#ownersOfPod(life))
       lastKnownTime = Math.max(lastKnownTime, life.time)
+      lastReceived = Math.max(lastReceived, life.received ?? life.time)
     }
-    this.#kinds.advance(events, lastKnownTime, this.metadata.get("clusterUid") ?? "", this.#now())
+    for (let index = 0; index < events.lateRangeCount; index++) {
+      // A frame has events or lifecycles that are late; without either, the range is placed at what came before.
+      const sequence = Math.min(firstSequence, this.#nextSequence - 1)
+      this.#rows.late.add({ sequence, kind, range: events.lateRange(index) })
+    }
+    this.#kinds.advance(
+      events,
+      { lastTime: lastKnownTime, lastReceived },
+      this.metadata.get("clusterUid") ?? "",
+      this.#now(),
+    )
     this.#senders.accept(sender, incarnation, number)
     this.#pendingBytes += frame.length
     if (this.#open.isFull) this.#seal()

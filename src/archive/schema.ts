@@ -22,7 +22,7 @@ export { DATABASE_FILE } from "./reading-access.ts"
 const APPLICATION_ID = 0x7265656c
 
 /** The only format this program reads and writes (`PRAGMA user_version`). No release has written an earlier one. */
-export const FORMAT_VERSION = 5
+export const FORMAT_VERSION = 6
 
 /** `interval`: the owner calls `sync` each second. `always`: every commit reaches the disk before it returns. */
 export type FsyncMode = "interval" | "always"

@@ -15,8 +15,8 @@ const POD_TABLES = `
   CREATE INDEX pod_of_uid ON pod (uid);
   CREATE INDEX living_pod ON pod (number) WHERE is_gone = 0;
 
-  -- One row per change of a pod's life, in the sequence of events. Seconds are those of the node's clock, time is when it was
-  -- observed, µs since the Unix epoch. owner_references is null where it is as before.
+  -- One row per change of a pod's life, in the sequence of events. Seconds are those of the node's clock, time is when it happened
+  -- and received when it was observed, µs since the Unix epoch. owner_references is null where it is as before.
   CREATE TABLE pod_life (
     sequence INTEGER PRIMARY KEY,
     pod INTEGER NOT NULL,
@@ -24,6 +24,7 @@ const POD_TABLES = `
     end_seconds INTEGER,
     is_gone INTEGER NOT NULL,
     time INTEGER NOT NULL,
+    received INTEGER NOT NULL,
     owner_references TEXT
   ) STRICT;
   CREATE INDEX pod_life_of_pod ON pod_life (pod, sequence);
@@ -40,6 +41,16 @@ const OWNER_TABLES = `
     id INTEGER PRIMARY KEY,
     owner_references TEXT NOT NULL
   ) STRICT;
+
+  -- The owners that an object had until others replaced them, and until that was received, µs since the Unix epoch: few are ever adopted.
+  CREATE TABLE former_owner_set (
+    kind INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    until_time INTEGER NOT NULL,
+    until_received INTEGER NOT NULL,
+    owners INTEGER NOT NULL,
+    PRIMARY KEY (kind, number, until_time)
+  ) STRICT, WITHOUT ROWID;
 
   -- Owners that were named and whose kinds are not, or not wholly, recorded. state: open (nobody knows its owners yet), learnt (asked
   -- for), gone (asked for, and there was no such object any more), recorded (it is an object of the recording, after all).
@@ -73,6 +84,7 @@ export const TABLES = `
     complete_through_time INTEGER NOT NULL,
     next_object_number INTEGER NOT NULL,
     last_event_time INTEGER NOT NULL,
+    last_received_time INTEGER NOT NULL,
     cluster_uid TEXT NOT NULL,
     list_reason TEXT NOT NULL,
     selection TEXT NOT NULL,
@@ -128,12 +140,14 @@ export const TABLES = `
     data BLOB NOT NULL
   ) STRICT;
 
-  -- Which blocks hold a kind. A kind's times never decrease, so these ranges are ordered and do not overlap.
+  -- Which blocks hold a kind. A kind's times never decrease, so these ranges are ordered and do not overlap. max_received: when the
+  -- last of these events was received, max_time: when it happened.
   CREATE TABLE block_kind (
     kind INTEGER NOT NULL,
     last_sequence INTEGER NOT NULL,
     min_time INTEGER NOT NULL,
     max_time INTEGER NOT NULL,
+    max_received INTEGER NOT NULL,
     events INTEGER NOT NULL,
     PRIMARY KEY (kind, last_sequence)
   ) STRICT, WITHOUT ROWID;
@@ -143,13 +157,14 @@ export const TABLES = `
     kind INTEGER NOT NULL,
     through_sequence INTEGER NOT NULL,
     last_time INTEGER NOT NULL,
+    last_received INTEGER NOT NULL,
     is_full INTEGER NOT NULL,
     objects INTEGER NOT NULL,
     states_size INTEGER NOT NULL,
     states_checksum INTEGER NOT NULL,
     states BLOB NOT NULL
   ) STRICT;
-  CREATE UNIQUE INDEX checkpoint_of_kind ON checkpoint (kind, through_sequence, last_time, is_full);
+  CREATE UNIQUE INDEX checkpoint_of_kind ON checkpoint (kind, through_sequence, last_time, last_received, is_full);
 
   -- namespace: the only one that it concerns; empty: all of them.
   CREATE TABLE gap (
@@ -163,6 +178,21 @@ export const TABLES = `
     reason TEXT NOT NULL,
     detail TEXT NOT NULL
   ) STRICT;
+
+  -- Changes that were received later than they happened (proto/observations.proto, LateRange). A row grows while more of them
+  -- arrive; sequence: the position of the first.
+  CREATE TABLE late_range (
+    kind INTEGER NOT NULL,
+    namespace TEXT NOT NULL,
+    not_before INTEGER NOT NULL,
+    cause TEXT NOT NULL,
+    not_after INTEGER NOT NULL,
+    received_from INTEGER NOT NULL,
+    received_to INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (kind, namespace, not_before, cause)
+  ) STRICT, WITHOUT ROWID;
 
   ${POD_TABLES}
   ${OWNER_TABLES}

@@ -17,11 +17,13 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { refusedAtStart } from "./command-line/refused-credentials.ts"
 import { controllerMetrics } from "./controller/controller-metrics.ts"
 import { OutputLines } from "./controller/output-lines.ts"
 import { type Condition, serveHost } from "./host/host-server.ts"
 import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
 import type { Terminal } from "./terminal/terminal.ts"
+import { readVersion } from "./version.ts"
 
 const namespaceName = (given: string): Reading<string> => {
   const [complaint] = labelComplaints(given)
@@ -80,10 +82,16 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal): Pro
   const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
   const stop = new AbortController()
   const stopListening = terminal.onInterrupt(() => stop.abort())
+  const giveBack = terminal.keepInterrupts?.()
   const lines = new OutputLines((simulation, line) => void standardOutput.write(`${simulation}: ${visible(line)}\n`))
   try {
     const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
     const namespace = given.namespace ?? (environment.CTRL_NAMESPACE || credentials.defaultNamespace)
+    const refusal = await refusedAtStart(credentials, `kubereel/${readVersion()}`)
+    if (refusal !== undefined) {
+      say(refusal)
+      return exitCodes.notPermitted
+    }
     await using controller = await startSimulationController({
       server: credentials,
       namespace,
@@ -106,6 +114,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal): Pro
     return exitCodes.failed
   } finally {
     lines.end()
+    giveBack?.()
     stopListening()
   }
 }

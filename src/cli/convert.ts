@@ -18,7 +18,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
-import { formatBytes, formatCount, formatDuration } from "./terminal/quantities.ts"
+import { formatBytes, formatCount, formatDuration, formatRecorded } from "./terminal/quantities.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { describeUnchanged } from "./trace-shortcomings.ts"
 
@@ -161,12 +161,12 @@ const runConversion = async (
 
 /** The size of a pipe is unknown, so the time left is shown for files only. */
 const describeProgress = (
-  { events, bytesRead, size, passes }: Readonly<ConvertProgress>,
+  { objects, events, bytesRead, size, passes }: Readonly<ConvertProgress>,
   elapsedMs: number,
 ): string => {
   // A file that is read twice counts half for each pass.
   const read = size === undefined ? bytesRead : bytesRead / passes
-  const done = `converting: ${formatCount(events, "event")}, ${formatBytes(read)}`
+  const done = `converting: ${formatRecorded(objects + events)}, ${formatBytes(read)}`
   if (size === undefined || size === 0 || read === 0) return done
   const share = Math.min(1, read / size)
   return `${done} of ${formatBytes(size)}, ${formatDuration((elapsedMs * (1 - share)) / share)} left`
@@ -174,7 +174,9 @@ const describeProgress = (
 
 const report = (order: Order, summary: ConvertSummary, terminal: Terminal): ExitCode => {
   const place = order.output === "-" ? "standard output" : order.output
-  const counts = `${formatCount(summary.events, "event")}, ${formatBytes(summary.bytes)}`
+  const { objects, events } = summary
+  const atStart = objects === 0 ? "" : `${formatCount(objects, "object")} at the start, `
+  const counts = `${atStart}${formatCount(events, "event")}, ${formatBytes(summary.bytes)}`
   terminal.standardError.write(`${place}: ${counts}, ${summary.from} to ${order.to}\n`)
   for (const line of describeLeftOut(summary.leftOut, order.to))
     terminal.standardError.write(`${syntax.name}: ${line}\n`)
@@ -196,7 +198,7 @@ const describeLeftOut = (
       `the trace is incomplete: ${incomplete === 1 ? "1 kind was" : `${incomplete} kinds were`} not being watched when it was exported, or not recorded yet at the start of its window`,
     )
   if (objects.size > 0) {
-    const kinds = [...objects].map(([gvk, count]) => `${gvk} (${formatCount(count, "event")})`)
+    const kinds = [...objects].map(([gvk, count]) => `${gvk} (${formatRecorded(count)})`)
     lines.push(`the ${to} format cannot represent ${kinds.join(", ")}`)
   }
   if (unchanged > 0) lines.push(describeUnchanged(unchanged))

@@ -5,11 +5,13 @@ import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { visible } from "../recorder/configuration/quoted.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { exitCodes } from "./command-line/exit-codes.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { refusedAtStart } from "./command-line/refused-credentials.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { driverSyntax, requestOf } from "./driver/driver-arguments.ts"
 import { type DriverOutcome, runDriver } from "./driver/run-driver.ts"
 import { leaveMessage } from "./driver/termination-log.ts"
+import { readVersion } from "./version.ts"
 
 export const driverCommand = (): Command =>
   command(driverSyntax, async (given, terminal) => {
@@ -24,10 +26,12 @@ export const driverCommand = (): Command =>
     }
     const ending = new AbortController()
     const stopListening = terminal.onInterrupt(() => ending.abort())
-    const run = async (): Promise<DriverOutcome> => {
+    const run = async (): Promise<Omit<DriverOutcome, "exitCode"> & { readonly exitCode: ExitCode }> => {
       try {
         const { kubeconfig, context } = given
         const endpoints = await loadCredentials({ kubeconfig, context, environment })
+        const refusal = await refusedAtStart(endpoints, `kubereel/${readVersion()}`)
+        if (refusal !== undefined) return { exitCode: exitCodes.notPermitted, message: refusal }
         const world = { endpoints, environment, clock: systemClock, random: Math.random, signal: ending.signal, log }
         return await runDriver({ request: request.success, ...world })
       } catch (error) {
@@ -41,7 +45,7 @@ export const driverCommand = (): Command =>
         log(message)
         await leaveMessage(message, environment, log)
       }
-      return exitCode === 0 ? exitCodes.ok : exitCodes.failed
+      return exitCode
     } finally {
       stopListening()
     }

@@ -1,20 +1,29 @@
 /** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
 import { randomBytes } from "node:crypto"
 import { backgroundClock } from "../clock.ts"
+import { formatLocalTime, withLocalTimes } from "../local-time.ts"
+import { clockTolerance } from "../recorder/export/window-coverage.ts"
 import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { formatInstant, parseInstant } from "./command-line/instant.ts"
+import { describeInstant, formatInstant, parseInstant } from "./command-line/instant.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
-import { type ExportQuery, localPath, requestForecast, requestUpload } from "./export/export-client.ts"
+import {
+  type ExportQuery,
+  localPath,
+  requestForecast,
+  requestRecordedKinds,
+  requestUpload,
+} from "./export/export-client.ts"
 import { exitCodeOfExport, isExportError } from "./export/export-errors.ts"
 import { readForecast } from "./export/export-forecast.ts"
+import { resolveKinds } from "./export/export-kinds.ts"
 import { type Destination, defaultStart, exportOptions } from "./export/export-options.ts"
-import { type ExportProgress, expectedEvents, showProgress } from "./export/export-progress.ts"
+import { type ExportProgress, expectedLines, showProgress } from "./export/export-progress.ts"
 import { report, reportForecast } from "./export/export-report.ts"
 import { exportTrace } from "./export/export-trace.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
@@ -25,11 +34,12 @@ const syntax: CommandSyntax<typeof exportOptions> = {
   summary: "Exports a time window of a recording, of a running recorder or in a directory, to a file.",
   description: [
     "The file appears only when it is complete and verified; a failed export leaves nothing behind.",
-    "TIME is an RFC 3339 time (2026-11-21T10:00:00Z), Unix seconds, now, or a duration such as -10m, 2h or 1h30m.",
+    "TIME is a time of day here (03:12, yesterday 03:12), an RFC 3339 time (2026-11-21T10:00:00Z), Unix seconds, now, or a duration such as -10m, 2h or 1h30m.",
   ],
   options: exportOptions,
   examples: [
     "reel export -o minute.ndjson --start -1m",
+    'reel export -o night.ndjson --start "yesterday 23:30" --end 03:12 --kind deploy,po',
     "reel export -o trace.sktrace --exclude-namespace kube-system",
     "reel export -o - --start 2h | jq -c .name",
     "reel export -o s3://traces/shop/monday.sktrace --require all",
@@ -73,8 +83,14 @@ interface Order extends Options {
   readonly endTime: number
 }
 
-/** Checks that involve more than one option. `moment`: what `now` means, in µs since the Unix epoch. */
-const readOrder = (given: Options, terminal: Terminal, moment: number): Order | UsageError => {
+/** What `now` means, in µs since the Unix epoch: `isEnd`: the end of a recording. */
+interface Present {
+  readonly moment: number
+  readonly isEnd: boolean
+}
+
+/** Checks that involve more than one option. */
+const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Present): Order | UsageError => {
   const { output, dryRun } = given
   if (output === undefined && !dryRun) return wrong("--output FILE is required; - means standard output")
   const name = output?.kind === "store" ? output.url : (output?.path ?? "")
@@ -89,6 +105,12 @@ const readOrder = (given: Options, terminal: Terminal, moment: number): Order | 
   const start = parseInstant(given.start, { now: moment, before: end.value })
   if (start._tag === "Refused") return wrong(`--start ${JSON.stringify(given.start)}: ${start.reason}`)
   const [startTime, endTime] = [start.value, end.value]
+  if (startTime > moment + clockTolerance && startTime !== endTime)
+    return wrong(
+      isEnd
+        ? `the window starts at ${describeInstant(startTime, moment)}, after the end of the recording at ${describeInstant(moment, moment)}`
+        : `the window starts at ${describeInstant(startTime, moment)}, which is in the future; it is now ${formatLocalTime(moment / 1000, moment / 1000)}`,
+    )
   if (startTime > endTime)
     return wrong(`the window ends at ${formatInstant(endTime)}, before its start at ${formatInstant(startTime)}`)
   return { ...given, output, format, compression, startTime, endTime }
@@ -128,24 +150,30 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
   const line = createLiveLine({ stream: terminal.standardError, isEnabled: isWatched, clock: backgroundClock })
   let progress: ExportProgress | undefined
   let place: OpenPlace | undefined
+  const nowMs = surroundings.now() / 1000
   try {
     const say = (text: string): void => void terminal.standardError.write(`${syntax.name}: ${text}\n`)
     // A mistake in the command line is found before a recorder is looked for; in a recording's directory, `now` is its end.
-    const early = given.dataDir === undefined ? readOrder(given, terminal, surroundings.now()) : undefined
+    const present = { moment: surroundings.now(), isEnd: false }
+    const early = given.dataDir === undefined ? readOrder(given, terminal, present) : undefined
     if (early instanceof UsageError) return refuse(early, terminal)
     place = await openPlace(given, terminal, say, abort.signal)
-    const order = early ?? readOrder(given, terminal, place.recorder.offline?.knownUntil ?? surroundings.now())
+    const { offline } = place.recorder
+    const order = early ?? readOrder(given, terminal, { moment: offline?.knownUntil ?? 0, isEnd: true })
     if (order instanceof UsageError) return refuse(order, terminal)
-    const query = queryOf(order, place)
+    if (order.start !== defaultStart || order.end !== "now" || offline !== undefined)
+      say(describeWindow(order, nowMs * 1000, offline !== undefined))
+    const query = await withKinds(queryOf(order, place), abort.signal)
+    if (query instanceof UsageError) return refuse(query, terminal)
     const { output } = order
     const writer = given.dataDir === undefined ? "the recorder is" : "reel is"
     const url = output?.kind === "store" ? output.url : localPath
-    if (order.dryRun) return reportForecast(await requestForecast(query, url, abort.signal), query, terminal)
+    if (order.dryRun) return reportForecast(await requestForecast(query, url, abort.signal), query, terminal, nowMs)
     if (output?.kind === "store") {
       progress = showProgress(line, backgroundClock, `${writer} writing`)
       const written = await requestUpload(query, output.url, abort.signal)
       progress.close()
-      return report(query, { place: written.location, events: undefined, ...written }, terminal)
+      return report(query, { place: written.location, contents: undefined, ...written }, terminal, nowMs)
     }
     const path = output?.path ?? "-"
     progress = showProgress(line, backgroundClock, `${writer} preparing the trace`)
@@ -154,22 +182,47 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
       openSink: () => openSink(path, order.force, terminal, surroundings),
       signal: abort.signal,
       onAnswer: ({ isOurs }) => {
-        if (isWatched && isOurs) expectEvents(query, answered.signal, progress)
+        if (isWatched && isOurs) expectLines(query, answered.signal, progress)
       },
       onProgress: progress.received,
     })
     progress.close()
-    return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal)
+    return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal, nowMs)
   } catch (cause) {
     if (!isExportError(cause)) throw cause
     progress?.close()
-    terminal.standardError.write(`${syntax.name}: ${cause.message}\n`)
+    // The recorder's reasons are for programs too, so its times are in UTC.
+    const message = cause._tag === "ExportRefused" ? withLocalTimes(cause.message, nowMs) : cause.message
+    terminal.standardError.write(`${syntax.name}: ${message}\n`)
     return exitCodeOfExport(cause)
   } finally {
     answered.abort()
     progress?.close()
     stopListening()
     await place?.close()
+  }
+}
+
+/** The window as it was understood: in the time zone of this machine, and exactly. */
+const describeWindow = ({ startTime, endTime, end }: Order, moment: number, isOffline: boolean): string =>
+  [
+    `from ${startTime <= 0 ? "the beginning of the recording" : describeInstant(startTime, moment)}`,
+    `to ${end === "now" && !isOffline ? "now" : describeInstant(endTime, moment)}`,
+    ...(end === "now" && isOffline ? ["(the end of the recording)"] : []),
+  ].join(" ")
+
+/** The query with exact names of kinds. */
+const withKinds = async (query: ExportQuery, signal: AbortSignal): Promise<ExportQuery | UsageError> => {
+  const { kinds = [], excluded_kinds = [] } = query.filters
+  const resolved = await resolveKinds([...kinds, ...excluded_kinds], () => requestRecordedKinds(query, signal))
+  if ("problem" in resolved) return new UsageError({ command: syntax.name, problem: resolved.problem })
+  return {
+    ...query,
+    filters: {
+      ...query.filters,
+      kinds: anyOf(resolved.slice(0, kinds.length)),
+      excluded_kinds: anyOf(resolved.slice(kinds.length)),
+    },
   }
 }
 
@@ -187,13 +240,13 @@ const openSink = async (
         ...(fileSystem === undefined ? {} : { fileSystem }),
       })
 
-/** Requests, in parallel with the export, how many events it will have. Without a response the total is not shown. */
-const expectEvents = (query: ExportQuery, signal: AbortSignal, progress: ExportProgress | undefined): void => {
+/** Requests, in parallel with the export, how many lines it will have. Without a response the total is not shown. */
+const expectLines = (query: ExportQuery, signal: AbortSignal, progress: ExportProgress | undefined): void => {
   if (query.format !== "ndjson") return
   requestForecast(query, localPath, signal).then(
     (answer) => {
       const forecast = readForecast(answer)
-      if (forecast !== undefined) progress?.expect(expectedEvents(forecast))
+      if (forecast !== undefined) progress?.expect(expectedLines(forecast))
     },
     (cause: unknown) => {
       if (!isExportError(cause)) throw cause

@@ -64,7 +64,7 @@ const run = async (
     return exitCodes.failed
   }
   const { modules, refusals } = listing.success
-  for (const { path, refusal } of refusals) say(describeRefusal(path, refusal))
+  for (const { path, refusal } of refusals) for (const line of describeRefusal(path, refusal).split("\n")) say(line)
   const cast = await participantsOf(modules, order.makes, say)
   if (cast.participants.length === 0) {
     say(`there is no module to replay into in ${order.directory}`)
@@ -93,7 +93,7 @@ const run = async (
       file?.add(step)
       for (const entry of step.entries) {
         if (entry.type === "log") terminal.standardOutput.write(`${entry.controller}: ${visible(entry.line)}\n`)
-        if (entry.type === "trouble") say(`${step.time} ${entry.controller}: ${visible(entry.detail)}`)
+        if (entry.type === "trouble") say(`${step.time} ${entry.controller}: ${entry.detail}`)
       }
     },
     ...(speed !== "max" && { pace: pacedBy(speed, signal) }),

@@ -15,7 +15,6 @@ import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { parseDuration } from "../kube/duration.ts"
 import type { EndpointSource } from "../kube/endpoint.ts"
-import { parseGvk } from "../kube/gvk.ts"
 import { visible } from "../recorder/configuration/quoted.ts"
 import {
   type CommandSyntax,
@@ -31,11 +30,14 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { readKind } from "./command-line/kind-option.ts"
+import { refusedAtStart } from "./command-line/refused-credentials.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
 import { type Condition, serveHost } from "./host/host-server.ts"
 import { openImageDirectory } from "./host/image-directory.ts"
+import { toldLines } from "./host/told-lines.ts"
 import type { MadeKind } from "./host-replay.ts"
 import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
 import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
@@ -57,9 +59,11 @@ const duration = (given: string): Reading<number> => {
 
 const madeKind = (given: string): Reading<MadeKind> => {
   const [owner = "", kind = "", ...more] = given.split("=")
-  return parseGvk(owner) !== undefined && parseGvk(kind) !== undefined && more.length === 0
-    ? value({ owner, kind })
-    : refused("must be OWNER=KIND, such as slinky.dev/v1.SimplePod=v1.Pod")
+  if (owner === "" || kind === "" || more.length > 0)
+    return refused("must be OWNER=KIND, such as slinky.dev/v1.SimplePod=pod")
+  const [ownerKind, madeKind] = [readKind(owner), readKind(kind)]
+  if (ownerKind.tag === "unknown") return refused(ownerKind.problem)
+  return madeKind.tag === "unknown" ? refused(madeKind.problem) : value({ owner: ownerKind.text, kind: madeKind.text })
 }
 
 const options = {
@@ -161,7 +165,7 @@ export const hostCommand = (
     const { replay: trace, from, to, speed, latency: latencyMs, settle: settleMs, makes, journal } = given
     if (trace === undefined) return run(given, terminal, directory)
     const { replayHost } = await loadReplay()
-    const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
+    const say = (text: string): void => void terminal.standardError.write(toldLines(`${syntax.name}: `, text))
     return replayHost({ directory, trace, from, to, speed, latencyMs, settleMs, makes, journal }, terminal, say)
   })
 
@@ -180,14 +184,20 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
 
 const run = async (given: OptionValues<typeof options>, terminal: Terminal, directory: string): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
-  const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
+  const say = (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text))
   const stop = new AbortController()
   const stopListening = terminal.onInterrupt(() => stop.abort())
+  const giveBack = terminal.keepInterrupts?.()
   try {
     const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
     const version = readVersion()
-    using images = openImageDirectory(tmpdir(), say)
     const userAgent = `kubereel/${version}`
+    const refusal = await refusedAtStart(credentials, userAgent)
+    if (refusal !== undefined) {
+      say(refusal)
+      return exitCodes.notPermitted
+    }
+    using images = openImageDirectory(tmpdir(), say)
     const client = new ApiClient({ server: credentials, userAgent })
     using _client = { [Symbol.dispose]: () => client.close() }
     const identityOf = identities(credentials, client, say)
@@ -212,7 +222,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
       onNote: (subject, note) => say(`${subject}: ${note}`),
     })
-    await using modules = new HostModules({ host, clock: systemClock, say })
+    using modules = new HostModules({ host, clock: systemClock, say })
     const conditions = (): ReadonlyArray<Condition> => [
       ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
       {
@@ -253,6 +263,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
     say(error.message)
     return exitCodes.failed
   } finally {
+    giveBack?.()
     stopListening()
   }
 }

@@ -9,17 +9,23 @@ import {
   type Unresolved,
   watchedResources,
 } from "../k8s/index.ts"
+import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { quoted } from "../recorder/configuration/quoted.ts"
 import { withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
-import { withConnectionAdvice } from "../recorder/notices/trouble-advice.ts"
+import { byCause } from "../recorder/kind-status.ts"
+import { serverTrouble } from "../recorder/notices/server-trouble.ts"
+import { isRefusedCredentials, withConnectionAdvice } from "../recorder/notices/trouble-advice.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { readKinds } from "./command-line/kind-option.ts"
+import { describeRefused } from "./command-line/refused-credentials.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { k8sHostCommand } from "./k8s/host/k8s-host.ts"
 import { readK8sConfiguration } from "./k8s/k8s-configuration.ts"
 import { k8sOptions } from "./k8s/k8s-options.ts"
 import { withResolver } from "./k8s/k8s-resolver.ts"
+import { defaultImage, prerequisites } from "./k8s/prerequisites.ts"
 import { k8sSimulationCommand } from "./k8s/simulation/k8s-simulation.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
@@ -78,21 +84,31 @@ const run = async (given: Options, { standardOutput, standardError, environment 
   const { configuration, contents, warnings } = loaded.success
   for (const warning of warnings) say(warning)
   const { kinds } = withinNamespaces(configuration, given.recordNamespace)
-  const resolved = await withResolver({ ...given, environment }, (resolve) =>
-    watchedResources(kinds, given.ownerKind, resolve),
-  )
+  const resolved = await withResolver({ ...given, environment }, async (resolve, kindNames) => {
+    const owners = await readKinds(given.ownerKind, kindNames)
+    return "problem" in owners ? owners : await watchedResources(kinds, owners, resolve)
+  })
   if (resolved._tag === "NoCluster") {
     say(`${resolved.reason}\nWithout a cluster, --offline prints manifests for built-in kinds.`)
     return exitCodes.failed
   }
+  if ("problem" in resolved.value) {
+    const { problem } = resolved.value
+    standardError.write(`${new UsageError({ command: syntax.name, problem: `--owner-kind: ${problem}` }).message}\n`)
+    return exitCodes.usage
+  }
   const { watched, unresolved } = resolved.value
-  for (const each of unresolved) say(describe(each, given))
-  if (unresolved.some(({ isAbsent }) => !isAbsent)) return exitCodes.failed
+  const failed = unresolved.filter(({ isAbsent }) => !isAbsent)
+  for (const each of unresolved) if (each.isAbsent) say(describeAbsent(each, given))
+  for (const { gvks, detail } of byCause(failed.map((each) => ({ ...each, state: "failing" }))))
+    say(describeFailed(gvks, detail, resolved.endpoint))
+  if (failed.length > 0)
+    return failed.every(({ detail }) => isRefusedCredentials(detail)) ? exitCodes.notPermitted : exitCodes.failed
   const version = readVersion()
   const manifests = manifestsFor({
     name: given.name,
     namespace: given.namespace,
-    image: given.image ?? `kubereel:${version}`,
+    image: given.image ?? defaultImage(version),
     version,
     configuration: contents,
     kinds,
@@ -114,6 +130,8 @@ const run = async (given: Options, { standardOutput, standardError, environment 
     monitoringNamespace: given.monitoringNamespace,
   })
   standardOutput.write(renderManifests(manifests, `kubereel ${version} in a cluster: docs/guides/in-cluster.md`))
+  const monitoringKinds = given.monitoring ? ["ServiceMonitor", "PrometheusRule"] : []
+  for (const sentence of prerequisites({ image: given.image, version, monitoringKinds })) say(sentence)
   return unresolved.length === 0 ? exitCodes.ok : exitCodes.incomplete
 }
 
@@ -125,8 +143,14 @@ const authenticationOf = ({ auth, name, tokenSecret, allowTarget, targetSecret }
   return tokenSecret === undefined ? { tag: auth } : `--token-secret is for --auth token, not for --auth ${auth}`
 }
 
-const describe = ({ gvk, isAbsent, detail }: Unresolved, { offline }: Options): string => {
-  if (!isAbsent) return `${quoted(gvk)} cannot be looked up: ${withConnectionAdvice(detail)}`
+/** A trouble of the server is one of all kinds. */
+const describeFailed = (gvks: ReadonlyArray<string>, detail: string, endpoint: ApiEndpoint | undefined): string => {
+  if (isRefusedCredentials(detail)) return describeRefused(detail, endpoint)
+  const what = serverTrouble(detail)?.subject ?? `${gvks.map(quoted).join(", ")} cannot be looked up`
+  return `${what}: ${withConnectionAdvice(detail)}`
+}
+
+const describeAbsent = ({ gvk, detail }: Unresolved, { offline }: Options): string => {
   const advice = offline
     ? "print the manifests without --offline, using a cluster that has it"
     : "print the manifests again once it is installed"

@@ -15,7 +15,6 @@ import {
   optional,
   type Reading,
   refused,
-  required,
   text,
   value,
   withDefault,
@@ -45,10 +44,10 @@ const parseNamespace = (given: string): Reading<string> =>
     : refused("it is not a valid namespace name (at most 63 lower-case letters, digits and -)")
 
 const options = {
-  config: required({
+  config: optional({
     short: "c",
     placeholder: "FILE",
-    help: "what to record: a SimKube tracer configuration, or one with kubereel's own settings",
+    help: "what to record: a SimKube tracer configuration, or one with kubereel's own settings; default: workloads and the lifecycles of their pods",
     parse: text,
   }),
   kubeconfig: optional({
@@ -106,6 +105,7 @@ const syntax: CommandSyntax<typeof options> = {
   description: ['While it runs, "reel export" exports the recording to a file.'],
   options,
   examples: [
+    "reel record",
     "reel record -c tracer.yml",
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --log-format json",
     "reel record -c tracer.yml --namespace shop,stock --context staging",
@@ -128,10 +128,12 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
     const namespaces = [...new Set(namespace)]
     const recordOptions: RecordOptions = { ...rest, ...access, namespaces, verbosity: verbose }
     const { output, close } = createOutput(recordOptions, terminal)
+    const giveBack = terminal.keepInterrupts?.()
     try {
       const run = await load()
       return await run(recordOptions, output)
     } finally {
+      giveBack?.()
       close()
     }
   })

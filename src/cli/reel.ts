@@ -3,7 +3,7 @@ import { quoted } from "../recorder/configuration/quoted.ts"
 import { nearest } from "../recorder/configuration/spelling.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { renderHelp, renderOverview } from "./command-line/help.ts"
+import { renderExitCodes, renderHelp, renderOverview } from "./command-line/help.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { columnsOf, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
@@ -28,6 +28,11 @@ export const commands: readonly CommandEntry[] = [
     name: "export",
     summary: "Exports a time window of a recording, of a running recorder or in a directory, to a file.",
     load: async () => (await import("./export.ts")).exportCommand(),
+  },
+  {
+    name: "coverage",
+    summary: "Shows what is recorded, since when, until when, and what is missing.",
+    load: async () => (await import("./coverage.ts")).coverageCommand(),
   },
   {
     name: "convert",
@@ -133,17 +138,27 @@ const versionCommand = command(
   },
 )
 
+/** What `reel help` explains besides commands. */
+const exitCodesTopic = "exit-codes"
+
 const helpCommand = command(
   {
     name: "reel help",
     summary: "Shows help for a command.",
     options: {},
-    operand: { placeholder: "COMMAND", help: "the command; if omitted, all commands are listed" },
+    operand: {
+      placeholder: "COMMAND",
+      help: "the command; if omitted, all commands are listed. exit-codes: what the exit codes of all commands mean",
+    },
   },
   async (_, terminal, [name]) => {
     const columns = columnsOf(terminal.standardOutput)
     if (name === undefined) {
       terminal.standardOutput.write(renderOverview(commands, columns))
+      return exitCodes.ok
+    }
+    if (name === exitCodesTopic) {
+      terminal.standardOutput.write(renderExitCodes(columns))
       return exitCodes.ok
     }
     const entry = find(name)

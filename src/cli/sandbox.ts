@@ -85,6 +85,7 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
   }
   const stop = new AbortController()
   const stopListening = terminal.onInterrupt(() => stop.abort())
+  const giveBack = terminal.keepInterrupts?.()
   try {
     const tls = given.authorization === undefined ? undefined : ownCertificate()
     await using cluster = await LocalCluster.start({
@@ -109,6 +110,7 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
     standardError.write(`${syntax.name}: ${describe(error, given)}\n`)
     return exitCodes.failed
   } finally {
+    giveBack?.()
     stopListening()
   }
 }

@@ -1,4 +1,5 @@
 /** The Deployment, its configuration and the volume of the recording. */
+import { wholeUnits } from "../kube/quantity.ts"
 import { volumeVariable } from "../recorder/metrics/disk-metrics.ts"
 import { podVariables } from "../recorder/notices/pod-events.ts"
 import { type Manifest, manifest } from "./manifest.ts"
@@ -99,7 +100,7 @@ export const deployment = (settings: ManifestSettings): Manifest => {
     },
     {
       path: [...container, "readinessProbe"],
-      text: "Succeeds once every kind has finished its first list. ?verbose shows the state of each kind.",
+      text: "Succeeds once every kind has finished its first list and something is being recorded. The response says why not; ?verbose shows the state of each kind.",
     },
   )
 }
@@ -119,7 +120,7 @@ const podSpec = (
       image: settings.image,
       imagePullPolicy: "IfNotPresent",
       args: containerArguments(settings),
-      env: environment,
+      env: environment(settings),
       ...(settings.targetSecret !== undefined && { envFrom: [{ secretRef: { name: settings.targetSecret } }] }),
       ports: [{ name: "http", containerPort: httpPort, protocol: "TCP" }],
       resources,
@@ -164,11 +165,11 @@ const tokenVolumes = (authentication: Authentication) =>
       ]
     : []
 
-const environment = [
+const environment = ({ volume }: Pick<ManifestSettings, "volume">) => [
   // For temporary files of SQLite and Node: no other directory is writable.
   { name: "TMPDIR", value: volumeDirectory },
   // For Events on the recorder's own pod.
   ...Object.entries(podVariables).map(([name, fieldPath]) => ({ name, valueFrom: { fieldRef: { fieldPath } } })),
-  // With an emptyDir the request is its size limit; with a claim there is no request, which yields 0.
-  { name: volumeVariable, valueFrom: { resourceFieldRef: { resource: "requests.ephemeral-storage" } } },
+  // The limit of the emptyDir, which nothing else tells the process. A claim's is that of its file system.
+  ...(volume.isClaim ? [] : [{ name: volumeVariable, value: String(wholeUnits(volume.size)) }]),
 ]

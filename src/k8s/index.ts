@@ -5,7 +5,7 @@
  * discovery documents.
  */
 
-export { defaultConfiguration } from "./default-configuration.ts"
+export { defaultConfiguration } from "../recorder/configuration/default-configuration.ts"
 export { hostManifestsFor } from "./host/host-manifests.ts"
 export { hostAlerts } from "./host/host-monitoring.ts"
 export type { HostSettings, ModuleConfigMap, ModuleNeeds, ModulePlace, StatePlace } from "./host/host-settings.ts"

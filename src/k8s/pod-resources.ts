@@ -2,6 +2,7 @@
  * Resource requests and limits of the recorder's container, from measurements (measured-memory.ts and bench/results/ingest.md). The
  * formulas are printed beside the numbers, for users who tune them.
  */
+import { quantityOf } from "../kube/quantity.ts"
 import {
   exportMegabytes,
   includedInThreeKinds as included,
@@ -17,6 +18,16 @@ import type { ManifestSettings } from "./settings.ts"
 const microsecondsPerChange = 10.3
 /** CPU for the first lists: 100,000 Pods take 8.6 s of CPU time, which is 43 s at this share of a core. */
 const listingMillicores = 200
+
+/**
+ * What a node has to have free at most: 2 GiB hold 30 million events, and the default size of 10 GiB would keep the pod off every node with a
+ * small disk, although it may never be used.
+ */
+const largestStorageRequest = 2 * 2 ** 30
+
+/** The request for an emptyDir of that size. */
+const storageRequest = (size: string): string =>
+  (quantityOf(size) ?? 0) > largestStorageRequest ? `${largestStorageRequest / 2 ** 30}Gi` : size
 
 interface PodResources {
   readonly requests: { readonly cpu: string; readonly memory: string; readonly "ephemeral-storage"?: string }
@@ -40,8 +51,7 @@ export const podResources = ({
   const memory = mebibytes(usual)
   const cpu = Math.ceil((listingMillicores + changes) / 10) * 10
   return {
-    // A node that runs out of disk space first evicts pods that exceed their requests.
-    requests: { cpu: `${cpu}m`, memory, ...(!volume.isClaim && { "ephemeral-storage": volume.size }) },
+    requests: { cpu: `${cpu}m`, memory, ...(!volume.isClaim && { "ephemeral-storage": storageRequest(volume.size) }) },
     limits: { memory: mebibytes(worst) },
     formula: [
       `memory in MB: ${threeKinds} for ${included.kinds} kinds under load + ${furtherKind} per further kind (${kinds} are watched)`,
@@ -52,7 +62,10 @@ export const podResources = ({
       "  closes watches whose reader is throttled.",
       ...(volume.isClaim
         ? []
-        : ["ephemeral-storage: the emptyDir. A full node first evicts pods that exceed their requests."]),
+        : [
+            "ephemeral-storage: the emptyDir, at most 2Gi, so that small nodes fit. A full node first evicts pods that exceed",
+            "  their requests: raise it for a recording that will be larger.",
+          ]),
     ],
   }
 }

@@ -2,6 +2,7 @@
 
 const labelFormat = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 const subdomainFormat = `${labelFormat}(\\.${labelFormat})*`
+const wildcardSubdomainFormat = `\\*\\.${subdomainFormat}`
 const hostLabelFormat = "[a-z]([-a-z0-9]*[a-z0-9])?"
 const qualifiedFormat = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 const labelValueFormat = `(${qualifiedFormat})?`
@@ -11,6 +12,7 @@ const percentFormat = "[0-9]+%"
 const whole = (format: string): RegExp => new RegExp(`^${format}$`)
 const label = whole(labelFormat)
 const subdomain = whole(subdomainFormat)
+const wildcardSubdomain = whole(wildcardSubdomainFormat)
 const hostLabel = whole(hostLabelFormat)
 const qualified = whole(qualifiedFormat)
 const labelText = whole(labelValueFormat)
@@ -57,6 +59,17 @@ export const subdomainComplaints = (text: string): Complaints =>
         "and end with an alphanumeric character",
       subdomainFormat,
       "example.com",
+    ),
+  )
+
+/** `*.` and a DNS-1123 subdomain: hosts of an Ingress. */
+export const wildcardSubdomainComplaints = (text: string): Complaints =>
+  checked(text, 253, wildcardSubdomain, () =>
+    explain(
+      "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case " +
+        "alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+      wildcardSubdomainFormat,
+      "*.example.com",
     ),
   )
 

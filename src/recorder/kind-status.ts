@@ -4,6 +4,7 @@
  */
 import type { NamespaceState } from "../actors/watcher/progress/namespace-states.ts"
 import type { KindState } from "../kube/watch/protocol/protocol.ts"
+import { serverTrouble } from "./notices/server-trouble.ts"
 
 export interface KindStatus {
   readonly gvk: string
@@ -25,8 +26,12 @@ export class KindStatuses {
   readonly #kinds = new Map<string, KindStatus>()
   /** Kinds that have just received a 401; the resulting state is reported right afterwards. */
   readonly #unauthorized = new Set<string>()
+  /** Kinds that were not installed and then appeared, while this recorder ran. */
+  readonly #appeared = new Set<string>()
   readonly #onChange: () => void
   #storeTrouble: string | undefined
+  /** Whether any kind was recorded since the start. */
+  #hasRecorded = false
 
   /** Every kind starts as `listing`. `onChange`: kinds, or a state of theirs, have changed. Ready means that each first list is recorded or cannot be made. */
   constructor(gvks: Iterable<string>, nowMicros: number, onChange: () => void = () => undefined) {
@@ -34,10 +39,11 @@ export class KindStatuses {
     for (const gvk of gvks) this.#kinds.set(gvk, starting(gvk, "starting", nowMicros))
   }
 
-  /** Kinds in given states. */
-  static of(statuses: ReadonlyArray<KindStatus>): KindStatuses {
+  /** Kinds in given states; `appeared`: those that were installed while the recorder ran. */
+  static of(statuses: ReadonlyArray<KindStatus>, appeared: ReadonlyArray<string>): KindStatuses {
     const all = new KindStatuses([], 0)
     for (const status of statuses) all.#kinds.set(status.gvk, status)
+    for (const gvk of appeared) all.#appeared.add(gvk)
     return all
   }
 
@@ -70,6 +76,8 @@ export class KindStatuses {
     const changed = before.state !== state
     const isRefused = state === "forbidden" || (state === "failing" && this.#unauthorized.has(gvk))
     this.#unauthorized.delete(gvk)
+    if (isRecorded({ state, namespaces })) this.#hasRecorded = true
+    if (before.state === "waiting" && changed) this.#appeared.add(gvk)
     this.#kinds.set(gvk, { gvk, state, detail, namespaces, since: changed ? atMicros : before.since, isRefused })
     if (changed || statesOf(before.namespaces) !== statesOf(namespaces)) this.#onChange()
     return changed
@@ -93,12 +101,35 @@ export class KindStatuses {
     return [...this.#kinds.values()]
   }
 
-  /**
-   * Ready: no kind is listing (docs/reference/architecture.md#actors). Kinds that cannot be recorded now do not delay readiness; they are
-   * named.
-   */
-  get isReady(): boolean {
+  /** No kind is listing: what can be recorded is. */
+  get isListed(): boolean {
     return this.all().every((kind) => kind.state !== "listing")
+  }
+
+  get isReady(): boolean {
+    return this.notReady() === undefined
+  }
+
+  /**
+   * Why the recorder is not ready, in one sentence; `undefined` if it is (docs/reference/architecture.md#actors).
+   *
+   * Kinds that cannot be recorded now do not delay readiness as long as something is recorded; they are named. An outage of a server that was
+   * recorded before does not end readiness: a Service would then drop the recorder just when its recording of the time before is needed.
+   */
+  notReady(): string | undefined {
+    if (!this.isListed) return "first lists are not complete"
+    const kinds = this.all()
+    if (kinds.length === 0 || kinds.some(isRecorded)) return undefined
+    const isLasting = kinds.every(({ state, isRefused }) => isRefused || state === "stopped")
+    if (this.#hasRecorded && !isLasting) return undefined
+    const [group, ...others] = byCause(kinds)
+    const more = others.reduce((sum, { gvks }) => sum + gvks.length, 0)
+    return `nothing is being recorded: ${group?.gvks.join(", ")} ${group?.state}: ${group?.detail}${more === 0 ? "" : `; and ${more} more`}`
+  }
+
+  /** Whether the kind was not installed when this recorder looked for it first: its objects may have changed before it was noticed. */
+  hasAppeared(gvk: string): boolean {
+    return this.#appeared.has(gvk)
   }
 
   /** Kinds whose recording is not complete at this moment, and why. */
@@ -113,8 +144,33 @@ export class KindStatuses {
       ...namespaces.map((each) => readinessLine(`${gvk} in namespace ${each.namespace}`, each)),
     ])
     if (this.#storeTrouble !== undefined) lines.push(`[!]store cannot write: ${this.#storeTrouble}`)
-    return `${lines.join("\n")}\nreadyz check ${this.isReady ? "passed" : "failed"}\n`
+    const reason = this.notReady()
+    if (reason !== undefined) lines.push(`not ready: ${reason}`)
+    return `${lines.join("\n")}\nreadyz check ${reason === undefined ? "passed" : "failed"}\n`
   }
+}
+
+/** In one namespace at least. A kind that is not installed has no objects, so everything of it is recorded. */
+const isRecorded = ({ state, namespaces }: Pick<KindStatus, "state" | "namespaces">): boolean =>
+  [state, ...namespaces.map((each) => each.state)].some((each) => each === "watching" || each === "waiting")
+
+/** Kinds that are in one state for one cause. */
+interface KindsOfCause {
+  readonly gvks: ReadonlyArray<string>
+  readonly state: KindState
+  /** Of the first of them, without what was being done when it happened. */
+  readonly detail: string
+}
+
+/** One entry for each state and cause: eight kinds that cannot reach one server are one trouble. */
+export const byCause = (
+  kinds: ReadonlyArray<Pick<KindStatus, "gvk" | "state" | "detail">>,
+): ReadonlyArray<KindsOfCause> => {
+  const groups = Map.groupBy(kinds, ({ state, detail }) => `${state} ${serverTrouble(detail)?.cause ?? detail}`)
+  return [...groups.values()].map((group) => {
+    const [{ state, detail }] = group as [KindStatus, ...KindStatus[]]
+    return { gvks: group.map(({ gvk }) => gvk), state, detail: serverTrouble(detail)?.detail ?? detail }
+  })
 }
 
 const readinessLine = (name: string, { state, detail }: Pick<KindStatus, "state" | "detail">): string =>

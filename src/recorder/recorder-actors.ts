@@ -111,9 +111,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     const keepState = (): void => {
       if (system.isStopping) return
       // Read when the store can take it: by then the state may have changed again.
-      const write = Effect.suspend(() =>
-        store.call("setRecorderState", encodeRecorderState({ kinds, statuses: statuses.all() })),
-      )
+      const write = Effect.suspend(() => {
+        const all = statuses.all()
+        const appeared = all.map(({ gvk }) => gvk).filter((gvk) => statuses.hasAppeared(gvk))
+        return store.call("setRecorderState", encodeRecorderState({ kinds, statuses: all, appeared }))
+      })
       writes.put("what is being recorded", patiently(store, write))
     }
     const onStateChange = (name: string) => (state: string, reason: string) =>

@@ -9,6 +9,8 @@ import { openTarget } from "../blob/open-target.ts"
 import { addressUrl, type StoreAddress } from "../blob/target-address.ts"
 import { systemClock } from "../clock.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
+import { describeExpired } from "../kube/credentials/expired-credentials.ts"
+import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 import { HttpClient } from "../kube/http/http-client.ts"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
 import { clusterUid } from "../kube/watch/enquiries.ts"
@@ -18,7 +20,9 @@ import { ActorGaveUp, ActorGone } from "../runtime/errors.ts"
 import type { RestartPolicy } from "../runtime/supervisor.ts"
 import { memoryBound } from "../runtime/thread/container-memory.ts"
 import { type AccessSettings, checkAccess, openAccess } from "./access/open-access.ts"
+import { defaultConfigurationName, readDefaultConfiguration } from "./configuration/default-configuration.ts"
 import { loadConfiguration } from "./configuration/load-configuration.ts"
+import { parseConfiguration } from "./configuration/parse-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
 import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
 import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
@@ -26,7 +30,7 @@ import { forecastExport } from "./export/forecast.ts"
 import { defaultExportLimits, type ExportLimits, ExportPlaces } from "./export/limits.ts"
 import { type ExportContext, startExport } from "./export/start.ts"
 import { askCoverage } from "./http/coverage.ts"
-import { bindHttpApi, serveHttpApi } from "./http/http-api.ts"
+import { bindHttpApi, type HttpApiSources, serveHttpApi } from "./http/http-api.ts"
 import type { KindStatus } from "./kind-status.ts"
 import { describeShortage } from "./memory/memory-shares.ts"
 import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
@@ -39,13 +43,18 @@ import { RecorderError } from "./recorder-error.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 
 export interface RecorderSettings {
-  /** Path of the configuration file. */
-  readonly config: string
+  /**
+   * Path of the configuration file, whose changes are followed; or the configuration itself, as YAML; `undefined`: the default configuration, which is also
+   * that of a recorder in a cluster.
+   */
+  readonly config: string | { readonly text: string } | undefined
   /** Path of a kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account. */
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
-  /** 0 picks a free port. */
-  readonly port: number
+  /** The API server, or a source of its address and credentials, in place of a kubeconfig. */
+  readonly server?: ApiEndpoint | EndpointSource
+  /** 0 picks a free port; `undefined`: no HTTP interface. */
+  readonly port: number | undefined
   readonly bind: string
   /** Default: a new temporary directory, kept once the recorder has started. */
   readonly dataDir: string | undefined
@@ -77,8 +86,10 @@ export interface RunningRecorder {
   readonly configuration: RecorderConfiguration
   /** Reads the configuration file now and applies changes; never rejects, mistakes are logged. */
   readonly reload: () => Promise<void>
-  /** The port it listens on. */
-  readonly port: number
+  /** What an export of this recording is made from, at this moment. */
+  readonly exportContext: () => ExportContext
+  /** The port it listens on; `undefined` without an HTTP interface. */
+  readonly port: number | undefined
   readonly dataDirectory: string
   /** Address of the cluster, for people. */
   readonly cluster: string
@@ -99,25 +110,46 @@ export interface RecorderSummary {
  */
 export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
   Effect.gen(function* () {
+    const { config } = settings
     const loadOptions = { allowSecrets: settings.allowSecrets, defaults: { defaultDetect, defaultIgnore } }
-    const loaded = yield* loadConfiguration(settings.config, loadOptions)
-    for (const warning of loaded.warnings) log.warn(formatWarning(settings.config, warning))
+    const source = config === undefined ? defaultConfigurationName : typeof config === "string" ? config : inlineSource
+    const loaded = yield* config === undefined
+      ? loadConfiguration(defaultConfigurationName, { ...loadOptions, readBeginning: readDefaultConfiguration })
+      : typeof config === "string"
+        ? loadConfiguration(config, loadOptions)
+        : Effect.fromResult(parseConfiguration(Buffer.from(config.text), { ...loadOptions, source: inlineSource }))
+    for (const warning of loaded.warnings) log.warn(formatWarning(source, warning))
     const accessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
     yield* checkAccess(accessSettings, settings.bind)
     const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
+    const { server } = settings
     const credentials = yield* Effect.tryPromise({
-      try: () => loadCredentials({ kubeconfig: settings.kubeconfig, context: settings.context }),
+      try: async () =>
+        server === undefined
+          ? loadCredentials({ kubeconfig: settings.kubeconfig, context: settings.context })
+          : givenCredentials(server),
       catch: (cause) => cause as Error,
     })
     // Mistakes in files that the kubeconfig refers to (tokens, plugins) are reported now instead of being retried for ever.
-    yield* Effect.tryPromise({ try: () => credentials.endpoint(), catch: (cause) => cause as Error })
+    let endpoint = yield* Effect.tryPromise({ try: () => credentials.endpoint(), catch: (cause) => cause as Error })
+    const endpoints: EndpointSource = {
+      endpoint: async () => {
+        endpoint = await credentials.endpoint()
+        return endpoint
+      },
+      onUnauthorized: () => credentials.onUnauthorized(),
+      get problem() {
+        return credentials.problem
+      },
+    }
     // The first step that has side effects: a port in use is the commonest mistake, and should not leave a data directory behind.
-    const bound = yield* bindHttpApi(settings.bind, settings.port)
+    const bound = settings.port === undefined ? undefined : yield* bindHttpApi(settings.bind, settings.port)
+    const serve = (sources: HttpApiSources) => (bound === undefined ? Effect.void : serveHttpApi(bound, sources))
     const { path: dataDirectory, keep } =
       settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
     const userAgent = `kubereel/${settings.version}`
     const notices = yield* Effect.acquireRelease(
-      Effect.sync(() => new NoticeLog(log, systemClock)),
+      Effect.sync(() => new NoticeLog(log, systemClock, () => describeExpired(endpoint, Date.now()))),
       (opened) => Effect.sync(() => opened.close()),
     )
     const reloads = new Reloads(systemClock)
@@ -127,7 +159,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       kinds: configuration.kinds,
       directory: dataDirectory,
       fsync: settings.fsync,
-      endpoints: credentials,
+      endpoints,
       userAgent,
       reportEvents: settings.reportEvents,
       memory,
@@ -155,8 +187,8 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       trouble: (reason) => log.warn(`requests cannot be authorised: ${reason}`),
       recovered: () => log.info("requests can be authorised again"),
     })
-    yield* serveHttpApi(bound, {
-      isReady: () => actors.statuses.isReady,
+    yield* serve({
+      notReady: () => actors.statuses.notReady(),
       verboseReadiness: () => actors.statuses.verboseReadiness(),
       metrics: Effect.suspend(() =>
         Effect.all([gatherMetrics(actors, systemClock.wallMicros()), Effect.promise(() => disk.now())], {
@@ -175,38 +207,60 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       openTarget: (address, contentType) => openTarget(address, { contentType }),
       uploadLeft: (error) => log.warn(`an upload was aborted, and parts of it may remain: ${error.message}`),
     })
-    const reload = yield* followConfiguration(
-      actors,
-      {
-        file: settings.config,
-        configuration: loaded.configuration,
-        load: loadOptions,
-        namespaces: settings.namespaces,
-      },
-      log,
-      reloads,
-      yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
-    )
+    const reload =
+      typeof config !== "string"
+        ? async () => log.info("there is no configuration file to read again")
+        : yield* followConfiguration(
+            actors,
+            { file: config, configuration: loaded.configuration, load: loadOptions, namespaces: settings.namespaces },
+            log,
+            reloads,
+            yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
+          )
     keep()
+    if (config === undefined)
+      log.info(
+        `no --config: recording ${defaultConfigurationName}, ${configuration.kinds.map(({ gvkText }) => gvkText).join(", ")}; "reel k8s --offline" prints it`,
+      )
     const { length } = configuration.kinds
     log.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
       directory: dataDirectory,
     })
-    log.info(`listening on ${bound.url}`, {
-      paths: "/healthz /readyz /metrics /v1/coverage POST:/export",
-      auth: accessSettings.auth,
-    })
+    if (bound !== undefined)
+      log.info(`listening on ${bound.url}`, {
+        paths: "/healthz /readyz /metrics /v1/coverage POST:/export",
+        auth: accessSettings.auth,
+      })
     return {
       actors,
       get configuration() {
         return inForce()
       },
       reload,
-      port: bound.port,
+      exportContext,
+      port: bound?.port,
       dataDirectory,
       cluster: credentials.description,
     } satisfies RunningRecorder
   })
+
+/** What messages call a configuration that is in no file. */
+const inlineSource = "the configuration"
+
+/** Credentials that the caller looks after: an endpoint that stays as it is, or a source that renews it. */
+const givenCredentials = (server: ApiEndpoint | EndpointSource) => {
+  const isSource = "endpoint" in server
+  return {
+    endpoint: async () => (isSource ? server.endpoint() : server),
+    onUnauthorized: async () => (isSource ? server.onUnauthorized() : undefined),
+    get problem() {
+      return isSource ? server.problem : undefined
+    },
+    refreshAfter: undefined,
+    description: isSource ? "the given API server" : server.server,
+    defaultNamespace: "default",
+  }
+}
 
 /** Summarises the state of a recorder. */
 export const summarise = (running: RunningRecorder) =>
@@ -223,7 +277,7 @@ const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace
         message: `this recorder may not write to ${addressUrl(address)}; its operator can allow that with --allow-target`,
       }
 
-type Credentials = Awaited<ReturnType<typeof loadCredentials>>
+type Credentials = EndpointSource & { readonly refreshAfter: number | undefined }
 
 /**
  * Remembers which cluster this is, so that another one behind the same address is noticed (docs/facts/watch-protocol.md, rule 12). Without

@@ -11,7 +11,7 @@ export class KindNotInTrace extends Schema.TaggedError<KindNotInTrace>()("KindNo
 }) {
   override get message(): string {
     const has = this.kinds.length === 0 ? "no objects" : this.kinds.join(", ")
-    return `the controller ${this.controller} is for ${this.kind}, of which the trace has nothing: it has ${has}. Record that kind too, or give its objects as seed`
+    return `the controller ${this.controller} is for ${this.kind}, of which the trace has nothing: it has ${has}. Record that kind too, or give its objects to replayInto as seed`
   }
 }
 

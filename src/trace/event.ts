@@ -16,8 +16,13 @@ export interface ObjectEvent {
   readonly type: "object"
   /** Position in the recording; unique, increases by one per event. */
   readonly sequence: number
-  /** Receiver's wall clock when the bytes were read: µs since the Unix epoch (an integer below 2^53). */
+  /**
+   * When it happened: µs since the Unix epoch by the receiver's clock (an integer below 2^53). That is when its bytes were read, and an
+   * estimate if they were read later than it happened.
+   */
   readonly time: number
+  /** When its bytes were read, in the same unit; only if that was later than it happened. */
+  readonly received?: number
   /** `apps/v1.Deployment`; list items carry neither apiVersion nor kind, so this is the authority. */
   readonly gvk: string
   readonly action: Action
@@ -31,6 +36,33 @@ export interface ObjectEvent {
   readonly resourceVersion: string
   /** The JSON of the object exactly as the server sent it; empty for `vanished`. Valid until the next event is taken. */
   readonly object: Uint8Array
+}
+
+/**
+ * Why changes were received later than they happened: no recorder was running, its stream was disconnected, or the stream was silent or
+ * behind.
+ */
+export type LateCause = "stopped" | "disconnected" | "delayed"
+
+/** Which time of an event counts: when it happened, which may be an estimate, or when it was received. */
+export type EventTimes = "happened" | "received"
+
+/**
+ * Changes of a kind that were received later than they happened. None is missing, but when each of them happened is an estimate: it is
+ * between `notBefore` and `notAfter`, and not after it was received. Times are µs since the Unix epoch.
+ */
+export interface LateChanges {
+  readonly gvk: string
+  /** The only namespace of the changes; the empty string: they may be of any, or the kind is cluster-scoped. */
+  readonly namespace: string
+  readonly notBefore: number
+  readonly notAfter: number
+  /** When the first and the last of them were received. */
+  readonly receivedFrom: number
+  readonly receivedTo: number
+  /** How many they are. */
+  readonly events: number
+  readonly cause: LateCause
 }
 
 /** Why a range of versions of one kind is not in the recording. */

@@ -7,7 +7,7 @@
  * for byte without them.
  */
 
-import type { TraceEvent } from "./event.ts"
+import type { EventTimes, LateChanges, TraceEvent } from "./event.ts"
 import type { OwnedLifecycles } from "./formats/simkube/simkube-trace.ts"
 
 /**
@@ -65,6 +65,10 @@ export interface TraceHeader {
   readonly kinds: ReadonlyArray<string>
   /** Kinds that were not being watched when the export was made, and their state (`forbidden`, `failing`, …). */
   readonly incomplete: ReadonlyArray<IncompletePart>
+  /** Changes that may belong to the window and were received later than they happened. Absent: none. */
+  readonly late?: ReadonlyArray<LateChanges>
+  /** Which times the window and the events have. Absent: when they happened. */
+  readonly times?: EventTimes
   /** Lifecycles follow although the trace has no Pods; formats that cannot represent both do not say so. */
   readonly hasLifecycles?: boolean
   /** Absent: `none`. */

@@ -7,8 +7,10 @@ const noBytes = new Uint8Array(0)
 export class FrameEvent {
   action: ActionCode = APPLIED
   objectNumber = 0
-  /** µs since the Unix epoch. */
+  /** When it happened: µs since the Unix epoch. */
   timeMicros = 0
+  /** When it was received, never before it happened; 0: when it happened. */
+  receivedMicros = 0
   /** A string is opaque; integers are a number or a bigint below 2^64. */
   version: number | bigint | string = 0
   /** The fingerprint's two halves: 32-bit integers, signed or not. */

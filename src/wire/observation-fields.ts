@@ -63,6 +63,8 @@ export const parseColumns = (columns: Uint8Array) => {
   let isComplete = false
   let leftNamespaces: Array<string> | undefined
   let livesLag = false
+  let lateness = NO_SPAN
+  let lateRanges: Array<number> | undefined
   reading(columns, () => {
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
@@ -144,6 +146,15 @@ export const parseColumns = (columns: Uint8Array) => {
         case Tag.livesLag:
           livesLag = reader.bool()
           break
+        case Tag.lateness:
+          lateness = span(reader)
+          break
+        case Tag.lateRanges: {
+          const { start, length } = span(reader)
+          lateRanges ??= []
+          lateRanges.push(start, start + length)
+          break
+        }
         default:
           skipUnknown(columns, reader, tag, LAST_FIELD)
       }
@@ -171,6 +182,8 @@ export const parseColumns = (columns: Uint8Array) => {
     isComplete,
     leftNamespaces: leftNamespaces ?? NO_STRINGS,
     livesLag,
+    lateness,
+    lateRanges: lateRanges ?? NO_SPANS,
   }
 }
 
@@ -254,7 +267,7 @@ export const expectWidth = (columns: Uint8Array, field: string, column: Span, wi
   }
 }
 
-const LAST_FIELD = Tag.livesLag >>> 3
+const LAST_FIELD = Tag.lateRanges >>> 3
 
 const isGapReason = (reason: string): reason is GapReason => (GAP_REASONS as ReadonlyArray<string>).includes(reason)
 

@@ -4,8 +4,8 @@ import type protobuf from "protobufjs/minimal.js"
 import { isTime, malformed, readerOf, reading, skipUnknown, span } from "./observation-fields.ts"
 import { type PodIdentity, type PodLife, PodLifeTag, Tag } from "./observation-wire.ts"
 
-/** Headers of the two fields around it, three doubles, the hash, and all tags. */
-const FIXED_BYTES = 80
+/** Headers of the two fields around it, four doubles, the hash, and all tags. */
+const FIXED_BYTES = 89
 /** UTF-8 needs at most three bytes for one UTF-16 unit. */
 const UTF8_BYTES_PER_UNIT = 3
 
@@ -20,6 +20,7 @@ export const writePodLife = (writer: protobuf.Writer, life: PodLife): void => {
   writer.uint32(Tag.podLives).fork()
   writer.uint32(PodLifeTag.pod).uint32(life.pod)
   writer.uint32(PodLifeTag.time).double(life.time)
+  if (life.received !== undefined) writer.uint32(PodLifeTag.received).double(life.received)
   writer.uint32(PodLifeTag.start).double(life.start)
   if (life.end !== undefined) writer.uint32(PodLifeTag.end).double(life.end)
   if (life.gone) writer.uint32(PodLifeTag.gone).bool(true)
@@ -39,6 +40,7 @@ export const parsePodLife = (columns: Uint8Array, from: number, until: number): 
   const reader = readerOf(columns, from, until)
   let pod = 0
   let time = 0
+  let received: number | undefined
   let start = 0
   let end: number | undefined
   let gone = false
@@ -52,6 +54,7 @@ export const parsePodLife = (columns: Uint8Array, from: number, until: number): 
       const tag = reader.uint32()
       if (tag === PodLifeTag.pod) pod = reader.uint32()
       else if (tag === PodLifeTag.time) time = reader.double()
+      else if (tag === PodLifeTag.received) received = reader.double()
       else if (tag === PodLifeTag.start) start = reader.double()
       else if (tag === PodLifeTag.end) end = reader.double()
       else if (tag === PodLifeTag.gone) gone = reader.bool()
@@ -64,11 +67,13 @@ export const parsePodLife = (columns: Uint8Array, from: number, until: number): 
       } else if (tag === PodLifeTag.ownerReferences) {
         const { start: at, length } = span(reader)
         ownerReferences = columns.subarray(at, at + length)
-      } else skipUnknown(columns, reader, tag, PodLifeTag.ownerReferences >>> 3)
+      } else skipUnknown(columns, reader, tag, PodLifeTag.received >>> 3)
     }
   })
   if (pod === 0) throw malformed(columns, "a pod life without a pod number")
   if (!isTime(time)) throw malformed(columns, `a pod life observed at ${time}`)
+  if (received !== undefined && !(isTime(received) && received >= time))
+    throw malformed(columns, `a pod life of ${time} observed at ${received}`)
   if (!Number.isSafeInteger(start) || !(end === undefined || (Number.isSafeInteger(end) && end >= start))) {
     throw malformed(columns, `a pod life from ${start} to ${end}`)
   }
@@ -76,6 +81,7 @@ export const parsePodLife = (columns: Uint8Array, from: number, until: number): 
   return {
     pod,
     time,
+    ...(received !== undefined && { received }),
     start,
     end,
     gone,

@@ -5,7 +5,7 @@
  * a test compares every field with the .proto file through reflection.
  */
 
-import type { Action, GapReason } from "../trace/event.ts"
+import type { Action, GapReason, LateCause } from "../trace/event.ts"
 
 /** An action as encoded in its column. */
 export type ActionCode = 1 | 2 | 3
@@ -22,6 +22,9 @@ export const ACTION_NAMES: readonly [undefined, Action, Action, Action] = [undef
 
 /** Every valid reason of a gap; anything else on the wire is malformed. */
 export const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored"]
+
+/** Every valid cause of a late range; anything else on the wire is malformed. */
+export const LATE_CAUSES: ReadonlyArray<LateCause> = ["stopped", "disconnected", "delayed"]
 
 /** A new object: the facts that outlive its events. */
 export interface NewObject {
@@ -54,6 +57,23 @@ export interface Gap {
   readonly gvk?: string
 }
 
+/**
+ * Changes of a kind that were received later than they happened. Each of them happened between `notBefore` and `notAfter`, and not after it
+ * was received. Times are µs since the Unix epoch.
+ */
+export interface LateRange {
+  readonly notBefore: number
+  readonly notAfter: number
+  /** When the first and the last of them were received. */
+  readonly receivedFrom: number
+  readonly receivedTo: number
+  /** How many they are. */
+  readonly events: number
+  readonly cause: LateCause
+  /** The only namespace of the changes; the empty string: they may be of any, or the kind has none. */
+  readonly namespace: string
+}
+
 /** The identity of a pod, sent with the first record of its lifecycle. */
 export interface PodIdentity {
   readonly uid: string
@@ -67,8 +87,10 @@ export interface PodIdentity {
 export interface PodLife {
   /** The recording's number for the pod's UID (1 … 2^32−1), assigned once. */
   readonly pod: number
-  /** µs since the Unix epoch: when it was observed. */
+  /** µs since the Unix epoch: when it happened; that is when it was observed, unless it was observed later. */
   readonly time: number
+  /** When it was observed; absent: when it happened. */
+  readonly received?: number
   readonly start: number
   /** Never before `start`; `undefined` while it runs. */
   readonly end: number | undefined
@@ -104,6 +126,8 @@ export const Tag = {
   complete: (20 << 3) | 0,
   leftNamespaces: (21 << 3) | 2,
   livesLag: (22 << 3) | 0,
+  lateness: (23 << 3) | 2,
+  lateRanges: (24 << 3) | 2,
 } as const
 
 /** Wire tags of `NewObject`. */
@@ -127,6 +151,17 @@ export const GapTag = {
   namespace: (8 << 3) | 2,
 } as const
 
+/** Wire tags of `LateRange`. */
+export const LateRangeTag = {
+  notBefore: (1 << 3) | 1,
+  notAfter: (2 << 3) | 1,
+  receivedFrom: (3 << 3) | 1,
+  receivedTo: (4 << 3) | 1,
+  events: (5 << 3) | 0,
+  cause: (6 << 3) | 2,
+  namespace: (7 << 3) | 2,
+} as const
+
 /** Wire tags of `PodLife`. */
 export const PodLifeTag = {
   pod: (1 << 3) | 0,
@@ -139,10 +174,11 @@ export const PodLifeTag = {
   name: (8 << 3) | 2,
   specHash: (9 << 3) | 1,
   ownerReferences: (10 << 3) | 2,
+  received: (11 << 3) | 1,
 } as const
 
 /** Bytes before the objects: the tag of field 1 and its length padded to five bytes. */
 export const PAYLOAD_HEADER_BYTES = 6
 
-/** Bytes of all columns of one event: action 1, number 4, length 4, time 4, version 8, fingerprint 8. */
-export const COLUMN_BYTES_PER_EVENT = 29
+/** Maximum bytes of all columns of one event: action 1, number 4, length 4, time 4, version 8, fingerprint 8, lateness 8. */
+export const COLUMN_BYTES_PER_EVENT = 37

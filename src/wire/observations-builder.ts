@@ -12,12 +12,15 @@
 import protobuf from "protobufjs/minimal.js"
 import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
 import type { FrameEvent } from "./frame-event.ts"
+import { FrameTimes } from "./frame-times.ts"
 import { type NamespaceProgress, namespaceProgressBytes, writeNamespaceProgress } from "./namespace-progress.ts"
+import { lateRangeBytes, writeLateRange } from "./observation-late-range.ts"
 import { podLifeBytes, writePodLife } from "./observation-pod-life.ts"
 import {
   COLUMN_BYTES_PER_EVENT,
   type Gap,
   GapTag,
+  type LateRange,
   type NewObject,
   NewObjectTag,
   PAYLOAD_HEADER_BYTES,
@@ -27,8 +30,8 @@ import {
 
 /** Largest tag and length of one length-delimited field. */
 const FIELD_HEADER_BYTES = 6
-/** Field headers of the six columns, of gvk and complete_through, plus epoch (6), time_base (9) and three booleans (3 each). */
-const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 8 * FIELD_HEADER_BYTES + 6 + 9 + 3 * 3
+/** Field headers of the seven columns, of gvk and complete_through, plus epoch (6), time_base (9) and three booleans (3 each). */
+const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 9 * FIELD_HEADER_BYTES + 6 + 9 + 3 * 3
 /** UTF-8 needs at most three bytes for one UTF-16 unit. */
 const UTF8_BYTES_PER_UNIT = 3
 const TWO_POW_32 = 0x1_0000_0000
@@ -52,25 +55,24 @@ export class ObservationsBuilder {
   readonly #gvk: string
   readonly #gvkBytes: number
   readonly #tracksPods: boolean
-  /** Columns 6, 7, 8, 9, 11 in wire format: little-endian. */
+  /** Columns 5, 6, 7, 9, 11 in wire format: little-endian. */
   #actions: Uint8Array
   #objectNumbers: DataView
   #lengths: DataView
-  #timeDeltas: DataView
   #versions: DataView
   #fingerprints: DataView
+  /** Columns 8 and 23. */
+  readonly #times: FrameTimes
   #capacity: number
 
   #target: Uint8Array = new Uint8Array(0)
   #epoch = 0
   #count = 0
   #payloadEnd = PAYLOAD_HEADER_BYTES
-  #timeBase = 0
-  #lastTime = 0
   #opaque = false
   #completeThrough = ""
   #keptBytes = 0
-  /** Fields 10, 12, 13, 15 and 17 to 22 in the order of the calls; rare, so encoded at once. */
+  /** Fields 10, 12, 13, 15, 17 to 22 and 24 in the order of the calls; rare, so encoded at once. */
   readonly #rare = protobuf.Writer.create()
   readonly #columns = protobuf.Writer.create()
 
@@ -89,9 +91,9 @@ export class ObservationsBuilder {
     this.#actions = new Uint8Array(this.#capacity)
     this.#objectNumbers = new DataView(new ArrayBuffer(this.#capacity * 4))
     this.#lengths = new DataView(new ArrayBuffer(this.#capacity * 4))
-    this.#timeDeltas = new DataView(new ArrayBuffer(this.#capacity * 4))
     this.#versions = new DataView(new ArrayBuffer(this.#capacity * 8))
     this.#fingerprints = new DataView(new ArrayBuffer(this.#capacity * 8))
+    this.#times = new FrameTimes(this.#capacity)
   }
 
   /** Events in the frame so far. */
@@ -104,7 +106,7 @@ export class ObservationsBuilder {
     return this.#payloadEnd - PAYLOAD_HEADER_BYTES
   }
 
-  /** Upper bound of the result of {@link finish}, at most 60 bytes too high. */
+  /** Upper bound of the result of {@link finish}: at most 70 bytes too high, and 8 per event if none is late. */
   get byteLength(): number {
     return (
       this.#payloadEnd -
@@ -142,8 +144,7 @@ export class ObservationsBuilder {
     this.#epoch = epoch
     this.#count = 0
     this.#payloadEnd = PAYLOAD_HEADER_BYTES
-    this.#timeBase = 0
-    this.#lastTime = 0
+    this.#times.begin()
     this.#opaque = false
     this.#completeThrough = ""
     this.#keptBytes = 0
@@ -154,29 +155,24 @@ export class ObservationsBuilder {
   /**
    * Adds one event; nothing of the record is kept.
    *
-   * `false`, with nothing written, if the event does not fit, if its time is before that of the previous event or 2^32 µs or more after it,
-   * or if the frame would mix integer and opaque versions: finish the frame and begin a new one.
+   * `false`, with nothing written, if the event does not fit, if it happened or was received before the previous event, if it was received
+   * 2^32 µs or more after that or before it happened, or if the frame would mix integer and opaque versions: finish the frame and begin a
+   * new one.
    */
   append(event: Readonly<FrameEvent>): boolean {
-    const { timeMicros, version, start, end } = event
+    const { timeMicros, receivedMicros, version, start, end } = event
     const index = this.#count
     const length = end - start
-    const delta = index === 0 ? 0 : timeMicros - this.#lastTime
-    if (!(delta >= 0 && delta < TWO_POW_32)) return false
     const isOpaque = typeof version === "string"
     if (isOpaque !== this.#opaque && index > 0) return false
     const versionBytes = isOpaque ? FIELD_HEADER_BYTES + version.length * UTF8_BYTES_PER_UNIT : 0
     if (!this.#fits(length + COLUMN_BYTES_PER_EVENT + versionBytes)) return false
     if (index === this.#capacity) this.#grow()
-    if (index === 0) {
-      this.#timeBase = timeMicros
-      this.#opaque = isOpaque
-    }
-    this.#lastTime = timeMicros
+    if (!this.#times.add(index, timeMicros, receivedMicros === 0 ? timeMicros : receivedMicros)) return false
+    if (index === 0) this.#opaque = isOpaque
     this.#actions[index] = event.action
     this.#objectNumbers.setUint32(index * 4, event.objectNumber, true)
     this.#lengths.setUint32(index * 4, length, true)
-    this.#timeDeltas.setUint32(index * 4, delta, true)
     if (typeof version === "number") {
       this.#versions.setUint32(index * 8, version, true)
       this.#versions.setUint32(index * 8 + 4, version / TWO_POW_32, true)
@@ -194,6 +190,22 @@ export class ObservationsBuilder {
     }
     this.#count = index + 1
     return true
+  }
+
+  /** When an event of this frame happened: µs since the Unix epoch, as it was given. */
+  time(index: number): number {
+    return this.#times.happened(index)
+  }
+
+  /**
+   * Changes when an appended event happened, never to later than it was received. The times of a kind must not decrease: keep the order of
+   * the frame's events, and of the frame before. `isLive`: it was received when it happened; the time given does not matter.
+   *
+   * @throws RangeError if it was received before
+   */
+  retime(index: number, timeMicros: number, isLive = false): void {
+    if (isLive) this.#times.moveToReceipt(index)
+    else this.#times.move(index, timeMicros)
   }
 
   /**
@@ -231,6 +243,13 @@ export class ObservationsBuilder {
     if (gvk !== "") rare.uint32(GapTag.gvk).string(gvk)
     if (namespace !== "") rare.uint32(GapTag.namespace).string(namespace)
     rare.ldelim()
+    return true
+  }
+
+  /** Describes late events of this frame. `false` if it does not fit. */
+  addLateRange(range: LateRange): boolean {
+    if (!this.#fits(lateRangeBytes(range))) return false
+    writeLateRange(this.#rare, range)
     return true
   }
 
@@ -297,13 +316,15 @@ export class ObservationsBuilder {
     columns.uint32(Tag.gvk).string(this.#gvk)
     if (this.#epoch !== 0) columns.uint32(Tag.epoch).uint32(this.#epoch)
     if (count > 0) {
-      columns.uint32(Tag.timeBase).double(this.#timeBase)
+      const lateness = this.#times.lateness(count)
+      columns.uint32(Tag.timeBase).double(this.#times.base)
       columns.uint32(Tag.actions).bytes(this.#actions.subarray(0, count))
       columns.uint32(Tag.objectNumbers).bytes(prefix(this.#objectNumbers, count * 4))
       columns.uint32(Tag.lengths).bytes(prefix(this.#lengths, count * 4))
-      columns.uint32(Tag.timeDeltas).bytes(prefix(this.#timeDeltas, count * 4))
+      columns.uint32(Tag.timeDeltas).bytes(this.#times.deltas(count))
       columns.uint32(Tag.resourceVersions).bytes(prefix(this.#versions, count * 8))
       columns.uint32(Tag.fingerprints).bytes(prefix(this.#fingerprints, count * 8))
+      if (lateness !== undefined) columns.uint32(Tag.lateness).bytes(lateness)
     }
     columns.raw(this.#rare.finish(true))
     if (this.#completeThrough !== "") columns.uint32(Tag.completeThrough).string(this.#completeThrough)
@@ -333,9 +354,9 @@ export class ObservationsBuilder {
     this.#actions = actions
     this.#objectNumbers = doubled(this.#objectNumbers)
     this.#lengths = doubled(this.#lengths)
-    this.#timeDeltas = doubled(this.#timeDeltas)
     this.#versions = doubled(this.#versions)
     this.#fingerprints = doubled(this.#fingerprints)
+    this.#times.grow(this.#capacity)
   }
 }
 

@@ -21,8 +21,17 @@ import {
   parseNamespaceProgress,
   parseNewObject,
 } from "./observation-fields.ts"
+import { parseLateRange } from "./observation-late-range.ts"
 import { parsePodLife } from "./observation-pod-life.ts"
-import { type ActionCode, type Gap, type NewObject, type PodLife, Tag, VANISHED } from "./observation-wire.ts"
+import {
+  type ActionCode,
+  type Gap,
+  type LateRange,
+  type NewObject,
+  type PodLife,
+  Tag,
+  VANISHED,
+} from "./observation-wire.ts"
 
 export { MalformedFrameError } from "./observation-fields.ts"
 export {
@@ -30,6 +39,7 @@ export {
   APPLIED,
   DELETED,
   type Gap,
+  type LateRange,
   type NewObject,
   type PodIdentity,
   type PodLife,
@@ -116,6 +126,8 @@ export class Observations {
   readonly leftNamespaces: ReadonlyArray<string>
   /** Whether pod lifecycles are not yet complete up to the versions of the namespaces in this frame. */
   readonly livesLag: boolean
+  /** Whether any event was received later than it happened. */
+  readonly hasLateEvents: boolean
 
   readonly #columns: Uint8Array
   readonly #view: DataView
@@ -127,11 +139,13 @@ export class Observations {
   readonly #timeDeltas: number
   readonly #versions: number
   readonly #fingerprints: number
-  /** Start and end of each field 12 and 13, in pairs. */
+  readonly #lateness: number
+  /** Start and end of each field 12, 13, 15, 19 and 24, in pairs. */
   readonly #newObjectSpans: ReadonlyArray<number>
   readonly #gapSpans: ReadonlyArray<number>
   readonly #podLifeSpans: ReadonlyArray<number>
   readonly #namespaceSpans: ReadonlyArray<number>
+  readonly #lateRangeSpans: ReadonlyArray<number>
   readonly #opaqueVersions: ReadonlyArray<string>
   /** Running sums, computed on first use. */
   #offsets: Uint32Array | undefined
@@ -147,6 +161,7 @@ export class Observations {
     expectWidth(columns, "time_deltas", fields.timeDeltas, 4, count)
     expectWidth(columns, "resource_versions", fields.resourceVersions, 8, count)
     expectWidth(columns, "fingerprints", fields.fingerprints, 8, count)
+    if (fields.lateness.length !== 0) expectWidth(columns, "lateness", fields.lateness, 8, count)
     if (fields.opaqueVersions.length !== 0 && fields.opaqueVersions.length !== count) {
       throw malformed(columns, `${fields.opaqueVersions.length} opaque_versions for ${count} events`)
     }
@@ -161,6 +176,7 @@ export class Observations {
     this.isComplete = fields.isComplete
     this.leftNamespaces = fields.leftNamespaces
     this.livesLag = fields.livesLag
+    this.hasLateEvents = fields.lateness.length > 0
     this.hasOpaqueVersions = fields.opaqueVersions.length > 0
     this.#columns = columns
     this.#view = new DataView(columns.buffer, columns.byteOffset, columns.byteLength)
@@ -171,10 +187,12 @@ export class Observations {
     this.#timeDeltas = fields.timeDeltas.start
     this.#versions = fields.resourceVersions.start
     this.#fingerprints = fields.fingerprints.start
+    this.#lateness = fields.lateness.start
     this.#newObjectSpans = fields.newObjects
     this.#gapSpans = fields.gaps
     this.#podLifeSpans = fields.podLives
     this.#namespaceSpans = fields.namespaces
+    this.#lateRangeSpans = fields.lateRanges
     this.tracksPods = fields.tracksPods
     this.#opaqueVersions = fields.opaqueVersions
   }
@@ -205,22 +223,42 @@ export class Observations {
     return this.#offsets[index] as number
   }
 
-  /** µs since the Unix epoch. */
+  /** When the event happened: µs since the Unix epoch. */
   time(index: number): number {
     this.#times ??= this.#sumTimes()
     return this.#times[index] as number
   }
 
+  /** How many µs later it was received. */
+  lateness(index: number): number {
+    return this.hasLateEvents ? this.#view.getFloat64(this.#lateness + index * 8, true) : 0
+  }
+
+  /** When it was received: µs since the Unix epoch. */
+  received(index: number): number {
+    return this.time(index) + this.lateness(index)
+  }
+
   /** Time of the last event, µs since the Unix epoch, without the array that `time` builds; 0 without events. */
   lastTime(): number {
+    return this.count === 0 ? 0 : this.lastReceived() - this.lateness(this.count - 1)
+  }
+
+  /** When the last event was received, likewise. */
+  lastReceived(): number {
     if (this.count === 0) return 0
-    let time = this.#timeBase
-    for (let index = 0; index < this.count; index++) time += this.#timeDelta(index)
-    return time
+    let received = this.#timeBase
+    for (let index = 0; index < this.count; index++) received += this.#timeDelta(index)
+    return received
   }
 
   /** Time of event 0 likewise. */
   firstTime(): number {
+    return this.firstReceived() - (this.count === 0 ? 0 : this.lateness(0))
+  }
+
+  /** When event 0 was received, likewise. */
+  firstReceived(): number {
     return this.count === 0 ? 0 : this.#timeBase + this.#timeDelta(0)
   }
 
@@ -303,6 +341,16 @@ export class Observations {
     return parseNamespaceProgress(this.#columns, start, end)
   }
 
+  get lateRangeCount(): number {
+    return this.#lateRangeSpans.length / 2
+  }
+
+  /** @throws MalformedFrameError unless the frame was checked. */
+  lateRange(index: number): LateRange {
+    const [start, end] = [this.#lateRangeSpans[index * 2] as number, this.#lateRangeSpans[index * 2 + 1] as number]
+    return parseLateRange(this.#columns, start, end)
+  }
+
   /** Compares the columns with each other and reads what is otherwise read lazily. @throws MalformedFrameError */
   check(): void {
     const columns = this.#columns
@@ -319,10 +367,24 @@ export class Observations {
     if (total !== this.payloadLength) {
       throw malformed(columns, `lengths sum up to ${total}, objects hold ${this.payloadLength} bytes`)
     }
+    if (this.hasLateEvents) this.#checkTimes()
     for (let index = 0; index < this.newObjectCount; index++) this.newObject(index)
     for (let index = 0; index < this.gapCount; index++) this.gap(index)
     for (let index = 0; index < this.podLifeCount; index++) this.podLife(index)
     for (let index = 0; index < this.namespaceCount; index++) this.namespace(index)
+    for (let index = 0; index < this.lateRangeCount; index++) this.lateRange(index)
+  }
+
+  /** Without late events, times cannot decrease: their differences have no sign. */
+  #checkTimes(): void {
+    for (let index = 0, before = 0; index < this.count; index++) {
+      const lateness = this.lateness(index)
+      const time = this.time(index)
+      if (!isTime(lateness)) throw malformed(this.#columns, `event ${index} is late by ${lateness}`)
+      if (time < before)
+        throw malformed(this.#columns, `event ${index} happened at ${time}, the one before at ${before}`)
+      before = time
+    }
   }
 
   #sumLengths(): Uint32Array {
@@ -333,9 +395,9 @@ export class Observations {
 
   #sumTimes(): Float64Array {
     const times = new Float64Array(this.count)
-    for (let index = 0, time = this.#timeBase; index < this.count; index++) {
-      time += this.#timeDelta(index)
-      times[index] = time
+    for (let index = 0, received = this.#timeBase; index < this.count; index++) {
+      received += this.#timeDelta(index)
+      times[index] = received - this.lateness(index)
     }
     return times
   }

@@ -2,7 +2,8 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
-import type { Action } from "../../src/trace/event.ts"
+import type { Action, LateChanges } from "../../src/trace/event.ts"
+import type { LateRange } from "../../src/wire/observations.ts"
 import { patient } from "../harness/patience.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { asIfCrashed } from "./crashed-copy.ts"
@@ -19,6 +20,8 @@ type Command =
       readonly kind: number
       readonly events: ReadonlyArray<AnyEvent>
       readonly hasGap: boolean
+      /** 0 if it is live; else the part of the time since the kind's last event that had passed when its events happened. */
+      readonly late: number
     }
   | { readonly type: "repeat" | "late"; readonly kind: number }
   | { readonly type: "gap"; readonly kind: number }
@@ -47,6 +50,7 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
       kind: anyKind,
       events: fc.array(anyEvent, { maxLength: 8 }),
       hasGap: fc.boolean(),
+      late: fc.oneof(fc.constant(0), fc.constant(0), fc.double({ min: 0, max: 1, noNaN: true })),
     }),
   },
   { weight: 6, arbitrary: fc.record({ type: fc.constant("commit" as const) }) },
@@ -66,6 +70,8 @@ class Recorder {
   readonly #sent = new Map<number, { incarnation: number; number: number; bytes: Buffer }>()
   readonly #numbers = new Map<string, Map<number, number>>()
   readonly #next = new Map<string, number>()
+  /** When the last event of a kind happened. */
+  readonly #lasts = new Map<string, number>()
 
   constructor(directory: string, seed: number) {
     this.#directory = directory
@@ -76,7 +82,7 @@ class Recorder {
   run(command: Command): void {
     switch (command.type) {
       case "frame":
-        return this.#send(command.kind, command.events, command.hasGap)
+        return this.#send(command.kind, command.events, command.hasGap, command.late)
       case "repeat": {
         const sent = this.#sent.get(command.kind)
         if (sent === undefined || sent.number === 0) return
@@ -141,14 +147,20 @@ class Recorder {
           number,
         ]
         const kinds = KINDS.filter(() => random() < 0.7)
-        const all = { cut, fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER, kinds: KINDS }
-        const window = { cut, fromTime: from, untilTime: until, kinds }
-        expect(Array.from(reader.events(all), plain)).toEqual(this.model.events(all))
-        expect(Array.from(reader.events(window), plain)).toEqual(this.model.events(window))
         // Kinds come in the order of their first appearance in the recording.
         const known = reader.kinds().map(({ gvk }) => gvk)
-        const moment = { cut, time: from, kinds: known.filter((gvk) => kinds.includes(gvk)) }
-        expect(Array.from(reader.snapshotAt(moment), plain)).toEqual(this.model.snapshot(moment))
+        for (const times of ["happened", "received"] as const) {
+          const all = { cut, fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER, kinds: KINDS, times }
+          const window = { cut, fromTime: from, untilTime: until, kinds, times }
+          expect(Array.from(reader.events(all), plain)).toEqual(this.model.events(all))
+          expect(Array.from(reader.events(window), plain)).toEqual(this.model.events(window))
+          const moment = { cut, time: from, kinds: known.filter((gvk) => kinds.includes(gvk)), times }
+          expect(Array.from(reader.snapshotAt(moment), plain)).toEqual(this.model.snapshot(moment))
+          // A late range grows with what is received after a cut.
+          if (cut < this.model.sequence) continue
+          expect(sorted(reader.lateRanges(all))).toEqual(sorted(this.model.late(all)))
+          expect(sorted(reader.lateRanges(window))).toEqual(sorted(this.model.late(window)))
+        }
       }
       for (const event of reader.events()) {
         if (event.type === "gap" || event.action === "applied") continue
@@ -189,7 +201,7 @@ class Recorder {
     return ArchiveWriter.open(this.#directory, { limits: { blockBytes: 6000, blocksPerCheckpoint: 3 } })
   }
 
-  #send(kind: number, wanted: ReadonlyArray<AnyEvent>, hasGap: boolean): void {
+  #send(kind: number, wanted: ReadonlyArray<AnyEvent>, hasGap: boolean, late: number): void {
     const gvk = KINDS[kind] as string
     const numbers = this.#numbers.get(gvk) ?? new Map<number, number>()
     this.#numbers.set(gvk, numbers)
@@ -213,15 +225,42 @@ class Recorder {
       return { action, number, time, version, object: action === "vanished" ? "" : text.padEnd(size, "x") }
     })
     this.#time = Math.max(this.#time, time)
-    const frame = { gvk, events, newObjects, gaps: hasGap ? [gapAt(this.#time)] : [] }
+    const last = this.#lasts.get(gvk) ?? START
+    const { events: placed, lateRanges } = madeLate(events, last, late)
+    this.#lasts.set(gvk, Math.max(last, placed.at(-1)?.time ?? 0))
+    const frame = { gvk, events: placed, newObjects, gaps: hasGap ? [gapAt(this.#time)] : [], lateRanges }
     const bytes = encodeFrame(frame)
-    const last = this.#sent.get(kind) ?? { incarnation: 1, number: 0 }
-    const sent = { incarnation: last.incarnation, number: last.number + 1, bytes }
+    const { incarnation, number } = this.#sent.get(kind) ?? { incarnation: 1, number: 0 }
+    const sent = { incarnation, number: number + 1, bytes }
     expect(this.writer.append(`watcher/${kind}`, sent.incarnation, sent.number, Buffer.from(bytes))).toBe("appended")
     this.#sent.set(kind, sent)
     this.model.append(frame)
   }
 }
+
+/** The events as if they had happened between the kind's last event and their receipt, unless `part` is 0. */
+const madeLate = (
+  events: ReadonlyArray<SampleEvent>,
+  last: number,
+  part: number,
+): { readonly events: ReadonlyArray<SampleEvent>; readonly lateRanges: ReadonlyArray<LateRange> } => {
+  const [first, final] = [events[0], events.at(-1)]
+  // A clock that is behind the kind's last event is another case.
+  if (part === 0 || first === undefined || final === undefined || first.time <= last) return { events, lateRanges: [] }
+  const placed = events.map((event) => ({
+    ...event,
+    time: last + Math.floor((event.time - last) * part),
+    received: event.time,
+  }))
+  const range: LateRange = {
+    ...{ notBefore: last, notAfter: final.time, receivedFrom: first.time, receivedTo: final.time },
+    ...{ events: events.length, cause: part < 0.5 ? "stopped" : "delayed", namespace: "" },
+  }
+  return { events: placed, lateRanges: [range] }
+}
+
+const sorted = (ranges: ReadonlyArray<LateChanges>): ReadonlyArray<string> =>
+  ranges.map((range) => JSON.stringify(Object.entries(range).sort())).sort()
 
 test("any recording, in any order of commits and reopenings, reads like a plain list", {
   timeout: patient(60_000),

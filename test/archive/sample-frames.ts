@@ -1,7 +1,7 @@
 /** Frames for tests: made with the real builder, together with a plain list of their content. */
 
 import type { Action, GapEvent, TraceEvent } from "../../src/trace/event.ts"
-import { type Gap, ObservationsBuilder } from "../../src/wire/observations.ts"
+import { type Gap, type LateRange, ObservationsBuilder } from "../../src/wire/observations.ts"
 import { frameEvent } from "../wire/frame-events.ts"
 
 /** µs since the Unix epoch at which the samples begin. */
@@ -12,6 +12,8 @@ export interface SampleEvent {
   readonly action: Action
   readonly number: number
   readonly time: number
+  /** Absent: when it happened. */
+  readonly received?: number
   readonly version: number | bigint | string
   readonly object: string
 }
@@ -24,6 +26,7 @@ export interface SampleFrame {
   /** Numbers introduced here. */
   readonly newObjects?: ReadonlyArray<number>
   readonly gaps?: ReadonlyArray<Gap>
+  readonly lateRanges?: ReadonlyArray<LateRange>
   readonly completeThrough?: string
 }
 
@@ -56,14 +59,16 @@ export const encodeFrame = (frame: SampleFrame): Buffer => {
   builder.begin(slab, frame.epoch ?? 0)
   const isTaken = [
     ...(frame.newObjects ?? []).map((number) => builder.addObject({ number, ...nameOf(frame.gvk, number) })),
-    ...(frame.events ?? []).map(({ action, number, time, version, object }, index) => {
+    ...(frame.events ?? []).map(({ action, number, time, received = 0, version, object }, index) => {
       const bytes = objects[index] ?? Buffer.alloc(0)
       const [fingerprintLow, fingerprintHigh] = fingerprintOf(object)
       const fingerprint = { fingerprintLow, fingerprintHigh }
-      const event = { action: CODES[action], objectNumber: number, timeMicros: time, version, ...fingerprint, bytes }
+      const times = { timeMicros: time, receivedMicros: received }
+      const event = { action: CODES[action], objectNumber: number, ...times, version, ...fingerprint, bytes }
       return builder.append(frameEvent(event))
     }),
     ...(frame.gaps ?? []).map((gap) => builder.addGap(gap)),
+    ...(frame.lateRanges ?? []).map((range) => builder.addLateRange(range)),
     builder.completeThrough(frame.completeThrough ?? ""),
   ]
   if (isTaken.includes(false)) throw new Error("the sample does not fit into its frame")

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { createServer as createSecureServer } from "node:https"
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,13 +12,18 @@ import { ServerUnreachable } from "../../src/cli/export/export-errors.ts"
 import { checkExport, type ExportCheck } from "../../src/cli/export/export-trace-check.ts"
 import { exportCommand } from "../../src/cli/export.ts"
 import { formatBytes } from "../../src/cli/terminal/quantities.ts"
+import { formatLocalTime } from "../../src/local-time.ts"
 import type { ObjectEvent } from "../../src/trace/event.ts"
 import { NdjsonWriter } from "../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { encodeMessagePack } from "../../src/trace/formats/simkube/message-pack/message-pack-writer.ts"
+import { makeCertificates } from "../kube/certificates.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
 
 const second = 1_000_000
 const now = Date.UTC(2026, 10, 21, 10, 0, 0) * 1000 + 1
+
+/** A moment as messages have it, on a machine in any time zone. */
+const at = (instant: string): string => formatLocalTime(Date.parse(instant), now / 1000)
 
 let folder: string
 let closers: (() => Promise<unknown>)[] = []
@@ -274,6 +280,16 @@ describe("an export", () => {
       exitCodes.incomplete,
       expect.stringContaining("    gap 2026-11-21T09:59:30.000001Z to 2026-11-21T09:59:40.000001Z: expired\n"),
     ])
+    const late = {
+      ...{ start: now - 30 * second, end: now - 20 * second, receivedStart: now - 10 * second },
+      ...{ receivedEnd: now - 10 * second, namespace: "", events: 2, cause: "disconnected", across: "start" },
+    }
+    expect(await asked({ ...forecast, kinds: [{ ...kind, late: [late] }] })).toEqual([
+      exitCodes.ok,
+      expect.stringMatching(
+        /\n {4}late v1\.Pod: 2 changes between .* were received at .*, because the recorder had no connection to the API server; their times are estimates and may lie before the window\n$/,
+      ),
+    ])
     expect(await asked({ ...forecast, refusals: ["v1.Pod: being listed"] })).toEqual([
       exitCodes.failed,
       expect.stringContaining("it would be rejected: v1.Pod: being listed\n"),
@@ -281,7 +297,9 @@ describe("an export", () => {
     const young = { ...forecast, incomplete: ["v1.Pod=recorded-2026-11-21T09:59:30.000Z/2026-11-21T10:00:00.000Z"] }
     expect(await asked(young)).toEqual([
       exitCodes.incomplete,
-      expect.stringContaining(`\nit would be incomplete: ${young.incomplete[0]}\n`),
+      expect.stringContaining(
+        `\nit would be incomplete: v1.Pod is recorded only from ${at("2026-11-21T09:59:30Z")} on\n`,
+      ),
     ])
     // As for the export: with the default window the time before the recording was not requested.
     expect(await asked(young, [])).toEqual([
@@ -290,7 +308,7 @@ describe("an export", () => {
     ])
     expect(await asked({ ...young, incomplete: [...young.incomplete, "v1.Secret=forbidden"] }, [])).toEqual([
       exitCodes.incomplete,
-      expect.stringContaining(", v1.Secret=forbidden\n"),
+      expect.stringContaining("; v1.Secret may not be listed by the recorder\n"),
     ])
     const { url } = await recorder((response) => response.end("a trace of a recorder that knows no better"))
     expect((await run(["-s", url, "--dry-run"])).error).toContain("this recorder does not support --dry-run")
@@ -325,7 +343,7 @@ describe("an export", () => {
     const { code, error } = await run(["-s", url, "-o", path, "--start", "0", "--end", "2026-11-21T10:00:00Z"])
     expect({ code, error }).toEqual({
       code: exitCodes.ok,
-      error: `${path}: ${simkube.length} B, 1970-01-01T00:00:00Z to 2026-11-21T10:00:00Z\n`,
+      error: `reel export: from the beginning of the recording to ${at("2026-11-21T10:00:00Z")} (2026-11-21T10:00:00Z)\n${path}: ${simkube.length} B, 1970-01-01T00:00:00Z to 2026-11-21T10:00:00Z\n`,
     })
     await run(["-s", url, "-o", path, "-f", "--format", "ndjson"])
     expect(requests.map(({ body }) => (body as { format: string }).format)).toEqual(["simkube", "ndjson"])
@@ -401,7 +419,7 @@ describe("an export", () => {
     const { code, error } = await run(["-s", url, "-o", path])
     expect(code).toBe(exitCodes.incomplete)
     expect(error.split("\n").slice(1, 3)).toEqual([
-      `reel export: the trace is incomplete: v1.Pod=forbidden, v1.Node=failing. For the reason see ${url}/readyz?verbose`,
+      `reel export: the trace is incomplete: v1.Pod may not be listed by the recorder; v1.Node cannot be recorded now. For the reason see ${url}/readyz?verbose`,
       "reel export: the trace is incomplete: it has 2 gaps, so changes may be missing; a trace in NDJSON shows where and why",
     ])
     expect(await readFile(path)).toEqual(small)
@@ -416,7 +434,7 @@ describe("an export", () => {
     const { code, error } = await run(["-s", url, "--start=-2h", "-o", join(folder, "a")])
     expect(code).toBe(exitCodes.incomplete)
     expect(error).toContain(
-      `is incomplete: ${state}. The recording does not reach back that far; --start 0 exports all`,
+      `is incomplete: v1.Pod is recorded only from ${at("2026-11-21T09:45:00Z")} on. The recording does not reach back that far; --start 0 exports all`,
     )
   })
 
@@ -428,11 +446,111 @@ describe("an export", () => {
     })
     const young = await run(["-s", url, "-o", join(folder, "a")])
     expect(young.code).toBe(exitCodes.ok)
-    expect(young.error).toContain(`the recording is younger than the window: ${state}`)
+    expect(young.error).toContain(
+      `the recording is younger than the window: v1.Pod is recorded only from ${at("2026-11-21T09:45:00Z")} on; v1.Node is not recorded in this window\n`,
+    )
     state += ", v1.Secret=forbidden"
     const { code, error } = await run(["-s", url, "-f", "-o", join(folder, "a")])
     expect(code).toBe(exitCodes.incomplete)
-    expect(error).toContain(`is incomplete: ${state}. `)
+    expect(error).toContain("; v1.Secret may not be listed by the recorder. For the reason see ")
+  })
+
+  test("of a window that has not ended says up to when the trace reaches", async () => {
+    const { url } = await recorder((response) => {
+      response.setHeader("Kubereel-Future", "2026-11-21T10:00:00.000Z/2026-11-21T12:00:00.000Z")
+      response.end(small)
+    })
+    const words = ["-s", url, "-o", join(folder, "a"), "--start", "-3h", "--end", "2026-11-21T12:00:00Z"]
+    const { code, error } = await run(words)
+    expect(code).toBe(exitCodes.ok)
+    expect(error).toContain(
+      `reel export: the window ends at ${at("2026-11-21T12:00:00Z")}, which is in the future; the trace has what happened until ${at("2026-11-21T10:00:00Z")}\n`,
+    )
+  })
+
+  test("that starts in the future is a usage error", async () => {
+    const ask = async (...words: ReadonlyArray<string>) => await run(["-o", "-", "--start", ...words])
+    const said = `the window starts at ${at("2026-11-21T11:00:00Z")} (2026-11-21T11:00:00Z), which is in the future; it is now ${at("2026-11-21T10:00:00Z")}\n`
+    for (const end of [[], ["--end", "2026-11-21T12:00:00Z"]])
+      expect(await ask("2026-11-21T11:00:00Z", ...end)).toMatchObject({
+        code: exitCodes.usage,
+        error: expect.stringContaining(said),
+      })
+  })
+
+  test("says back its window in the time zone of this machine", async () => {
+    const { url } = await recorder((response) => response.end(small))
+    const said = async (...words: ReadonlyArray<string>) =>
+      (await run(["-s", url, "-f", "-o", join(folder, "a"), ...words])).error.split("\n")[0]
+    const [hour, minute] = [new Date(now / 1000 - 3_600_000).getHours(), new Date(now / 1000).getMinutes()]
+    const time = `${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`
+    expect(await said("--start", time)).toBe(
+      `reel export: from ${at("2026-11-21T09:00:00Z")} (2026-11-21T09:00:00Z) to now`,
+    )
+    expect(await said("--start", `yesterday ${time}`)).toBe(
+      `reel export: from ${at("2026-11-20T09:00:00Z")} (2026-11-20T09:00:00Z) to now`,
+    )
+    expect(await said("--start", "-1h", "--end", "-1h")).toBe(
+      `reel export: from ${at("2026-11-21T08:00:00Z")} (2026-11-21T08:00:00.000001Z) to ${at("2026-11-21T09:00:00Z")} (2026-11-21T09:00:00.000001Z)`,
+    )
+    expect(await said()).not.toContain("from")
+  })
+
+  test("of kinds by any of their names asks for the kinds, and the recorder for names that are not built in", async () => {
+    const { url, requests } = await recorder((response) => {
+      if (lastRequest().dry_run === true) {
+        response.setHeader("Content-Type", "application/json")
+        response.end(JSON.stringify({ kinds: [{ gvk: "example.com/v1.Cactus" }, { gvk: "v1.Pod" }] }))
+      } else response.end(small)
+    })
+    const lastRequest = () => (requests.at(-1) as { body: { dry_run?: boolean; filters: { kinds: unknown } } }).body
+    const words = ["-s", url, "-o", "-", "--kind"]
+    const asked = async (kinds: string): Promise<unknown> => {
+      const { code } = await run([...words, kinds])
+      expect(code).toBe(exitCodes.ok)
+      return lastRequest().filters.kinds
+    }
+    expect(await asked("deployment,po,Service,deployments.apps,jobs.v1.batch,apps/*,example.com/v1.Cactus")).toEqual([
+      "apps/v1.Deployment",
+      "v1.Pod",
+      "v1.Service",
+      "apps/v1.Deployment",
+      "batch/v1.Job",
+      "apps/*",
+      "example.com/v1.Cactus",
+    ])
+    expect(requests).toHaveLength(1)
+    expect(await asked("cactus,cactuses.example.com")).toEqual(["example.com/v1.Cactus", "example.com/v1.Cactus"])
+    expect(requests).toHaveLength(3)
+    const wrong = async (kind: string) => await run([...words, kind])
+    expect(await wrong("deploymnet")).toMatchObject({
+      code: exitCodes.usage,
+      error: expect.stringContaining('"deploymnet" is no kind that is known here; did you mean apps/v1.Deployment?'),
+    })
+    expect((await wrong("cactsu")).error).toContain("; did you mean example.com/v1.Cactus?")
+    expect((await wrong("zzzzzz")).error).toContain("write it as GROUP/VERSION.KIND")
+  })
+
+  test("with changes that were received late says between which times and why, and is complete", async () => {
+    const { url, requests } = await recorder((response) => {
+      const received = "received=2026-11-21T09:50:24.000000Z/2026-11-21T09:50:24.500000Z"
+      response.setHeader(
+        "Kubereel-Late",
+        `v1.Pod=37; happened=2026-11-21T09:50:00.000000Z/2026-11-21T09:50:24.000000Z; ${received}; cause=stopped, 3 more`,
+      )
+      response.end(small)
+    })
+    const options = ["--require", "complete", "--times", "received"]
+    const { code, error } = await run(["-s", url, "-o", join(folder, "a"), ...options])
+    expect(code).toBe(exitCodes.ok)
+    expect(requests[0]?.body).toMatchObject({ require: "complete", times: "received" })
+    const time = (text: string): string => formatLocalTime(Date.parse(`2026-11-21T${text}Z`), now / 1000)
+    expect(error.split("\n").slice(1)).toEqual([
+      `reel export: v1.Pod: 37 changes between ${time("09:50:00")} and ${time("09:50:24")} were received at ` +
+        `${time("09:50:24")}, because the recorder was not running; their times are estimates`,
+      "reel export: 3 more ranges of changes were received late",
+      "",
+    ])
   })
 
   test("with one gap says so in the singular, and does not guess its reason", async () => {
@@ -450,7 +568,7 @@ describe("an export", () => {
     const { url } = await recorder((response) => response.end(small))
     const terminal = capturedTerminal({ error: { isTTY: true, columns: 80 } })
     const { error } = await run(["-s", url, "-o", "-"], terminal)
-    expect(error).toContain(`\r\u001b[Kexporting: ${formatBytes(small.length)}, 3 events\r\u001b[Kstandard output: `)
+    expect(error).toContain(`\r\u001b[Kexporting: ${formatBytes(small.length)}, 3 lines\r\u001b[Kstandard output: `)
   })
 })
 
@@ -558,17 +676,20 @@ describe("an export that cannot start", () => {
     expect(await run(["-s", url, "-o", join(folder, "a")])).toEqual({
       code: exitCodes.failed,
       output: "",
-      error: `reel export: cannot reach a recorder at ${url}: connection refused. Start a recorder with "reel record --config FILE", or name another one with --server\n`,
+      error: `reel export: cannot reach a recorder at ${url}: connection refused. Start a recorder with "reel record", or name another one with --server\n`,
     })
     expect(await readdir(folder)).toEqual([])
   })
 
-  test("because of an error of the system names its code once", () => {
-    const message = (detail: string) => new ServerUnreachable({ server: "URL", code: "EHOSTUNREACH", detail }).message
-    expect(message("connect EHOSTUNREACH 192.0.2.1:7777")).toBe(
-      "cannot reach a recorder at URL: connect EHOSTUNREACH 192.0.2.1:7777",
+  test("because of an error of the system says what it means, and names a code only if it is unknown", () => {
+    const message = (code: string, detail: string) => new ServerUnreachable({ server: "URL", code, detail }).message
+    expect(message("EHOSTUNREACH", "connect EHOSTUNREACH 192.0.2.1:7777")).toBe(
+      "cannot reach a recorder at URL: the network has no route to it. Check --server",
     )
-    expect(message("no way there")).toBe("cannot reach a recorder at URL: no way there (EHOSTUNREACH)")
+    expect(message("EMFILE", "connect EMFILE 192.0.2.1:7777")).toBe(
+      "cannot reach a recorder at URL: connect EMFILE 192.0.2.1:7777",
+    )
+    expect(message("EMFILE", "no file is left")).toBe("cannot reach a recorder at URL: no file is left (EMFILE)")
   })
 
   test("because the server does not speak HTTP says so", async () => {
@@ -587,7 +708,22 @@ describe("an export that cannot start", () => {
     const { url } = await recorder((response) => response.end(small))
     const { code, error } = await run(["-s", url.replace("http:", "https:"), "-o", join(folder, "a")])
     expect(code).toBe(exitCodes.failed)
-    expect(error).toContain("the server does not speak TLS. Write http:// instead of https://")
+    expect(error).toContain("the server does not speak TLS, but was addressed with https://. Write http:// in --server")
+  })
+
+  test("because the port speaks TLS says so, and a server that only hangs up is not said to", async () => {
+    const { certificate: cert, key } = makeCertificates().server
+    const secure = createSecureServer({ cert, key })
+    const silent = createTcpServer((socket) => {
+      socket.on("error", () => undefined)
+      socket.once("data", () => socket.destroy())
+    })
+    closers.push(...[secure, silent].map((server) => () => new Promise((resolve) => server.close(resolve))))
+    const ask = async (server: Server) => (await run(["-s", await listen(server), "-o", join(folder, "a")])).error
+    expect(await ask(secure)).toContain(
+      "the server speaks TLS, but was addressed with http://. Write https:// in --server\n",
+    )
+    expect(await ask(silent)).toMatch(/: the connection was closed\. Try again\n$/)
   })
 
   test("because the file exists does not burden the recorder", async () => {
@@ -640,7 +776,7 @@ describe("an export that cannot start", () => {
     [["-o", "a", "--start", "-5"], '--start "-5": a duration needs a unit, such as -10m or -2h'],
     [
       ["-o", "a", "--end", "tomorrow"],
-      '--end "tomorrow": must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m',
+      '--end "tomorrow": must be a time such as 2026-11-21T10:00:00Z, 03:12, yesterday 03:12, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m',
     ],
     [
       ["-o", "a", "--start", "now", "--end", "2026-11-21T09:00:00Z"],

@@ -93,11 +93,12 @@ describe("reel host --replay", () => {
         script(`async ({ object }) => { if (object?.metadata.name === "api") throw new Error("not api") }`),
       )
       write("broken.yaml", "name: broken\n")
-      write("nameless.yaml", "abi: rust_v1alpha1\n")
+      write("nameless.yaml", "abi: rust_v1alpha1\nlimit: {}\n")
       write("nameless.wasm", "")
       const first = await run("--replay", outage)
       expect(first.code).toBe(exitCodes.failed)
-      expect(first.error).toMatch(/nameless\.yaml:\d+:\d+: .*name/)
+      expect(first.error).toMatch(/^reel host: \S*nameless\.yaml:1:1: .*name/m)
+      expect(first.error).toMatch(/^reel host: \S*nameless\.yaml:2:1: unknown key "limit"/m)
       expect(first.error).toMatch(/script: script shop\/api: Error: not api/)
       expect(first.output).toMatch(/^the last run failed: script shop\/api$/m)
 

@@ -54,7 +54,7 @@ describe("reel", () => {
     [["simulate"], 'reel: unknown command "simulate"\nTry "reel --help".\n'],
     [["version", "2"], 'reel version: unexpected argument "2"\nTry "reel version --help".\n'],
     [["help", "record", "export"], 'reel help: unexpected argument "export"\nTry "reel help --help".\n'],
-    [["record"], 'reel record: --config FILE is required\nTry "reel record --help".\n'],
+    [["snapshot", "-o", "-"], 'reel snapshot: --config FILE is required\nTry "reel snapshot --help".\n'],
     [
       ["record", "-c", "a.yml", "--fsync", "allways"],
       'reel record: --fsync "allways": must be interval or always; did you mean always?\nTry "reel record --help".\n',
@@ -248,6 +248,15 @@ test("a defect is reported as such, with exit code 1", async () => {
   expect(terminal.standardError.text()).toMatch(
     /^reel: this is a bug in kubereel .*please report it:\nError: no such stream\n/,
   )
+})
+
+test("the exit codes are explained on request, and not in the help of every command", async () => {
+  const { code, output } = await run("help", "exit-codes")
+  expect(code).toBe(exitCodes.ok)
+  for (const [name, meaning] of Object.entries(exitCodeMeanings))
+    expect(output.replaceAll(/\s+/g, " ")).toContain(` ${exitCodes[name as keyof typeof exitCodes]} ${meaning}`)
+  expect((await run("record", "--help")).output).not.toContain("Exit codes")
+  expect((await run("help")).output).toContain('"reel help exit-codes"')
 })
 
 test("the exit codes equal those of the reference page", async () => {

@@ -271,7 +271,7 @@ describe("reel snapshot", () => {
     const { code, error } = await snapshot(["v1.Pod"], "now.ndjson")
     expect(code).toBe(exitCodes.failed)
     expect(error).toMatch(
-      /^reel snapshot: v1\.Pod cannot be listed: .*\(ECONNREFUSED\); connection refused: is the API server running, and is the server in the kubeconfig correct\?\n$/,
+      /^reel snapshot: the API server cannot be reached: 127\.0\.0\.1:\d+: connection refused; is the API server running, and is the server in the kubeconfig correct\?\n$/,
     )
     expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
   })

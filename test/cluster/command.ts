@@ -39,6 +39,8 @@ export interface Recorder {
   readonly log: () => string
   /** SIGTERM; resolves with its exit code, or rejects when it does not end within 15 s or is ended by a signal. */
   readonly stop: () => Promise<number>
+  /** SIGKILL; resolves when it is gone. */
+  readonly kill: () => Promise<void>
 }
 
 /** Starts the recorder as users do and waits, at most a minute, until it is ready: no kind is still being listed. */
@@ -65,6 +67,10 @@ export const startRecorder = async (cluster: TestCluster, config: string, dataDi
       if (code !== null) return code
       child.kill("SIGKILL")
       throw new Error(`the recorder did not end by itself (signal ${signal}):\n${log.join("")}`)
+    },
+    kill: async () => {
+      child.kill("SIGKILL")
+      await ended
     },
   }
   const deadline = performance.now() + 60_000

@@ -8,14 +8,14 @@ import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import { parse } from "yaml"
 import { dashboard } from "../../src/k8s/index.ts"
-import { objectsOf, printed } from "./printed.ts"
+import { imageNeeded, objectsOf, printed } from "./printed.ts"
 
 const folder = fileURLToPath(new URL("../../k8s", import.meta.url))
 const examples = fileURLToPath(new URL("../../examples/host", import.meta.url))
 
 test("the base equals the output for the default configuration", async () => {
   const { code, text, error } = await printed("--offline")
-  expect({ code, error }).toEqual({ code: 0, error: "" })
+  expect({ code, error }).toEqual({ code: 0, error: imageNeeded() })
   await expect(text).toMatchFileSnapshot(join(folder, "base/recorder.yaml"))
 })
 
@@ -50,13 +50,13 @@ test("the dashboard for manual import equals the one in the manifests", async ()
 test("the overlay of a controller host equals the output for the example in TypeScript", async () => {
   const words = ["--host", join(examples, "typescript"), "--crd", join(examples, "simplepod-crd.yaml"), "--offline"]
   const { code, text, error } = await printed(...words)
-  expect({ code, error }).toEqual({ code: 0, error: "" })
+  expect({ code, error }).toEqual({ code: 0, error: imageNeeded("reel k8s --host") })
   await expect(text).toMatchFileSnapshot(join(folder, "overlays/host/host.yaml"))
 })
 
 test("the overlay of Simulations equals the output without their kinds, which are those of crds", async () => {
   const { code, text, error } = await printed("--simulation")
-  expect({ code, error }).toEqual({ code: 0, error: "" })
+  expect({ code, error }).toEqual({ code: 0, error: imageNeeded("reel k8s --simulation") })
   const [header = "", ...documents] = text.split(/^---\n/m)
   const isKind = (document: string): boolean => objectsOf(document)[0]?.kind === "CustomResourceDefinition"
   const kinds = objectsOf(await readFile(join(folder, "crds/simulations.yaml"), "utf8"))

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "vitest"
 import { recordCommand } from "../../src/cli/record.ts"
 import { capturedTerminal } from "../cli/captured-terminal.ts"
-import { printed } from "./printed.ts"
+import { environmentOf, printed } from "./printed.ts"
 import { ConfigurationFile, clusterIdentity, rightsOf } from "./rights.ts"
 
 const configuration = new ConfigurationFile()
@@ -61,8 +61,9 @@ describe("the pod", () => {
     })
     const requests = (output: Awaited<ReturnType<typeof printed>>) =>
       output.one("Deployment").spec.template.spec.containers[0].resources.requests
-    // Reserved by the node, so that a full disk does not end it.
-    expect(requests(without)["ephemeral-storage"]).toBe("5Gi")
+    // Reserved by the node, so that a full disk does not end it; no more, so that nodes with small disks fit.
+    expect(requests(without)["ephemeral-storage"]).toBe("2Gi")
+    expect(requests(await printed("--offline", "--size", "500Mi"))["ephemeral-storage"]).toBe("500Mi")
     const claimed = await printed("--offline", "--volume-claim", "--size", "5Gi", "--storage-class", "fast")
     expect(claimed.one("PodDisruptionBudget").spec.maxUnavailable).toBe(1)
     expect(requests(claimed)).not.toHaveProperty("ephemeral-storage")
@@ -71,6 +72,13 @@ describe("the pod", () => {
       resources: { requests: { storage: "5Gi" } },
       storageClassName: "fast",
     })
+  })
+
+  test("is told the limit of its emptyDir, which only the kubelet knows otherwise", async () => {
+    const environment = async (...words: ReadonlyArray<string>) =>
+      environmentOf((await printed("--offline", ...words)).one("Deployment").spec.template.spec.containers[0])
+    expect(await environment("--size", "5Gi")).toMatchObject({ KUBEREEL_VOLUME_BYTES: String(5 * 2 ** 30) })
+    expect(await environment("--volume-claim")).not.toHaveProperty("KUBEREEL_VOLUME_BYTES")
   })
 
   test("gets the configuration as it was written", async () => {

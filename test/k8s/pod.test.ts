@@ -64,7 +64,7 @@ test("it records, without modifying the image", { timeout: patient(60_000) }, as
   })
   expect(lines.map(({ name }) => name)).toEqual(["web"])
   expect(await running.terminate()).toMatchObject({ code: 0 })
-  expect(running.log).toContain("recorded 1 event")
+  expect(running.log).toContain("recorded 1 object or change")
   expect(digestOf(join(image.directory, "app"))).toBe(before)
 })
 

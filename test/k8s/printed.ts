@@ -38,6 +38,10 @@ export const printed = async (...words: ReadonlyArray<string>): Promise<Printed>
   return { code, text, error: terminal.standardError.text(), objects, one, named }
 }
 
+/** What standard error has if nothing is wrong: the image, which no registry has. */
+export const imageNeeded = (command = "reel k8s"): string =>
+  `${command}: the nodes must have the image kubereel:0.1.0: build it with the Containerfile and load it, or push it and name it with --image\n`
+
 /** The content of YAML documents. Throws for invalid YAML. */
 export const objectsOf = (text: string): ReadonlyArray<PrintedObject> =>
   parseAllDocuments(text).flatMap((document) => {

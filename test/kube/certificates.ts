@@ -19,6 +19,8 @@ export interface Certificates {
   readonly elsewhere: KeyPair
   /** A client named `recorder`. */
   readonly client: KeyPair
+  /** The same, but its certificate expired yesterday. */
+  readonly expiredClient: KeyPair
 }
 
 /** Makes an authority and its certificates with openssl, in a temporary directory that is removed before this returns. */
@@ -28,7 +30,7 @@ export const makeCertificates = (): Certificates => {
     execFileSync("openssl", parameters, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] })
   const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
   const read = (name: string): string => readFileSync(join(directory, name), "utf8")
-  const sign = (name: string, subject: string, extensions: string): KeyPair => {
+  const sign = (name: string, subject: string, extensions: string, days = 2): KeyPair => {
     openssl("req", ...newKey, "-keyout", `${name}.key`, "-out", `${name}.csr`, "-subj", subject)
     writeFileSync(join(directory, `${name}.ext`), extensions)
     const authority = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"]
@@ -39,7 +41,7 @@ export const makeCertificates = (): Certificates => {
       `${name}.csr`,
       ...authority,
       "-days",
-      "2",
+      String(days),
       "-extfile",
       `${name}.ext`,
       "-out",
@@ -66,6 +68,7 @@ export const makeCertificates = (): Certificates => {
       server: sign("server", "/CN=server", "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1"),
       elsewhere: sign("elsewhere", "/CN=elsewhere", "subjectAltName=DNS:api.internal"),
       client: sign("client", "/O=recorders/CN=recorder", "extendedKeyUsage=clientAuth"),
+      expiredClient: sign("expired", "/O=recorders/CN=recorder", "extendedKeyUsage=clientAuth", -1),
     }
   } finally {
     rmSync(directory, { recursive: true, force: true })

@@ -137,6 +137,7 @@ const anyPodLife: fc.Arbitrary<PodLife> = fc
     {
       pod: fc.integer({ min: 1, max: 0xffff_ffff }),
       time: fc.maxSafeNat(),
+      waits: fc.nat(),
       start: fc.integer(),
       lasts: fc.option(fc.nat(), { nil: undefined }),
       gone: fc.boolean(),
@@ -150,7 +151,12 @@ const anyPodLife: fc.Arbitrary<PodLife> = fc
     },
     { requiredKeys: ["pod", "time", "start", "lasts", "gone"] },
   )
-  .map(({ lasts, ...life }) => ({ ...life, end: lasts === undefined ? undefined : life.start + lasts }))
+  .map(({ lasts, waits, time, ...life }) => ({
+    ...life,
+    time: Math.min(time, Number.MAX_SAFE_INTEGER - (waits ?? 0)),
+    ...(waits !== undefined && { received: Math.min(time, Number.MAX_SAFE_INTEGER - waits) + waits }),
+    end: lasts === undefined ? undefined : life.start + lasts,
+  }))
 
 const anyObject: fc.Arbitrary<NewObject> = fc.record(
   {
@@ -319,6 +325,17 @@ describe("the wire of observations", () => {
       "20 bool complete",
       "21 repeated string left_namespaces",
       "22 bool lives_lag",
+      "23 bytes lateness",
+      "24 repeated LateRange late_ranges",
+    ])
+    expect(shape(schema.lookupType("kubereel.LateRange"))).toEqual([
+      "1 double not_before",
+      "2 double not_after",
+      "3 double received_from",
+      "4 double received_to",
+      "5 uint32 events",
+      "6 string cause",
+      "7 string namespace",
     ])
     expect(shape(schema.lookupType("kubereel.NamespaceProgress"))).toEqual([
       "1 string namespace",
@@ -337,6 +354,7 @@ describe("the wire of observations", () => {
       "8 string name",
       "9 fixed64 spec_hash",
       "10 bytes owner_references",
+      "11 double received",
     ])
   })
 })

@@ -68,7 +68,7 @@ class ExportRunner {
     this.#limits = limits
   }
 
-  start(job: ExportJob, stream: OutgoingStream): Pick<OpenExport, "gaps" | "leftOut" | "warnings"> {
+  start(job: ExportJob, stream: OutgoingStream): Pick<OpenExport, "gaps" | "late" | "leftOut" | "warnings"> {
     if (this.#running.size >= maximumExports) {
       const message = `${maximumExports} exports are already running, which is the limit; try again when one has ended`
       throw new ExportRefused({ message, fault: "busy" })
@@ -81,7 +81,8 @@ class ExportRunner {
     // another.
     stream.onClosed(() => void this.#close(running))
     this.#schedule()
-    return { gaps: opened.gaps, leftOut: opened.leftOut, warnings: opened.warnings }
+    const { gaps, late, leftOut, warnings } = opened
+    return { gaps, late, leftOut, warnings }
   }
 
   async stop(): Promise<void> {

@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import type { ReadingAccess } from "../../archive/reading-access.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import { GivenFilters } from "../../trace/selection/filters.ts"
+import { EventTimes, LateChanges } from "../late-changes.ts"
 
 export interface ExporterConfig {
   /** The data directory; opened read-only. */
@@ -26,6 +27,13 @@ export const ExportJob = Schema.Struct({
   fromTime: Schema.Number,
   /** Exclusive. */
   untilTime: Schema.Number,
+  /** Which times the window and its events have. Default: when they happened. */
+  times: Schema.optionalKey(EventTimes),
+  /**
+   * Time up to which nothing is missing, as the recorder knows: without changes, the recording itself is only as recent as the last bookmark,
+   * and a past window must not depend on that. Default: what the recording says.
+   */
+  knownUntil: Schema.optionalKey(Schema.Number),
   /** Compiled by the exporter, which rejects invalid ones. */
   filters: GivenFilters,
   /** Kinds whose owned objects are left out (`skipOwned`). */
@@ -79,6 +87,8 @@ const exporterControl = {
     success: Schema.Struct({
       /** Number of gaps of the recording in the window. */
       gaps: Schema.Number,
+      /** Changes in the window that were received later than they happened. */
+      late: Schema.Array(LateChanges),
       /** Tracked kinds that the format cannot represent. */
       leftOut: Schema.Array(Schema.String),
       /** What will go wrong in a replay of the trace, one sentence each. */

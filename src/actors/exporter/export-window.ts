@@ -67,12 +67,12 @@ export const readWindow = (
   return {
     *snapshot() {
       for (const kind of inDependencyOrder(kinds)) {
-        const selection = { cut: job.cut, time: job.fromTime, kinds: [kind] }
+        const selection = { cut: job.cut, time: job.fromTime, kinds: [kind], ...timesOf(job) }
         for (const event of reader.snapshotAt(selection)) yield shown(event)
       }
     },
     *events() {
-      const selection = { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds }
+      const selection = { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds, ...timesOf(job) }
       for (const event of reader.events(selection)) {
         if (event.type === "object") yield shown(event)
         else if (!filters.excludesGap(event)) yield event
@@ -80,6 +80,9 @@ export const readWindow = (
     },
   }
 }
+
+/** Which times a job's window has. */
+export const timesOf = ({ times }: Pick<ExportJob, "times">) => ({ times: times ?? "happened" })
 
 const noBytes = new Uint8Array(0)
 

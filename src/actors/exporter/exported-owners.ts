@@ -6,6 +6,7 @@
  * the order in which it and its objects were recorded (W-09).
  */
 import type { WindowLimits } from "../../archive/reading/present-objects.ts"
+import type { EventTimes } from "../../trace/event.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import type { OwnerReference } from "../../trace/ownership/owner-references.ts"
 import { ownerKey } from "../../trace/ownership/ownership.ts"
@@ -13,7 +14,11 @@ import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts
 
 /** The recording's facts; an ArchiveReader. */
 interface OwnerSource {
-  ownersOf(owner: OwnerReference):
+  ownersOf(
+    owner: OwnerReference,
+    time: number,
+    times: EventTimes | undefined,
+  ):
     | {
         /** Sequence number of the recorded object; `undefined` if there is none. */
         readonly gvk: string | undefined
@@ -58,7 +63,8 @@ export class ExportedOwners {
 
   #judge(reference: OwnerReference): boolean {
     const { kinds, filters, isLeftOut } = this.#options
-    const owner = this.#source.ownersOf(reference)
+    const { untilTime, times } = this.#options.limits
+    const owner = this.#source.ownersOf(reference, untilTime, times)
     if (owner?.gvk === undefined || !kinds.has(owner.gvk)) return false
     const { gvk, namespace, name, ownerReferences } = owner
     if (filters.excludesName(namespace, name) || isLeftOut(gvk, ownerReferences)) return false

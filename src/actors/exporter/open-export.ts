@@ -5,6 +5,7 @@
  * ends, in any way.
  */
 import { ArchiveReader } from "../../archive/archive-reader.ts"
+import type { LateChanges } from "../../trace/event.ts"
 import { kwokEncoder } from "../../trace/formats/kwok/kwok-encoder.ts"
 import {
   encodeTrackedObjects,
@@ -24,14 +25,24 @@ import { encodeItems } from "./encode-items.ts"
 import { encodeNdjson } from "./encode-ndjson.ts"
 import { type BatchLimits, defaultLimits, encodeSimkube, type KeptOwners } from "./encode-simkube.ts"
 import { type Encoding, ownThreadOnly } from "./encoding-pool.ts"
-import { type ExportWindow, type OwnerRule, type OwnerRules, ownerReferencesOf, readWindow } from "./export-window.ts"
+import {
+  type ExportWindow,
+  type OwnerRule,
+  type OwnerRules,
+  ownerReferencesOf,
+  readWindow,
+  timesOf,
+} from "./export-window.ts"
 import { ExportedOwners } from "./exported-owners.ts"
+import { lateInWindow } from "./late-in-window.ts"
 import { replayedWindow } from "./replayed-window.ts"
 import { windowLifecycles } from "./window-lifecycles.ts"
 
 export interface OpenExport {
   /** Number of gaps of the recording that overlap the window, in the requested namespaces. */
   readonly gaps: number
+  /** Changes in the window that were received later than they happened, in the requested namespaces. */
+  readonly late: ReadonlyArray<LateChanges>
   /** Tracked kinds that the format cannot represent: their objects are not in the pieces. */
   readonly leftOut: ReadonlyArray<string>
   /** What will go wrong in a replay of the trace, one sentence each. */
@@ -72,11 +83,12 @@ export const openExport = (
     const gaps = reader
       .gaps({ cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds })
       .filter((gap) => !filters.excludesGap(gap)).length
+    const late = lateInWindow(reader, job, kinds, filters)
     // A kind that the format cannot represent is not in the trace, so a replay creates nothing from it.
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
     const owners = ownersInExport(reader, job, written, filters)
     const window = readWindow(reader, job, kinds, filters, owners.rules)
-    const header = headerOf(job, kinds, reader.metadata().get("clusterUid"))
+    const header = headerOf(job, kinds, late, reader.metadata().get("clusterUid"))
     const warnings =
       job.format === "simkube"
         ? driverWarnings(tracked, written, (gvk) => readWindow(reader, job, [gvk], filters, owners.rules))
@@ -111,7 +123,7 @@ export const openExport = (
       // A generator that has not started ends without running its `finally`.
       closeReader()
     }
-    return { gaps, leftOut, warnings, unchanged: () => unchanged(), pieces, close }
+    return { gaps, late, leftOut, warnings, unchanged: () => unchanged(), pieces, close }
   } catch (cause) {
     closeReader()
     throw cause
@@ -126,11 +138,18 @@ async function* closing(pieces: AsyncIterable<Uint8Array>, close: () => void): A
   }
 }
 
-const headerOf = (job: ExportJob, kinds: ReadonlyArray<string>, clusterUid: string | undefined) => ({
+const headerOf = (
+  job: ExportJob,
+  kinds: ReadonlyArray<string>,
+  late: ReadonlyArray<LateChanges>,
+  clusterUid: string | undefined,
+) => ({
   window: { start: job.fromTime, end: job.untilTime },
   cut: job.cut,
   kinds,
   incomplete: job.incomplete,
+  ...(late.length > 0 && { late }),
+  ...(job.times === "received" && { times: job.times }),
   ...(clusterUid !== undefined && { clusterUid }),
 })
 
@@ -156,7 +175,8 @@ async function* spooledSimkube(
     spool,
   })
   counting(writer)
-  const lifecycles = windowLifecycles(() => reader.podLives({ cut: job.cut }), {
+  const { cut, untilTime } = job
+  const lifecycles = windowLifecycles(() => reader.podLives({ cut, untilTime, ...timesOf(job) }), {
     fromTime: job.fromTime,
     untilTime: job.untilTime,
     tracked: new Set([...trackedObjects].flatMap(([gvk, { trackLifecycle }]) => (trackLifecycle ? [gvk] : []))),
@@ -167,11 +187,11 @@ async function* spooledSimkube(
 }
 
 /** Time up to which silence means that nothing happened: what follows the recording is unknown (W-34). µs since the Unix epoch. */
-const knownUntil = (reader: ArchiveReader, { fromTime, untilTime }: ExportJob): number => {
+const knownUntil = (reader: ArchiveReader, { fromTime, untilTime, knownUntil: known = 0 }: ExportJob): number => {
   const times = reader
     .kinds()
     .map(({ completeThroughTime, lastEventTime }) => Math.max(completeThroughTime, lastEventTime))
-  return Math.min(untilTime, Math.max(fromTime, ...times))
+  return Math.min(untilTime, Math.max(fromTime, known, ...times))
 }
 
 /** The ownership rules of one export. Objects and lifecycles share one walk of the graph. */
@@ -194,11 +214,11 @@ const ownersInExport = (
     (skipOwned.has(gvk) && references.length > 0) ||
     (job.excludeDaemonSetOwned && references.some(({ kind }) => kind === "DaemonSet"))
   const ownership = new Ownership({
-    ownersOf: remembering((owner) => reader.ownersOf(owner)),
+    ownersOf: remembering((owner) => reader.ownersOf(owner, job.untilTime, job.times)),
     recordedKinds: new Set(job.recordedKinds),
   })
   const exported = new ExportedOwners(reader, {
-    limits: { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime },
+    limits: { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, ...timesOf(job) },
     kinds: new Set(kinds),
     filters,
     isLeftOut: isLeftOutAnyway,

@@ -4,7 +4,8 @@
  *
  * SimKube's rules (docs/facts/simkube.md#pod-lifecycles), with these differences: pods are identified by UID, so a reused name adds a
  * lifecycle instead of overwriting one (W-30); a pod that spans the whole window is kept (W-33); the owner of a pod is determined now, with
- * everything that is known, not when its first message happened to arrive (W-32).
+ * everything that is known, not when its first message happened to arrive (W-32). A pod that ends at or after the end of the window runs in
+ * it, whenever the window is exported.
  */
 
 import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
@@ -55,7 +56,7 @@ export function* windowLifecycles(
     entry.pods.set(life.specHash, list)
     const start = Math.max(life.start, fromSeconds)
     list.push(
-      life.end === undefined
+      life.end === undefined || life.end * second >= window.untilTime
         ? { state: "running", start }
         : { state: "finished", start, end: Math.max(life.end, start) },
     )

@@ -17,7 +17,9 @@ import { compileFilters } from "../../trace/selection/filters.ts"
 import { type CountQuestion, type ReaderConfig, type ReaderControl, ReadingFailed } from "./definition.ts"
 import { makeQuestionQueue } from "./question-queue.ts"
 
-export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ config: { directory, access = "beside-recorder" } }) =>
+export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({
+  config: { directory, access = "beside-recorder" },
+}) =>
   Effect.map(makeQuestionQueue, (queue) => ({
     coverage: (window) => Effect.try({ try: () => readCoverage(directory, window, access), catch: failed }),
     recordedSince: () => Effect.try({ try: () => readRecordedSince(directory, access), catch: failed }),
@@ -27,7 +29,7 @@ export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ conf
 
 const count = async (
   { directory, access }: Required<ReaderConfig>,
-  { cut, fromTime, untilTime, kinds, filters }: CountQuestion,
+  { cut, fromTime, untilTime, times = "happened", kinds, filters }: CountQuestion,
   signal: AbortSignal,
 ) => {
   const { needsNames, excludesName } = compileFilters(filters)
@@ -37,7 +39,7 @@ const count = async (
   }
   const counts = await countWindow(
     directory,
-    { cut, fromTime, untilTime },
+    { cut, fromTime, untilTime, times },
     { kinds, access, pause, ...(needsNames && { excludesName }) },
   )
   return Object.fromEntries(counts)

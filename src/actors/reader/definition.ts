@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import type { ReadingAccess } from "../../archive/reading-access.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import { GivenFilters } from "../../trace/selection/filters.ts"
+import { EventTimes, LateChanges } from "../late-changes.ts"
 
 export interface ReaderConfig {
   /** The data directory; opened read-only for each query. */
@@ -17,6 +18,8 @@ const ReadWindow = Schema.Struct({
   fromTime: Schema.Number,
   /** Exclusive. */
   untilTime: Schema.Number,
+  /** Which times the window has. Default: when events happened. */
+  times: Schema.optionalKey(EventTimes),
 })
 
 /** The recorded part of one kind within a window, as from readCoverage. */
@@ -42,6 +45,7 @@ const ReadKind = Schema.Struct({
       namespace: Schema.String,
     }),
   ),
+  late: Schema.Array(LateChanges),
 })
 export type ReadKind = typeof ReadKind.Type
 
@@ -51,7 +55,6 @@ const RecordedSince = Schema.Struct({
   since: Schema.Number,
   completeTime: Schema.Number,
 })
-export type RecordedSince = typeof RecordedSince.Type
 
 const ReadCoverage = Schema.Struct({
   /** Sequence number of the last event on disk. */
@@ -93,7 +96,7 @@ export const readerNice = 5
 const readerControl = {
   /** The recorded parts of each kind within a window, from rows and tables of contents: some ms for a recording of any size. */
   coverage: { payload: ReadWindow, success: ReadCoverage, error: ReadingFailed },
-  /** The time since which each kind and namespace is recorded; excludes those whose first list is in progress. */
+  /** From when and up to when each kind and namespace is recorded; excludes those whose first list is in progress. */
   recordedSince: { payload: Schema.Void, success: Schema.Array(RecordedSince), error: ReadingFailed },
   /**
    * By kind, the number of objects that exist at the start of the window, and of changes in it, without reading an object. One at a time.

@@ -28,6 +28,8 @@ export interface WatcherConfig {
   readonly policy: WatchPolicy
   /** Report each recorded event, for the debug log. Costs a message per event; default off. */
   readonly reportEvents: boolean
+  /** Shared with the other watchers: which version the server had when (late/version-clock.ts). Default: each dates its late changes alone. */
+  readonly versions?: SharedArrayBuffer | undefined
   /** Bytes that may be in flight to the store, and bytes that may wait here in addition. */
   readonly windowBytes: number
   readonly bufferBytes: number
@@ -64,6 +66,8 @@ export const WatcherStatistics = Schema.Struct({
   unchanged: Schema.Number,
   /** Events received twice (overlap, resume) and dropped. */
   repeated: Schema.Number,
+  /** Changes received later than they happened. */
+  late: Schema.Number,
   leftOut: Schema.Number,
   gaps: Schema.Number,
   relists: Schema.Number,

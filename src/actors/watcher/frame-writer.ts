@@ -8,9 +8,12 @@
 import type { Clock, Timer } from "../../clock.ts"
 import type { ResourceVersion } from "../../kube/resource-version.ts"
 import type { Outbox } from "../../runtime/mailbox/outbox.ts"
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { FrameEvent } from "../../wire/frame-event.ts"
 import { type Gap, type NewObject, ObservationsBuilder, type PodLife } from "../../wire/observations.ts"
 import type { KindResumePoint } from "../../wire/stored-state.ts"
+import { LateTimes, type Observed } from "./late/late-times.ts"
+import type { VersionClock } from "./late/version-clock.ts"
 import type { FrameProgress } from "./progress/frame-progress.ts"
 import { WholeProgress } from "./progress/whole-progress.ts"
 
@@ -29,6 +32,11 @@ const bytesPerCharacter = 3
 /** Bytes of an event in addition to its object, and of naming the object: UID, namespace and name have at most 352 characters. */
 const eventAllowance = 4096
 
+/** Bytes of a frame's late range: five numbers, the cause, and a namespace of at most 63 characters. */
+const lateRangeBytes = 300
+/** ms that late changes which wait for a neighbour may wait in an open frame: other kinds, which have more to tell, catch up meanwhile. */
+const lateFrameAgeMs = 250
+
 /** Where frames go: the outbox of the `observations` mailbox. */
 export type FrameOutlet = Pick<Outbox, "reserve" | "commit" | "isWritable">
 
@@ -45,12 +53,16 @@ export class FrameWriter {
   /** The part of them by which a frame is enlarged; a version alone is small enough to fit into what is requested. */
   readonly #moreBytes: number
   #epoch: number
+  readonly #late: LateTimes
   #isOpen = false
+  /** Whether the open frame has room for a late range. */
+  #hasLateRoom = false
   #flushTimer: Timer | undefined
   #progressTimer: Timer | undefined
   /** Time of the current network read, µs; 0 between reads. */
   #readTime = 0
   #lastTime: number
+  #lastNow = 0
 
   /**
    * `tracksPods`: pod lifecycles are recorded too, and are complete up to the same version as the kind. Default false. `byNamespace`: the
@@ -63,6 +75,7 @@ export class FrameWriter {
     resume: KindResumePoint,
     tracksPods = false,
     byNamespace?: FrameProgress,
+    versions?: VersionClock,
   ) {
     this.#gvk = gvk
     this.#outlet = outlet
@@ -74,6 +87,7 @@ export class FrameWriter {
     this.#moreBytes = byNamespace === undefined ? 0 : this.#roomBytes
     this.#epoch = resume.epoch
     this.#lastTime = resume.lastTime
+    this.#late = new LateTimes({ version: resume.resumeVersion, micros: resume.lastTime }, versions)
   }
 
   get isWritable(): boolean {
@@ -99,17 +113,51 @@ export class FrameWriter {
     return this.#whole.completeTime
   }
 
-  /** Adds an event with the time of the current network read. The caller may reuse the record afterwards. */
-  event(event: FrameEvent): void {
-    event.timeMicros = this.now()
+  /**
+   * Adds an event: with the time of the current network read, or, if it was observed late, the best estimate of when it happened. The caller may
+   * reuse the record afterwards. `namespace`: of the stream that observed it; the empty string: of all.
+   */
+  event(event: FrameEvent, observed?: Observed, namespace = ""): void {
+    const received = this.now()
+    if (observed !== undefined && observed.timing !== "live")
+      return this.#lateEvent(event, observed, received, namespace)
+    event.timeMicros = received
+    event.receivedMicros = 0
+    this.#append(event)
+    this.#late.live(event.version, received, this.#builder)
+    this.#lastTime = received
+  }
+
+  #lateEvent(event: FrameEvent, observed: Observed, received: number, namespace: string): void {
+    this.#makeLateRoom(observed, namespace)
+    this.#late.decide(observed, namespace, this.#builder)
+    event.timeMicros = this.#late.estimate(observed, received)
+    event.receivedMicros = received
+    this.#append(event, true)
+    this.#late.added(observed, this.#builder.count - 1, received, namespace, this.#builder)
+    this.#lastTime = this.#builder.time(this.#builder.count - 1)
+  }
+
+  /** A frame has one late range, for which it was given room when it was begun. */
+  #makeLateRoom({ stretch }: Observed, namespace: string): void {
+    if (this.#isOpen && !(this.#hasLateRoom && this.#late.fits(stretch, namespace))) this.flush()
+  }
+
+  #append(event: FrameEvent, isLate = false): void {
     const builder = this.#builder
-    this.#open(frameBytes)
+    this.#open(frameBytes, isLate)
     if (builder.append(event)) return
-    this.flush()
+    this.#send(true)
     const bytes = event.end - event.start
-    this.#open(Math.max(frameBytes, builder.sizeFor(bytes)))
+    this.#open(Math.max(frameBytes, builder.sizeFor(bytes)), isLate)
     if (builder.append(event)) return
     throw new Error(`an event of ${bytes} bytes of ${this.#gvk} object ${event.objectNumber} fits no frame`)
+  }
+
+  /** When an observed change happened, as far as it is known now, µs; never before what has been added. */
+  timeOf(observed: Observed): number {
+    const received = this.now()
+    return observed.timing === "late" ? this.#late.estimate(observed, received) : received
   }
 
   /** Names an object with a new number, before its first event, or with new owners. */
@@ -151,13 +199,19 @@ export class FrameWriter {
    * Records a lifecycle change of a pod. The frame afterwards has room for an event of `objectBytes` and its object's name: if the two were
    * in different frames and only the first was stored, a deleted pod would be treated as a new one.
    */
-  podLife(life: PodLife, objectBytes: number): void {
+  podLife(life: PodLife, objectBytes: number, observed?: Observed, namespace = ""): void {
     const following = objectBytes + eventAllowance
-    this.#open(frameBytes)
-    if (this.#builder.addPodLife(life, following)) return
-    this.flush()
-    this.#open(Math.max(frameBytes, this.#builder.sizeForPodLife(life) + following + this.#whole.roomBytes))
-    if (!this.#builder.addPodLife(life)) throw this.#noRoom(`pod ${life.pod}`)
+    const isLate = observed !== undefined && observed.timing !== "live"
+    if (isLate) this.#makeLateRoom(observed, namespace)
+    this.#open(frameBytes, isLate)
+    if (!this.#builder.addPodLife(life, following)) {
+      this.#send(true)
+      const bytes = this.#builder.sizeForPodLife(life) + following + this.#whole.roomBytes
+      this.#open(Math.max(frameBytes, bytes), isLate)
+      if (!this.#builder.addPodLife(life)) throw this.#noRoom(`pod ${life.pod}`)
+    }
+    // Elsewhere the pod's event is counted.
+    if (isLate && this.#gvk === podLivesKind) this.#late.counted(observed, this.now(), namespace)
   }
 
   /** Everything up to `version` has been added or does not count; `undefined`: nothing is complete until further notice. */
@@ -179,18 +233,23 @@ export class FrameWriter {
 
   /** Reads the clock once per network read; never earlier than before. µs since the Unix epoch. */
   now(): number {
-    if (this.#readTime === 0) this.#readTime = Math.max(this.#clock.wallMicros(), this.#lastTime)
-    this.#lastTime = this.#readTime
+    if (this.#readTime === 0) this.#readTime = Math.max(this.#clock.wallMicros(), this.#lastTime, this.#lastNow)
+    this.#lastNow = this.#readTime
     return this.#readTime
   }
 
   /** Call at the end of a network read: the next event gets its own time. */
   readDone(): void {
     this.#readTime = 0
-    if (this.#isOpen) this.#flushTimer ??= this.#clock.after(frameAgeMs, () => this.flush())
+    if (this.#isOpen) this.#flushTimer ??= this.#clock.after(frameAgeMs, () => this.#frameIsDue())
     else if (this.#progress.mayHaveNews) {
       this.#progressTimer ??= this.#clock.after(progressIntervalMs, () => this.progress())
     }
+  }
+
+  #frameIsDue(): void {
+    if (this.#late.isWaiting) this.#flushTimer = this.#clock.after(lateFrameAgeMs, () => this.flush())
+    else this.flush()
   }
 
   /** Sends the progress, in a separate frame if nothing else is waiting. */
@@ -206,10 +265,17 @@ export class FrameWriter {
 
   /** Sends the gathered frame. */
   flush(): void {
+    this.#send(false)
+  }
+
+  /** `isFull`: more of the same follows at once. */
+  #send(isFull: boolean): void {
     this.#flushTimer?.cancel()
     this.#flushTimer = undefined
     if (!this.#isOpen) return this.progress()
     this.#builder.keepFree(0)
+    const late = this.#late.close(this.#builder, isFull)
+    if (late !== undefined && !this.#builder.addLateRange(late)) throw this.#noRoom("a late range")
     const isWritten = this.#progress.write(this.#builder, this.#nowOrLast())
     this.#outlet.commit(this.#builder.finish())
     this.#isOpen = false
@@ -227,14 +293,16 @@ export class FrameWriter {
     return new Error(`${what} of ${this.#gvk} fits no frame`)
   }
 
-  #open(minimumBytes: number): void {
+  #open(minimumBytes: number, hasLateRoom = false): void {
     if (this.#isOpen) return
-    this.#builder.begin(this.#outlet.reserve(minimumBytes + this.#moreBytes), this.#epoch)
-    this.#builder.keepFree(this.#roomBytes)
+    const lateBytes = hasLateRoom ? lateRangeBytes : 0
+    this.#builder.begin(this.#outlet.reserve(minimumBytes + this.#moreBytes + lateBytes), this.#epoch)
+    this.#builder.keepFree(this.#roomBytes + lateBytes)
+    this.#hasLateRoom = hasLateRoom
     this.#isOpen = true
   }
 
   #nowOrLast(): number {
-    return Math.max(this.#clock.wallMicros(), this.#lastTime)
+    return Math.max(this.#clock.wallMicros(), this.#lastTime, this.#lastNow)
   }
 }

@@ -15,6 +15,7 @@ import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { WatcherConfig } from "./definition.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"
 import type { LoadedState } from "./index/loaded-state.ts"
+import { VersionClock } from "./late/version-clock.ts"
 import { type EventListener, ObjectRecorder, type RecordingRules } from "./object-recorder.ts"
 import { type FollowedPods, followedPods, InterruptedLives } from "./pods/followed-pods.ts"
 import { PodTracker } from "./pods/pod-tracker.ts"
@@ -71,6 +72,7 @@ export const watchWhole = (options: KindWatchOptions, loaded: LoadedState): Kind
     sink,
     listener,
     resumeVersion: mustList ? undefined : resume.resumeVersion,
+    liveUntil: resume.completeTime,
   })
   return {
     sessions: [session],
@@ -126,26 +128,30 @@ export const kindRecorder = (
       skipOwned: config.skipOwned,
       recordsEvents: config.gvk !== podLivesKind,
     },
-    { outlet, clock, byNamespace, recorded, alarm: (detail) => listener.alarm(detail) },
+    { outlet, clock, byNamespace, versions: versionClock(config), recorded, alarm: (detail) => listener.alarm(detail) },
     loaded,
     followed,
   )
+
+const versionClock = ({ versions }: Pick<WatcherConfig, "versions">): VersionClock | undefined =>
+  versions && new VersionClock(versions)
 
 interface RecorderSurroundings {
   readonly outlet: FrameOutlet
   readonly clock: Clock
   readonly byNamespace?: FrameProgress | undefined
+  readonly versions?: VersionClock | undefined
   readonly recorded?: EventListener | undefined
   readonly alarm: (detail: string) => void
 }
 
 export const objectRecorder = (
   rules: RecordingRules,
-  { outlet, clock, byNamespace, recorded, alarm }: RecorderSurroundings,
+  { outlet, clock, byNamespace, versions, recorded, alarm }: RecorderSurroundings,
   { resume, objects }: Pick<LoadedState, "resume" | "objects">,
   followed: FollowedPods | undefined,
 ): ObjectRecorder => {
-  const frames = new FrameWriter(rules.gvk, outlet, clock, resume, followed !== undefined, byNamespace)
+  const frames = new FrameWriter(rules.gvk, outlet, clock, resume, followed !== undefined, byNamespace, versions)
   const pods = followed && new PodTracker(frames, alarm, followed)
   return new ObjectRecorder(rules, frames, resume, objects, pods, recorded)
 }
@@ -154,7 +160,7 @@ export const objectRecorder = (
 export const sessionOptions = (
   { client, clock, random, config, gvk }: KindWatchOptions,
   { resume }: Pick<LoadedState, "resume">,
-): Omit<SessionOptions, "enquiries" | "sink" | "listener" | "resumeVersion"> => ({
+): Omit<SessionOptions, "enquiries" | "sink" | "listener" | "resumeVersion" | "liveUntil"> => ({
   transport: client,
   clock,
   random,

@@ -136,6 +136,7 @@ class NamespaceWatch implements KindWatch {
       sink,
       listener: told,
       resumeVersion: standing.owes === "" ? standing.completeVersion : undefined,
+      liveUntil: standing.completeTime || this.#loaded.resume.completeTime,
     })
     const live = new LiveWatch(session, clock)
     standing.isWatched = () => live.isLive

@@ -107,9 +107,11 @@ export class ObjectRecorder {
     return this.#pods && { ...this.#pods.statistics, size: this.#pods.size }
   }
 
-  /** Records one object as a session observed it. The hot path. */
-  observed(observed: Readonly<ObservedObject>): void {
-    if (this.#pods !== undefined) this.#pods.observed(observed)
+  /**
+   * Records one object as a session observed it. The hot path. `streamNamespace`: the only one that its stream watches; the empty string: all.
+   */
+  observed(observed: Readonly<ObservedObject>, streamNamespace = ""): void {
+    if (this.#pods !== undefined) this.#pods.observed(observed, streamNamespace)
     if (!this.#recordsEvents) return
     const { bytes, scanned } = observed
     const known = this.#index.get(bytes, scanned.uidStart, scanned.uidEnd)
@@ -117,13 +119,13 @@ export class ObjectRecorder {
     // Decided at first sight: the deletion of an object that is already recorded and adopted later must still be recorded.
     if (known === undefined && this.#kind.skipOwned && isOwned(bytes, scanned)) this.statistics.leftOut++
     else if (observed.action === deletedAction) {
-      const object = known ?? this.#meet(observed)
-      this.#record(object, observed)
+      const object = known ?? this.#meet(observed, streamNamespace)
+      this.#record(object, observed, streamNamespace)
       this.#index.remove(object)
     } else if (known === undefined) {
-      this.#record(this.#meet(observed), observed)
+      this.#record(this.#meet(observed, streamNamespace), observed, streamNamespace)
     } else if (this.#isChange(known, observed)) {
-      this.#record(known, observed)
+      this.#record(known, observed, streamNamespace)
     } else {
       this.#index.mark(known)
       known.version = observed.version
@@ -166,13 +168,14 @@ export class ObjectRecorder {
   }
 
   /** Assigns a number to a new UID. */
-  #meet({ version, bytes, scanned }: Readonly<ObservedObject>): LiveObject {
+  #meet(observed: Readonly<ObservedObject>, streamNamespace: string): LiveObject {
+    const { version, bytes, scanned } = observed
     const uid = bytes.toString("utf8", scanned.uidStart, scanned.uidEnd)
     const namespace = bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd)
     const name = bytes.toString("utf8", scanned.nameStart, scanned.nameEnd)
     const before = this.#index.named(namespace, name)
     // Deleted and created again while unobserved: the old object must be gone before the new one appears.
-    if (before !== undefined) this.#vanish(before, version)
+    if (before !== undefined) this.#vanish(before, version, observed, streamNamespace)
     const object = this.#index.add(uid, namespace, name)
     object.owners = ownersFingerprint(bytes, scanned)
     this.#frames.object(namedObject(object, object.owners, bytes, scanned))
@@ -187,7 +190,8 @@ export class ObjectRecorder {
     )
   }
 
-  #record(object: LiveObject, { action, version, bytes, start, end, scanned }: Readonly<ObservedObject>): void {
+  #record(object: LiveObject, observed: Readonly<ObservedObject>, streamNamespace: string): void {
+    const { action, version, bytes, start, end, scanned } = observed
     const { fingerprintLow, fingerprintHigh } = scanned
     const event = this.#event
     object.version = version
@@ -211,13 +215,19 @@ export class ObjectRecorder {
       event.start = start
       event.end = end
     }
-    this.#frames.event(event)
+    this.#frames.event(event, observed, streamNamespace)
     // The recorder outlives the connection that owns the buffer.
     event.bytes = noBytes
     this.#recorded?.(action === deletedAction ? "deleted" : "applied", object, this.#frames.lastTime)
   }
 
-  #vanish(object: LiveObject, version: ResourceVersion | string): void {
+  /** `observed`: the change that implies it; `undefined`: a list does. */
+  #vanish(
+    object: LiveObject,
+    version: ResourceVersion | string,
+    observed?: Readonly<ObservedObject>,
+    streamNamespace = "",
+  ): void {
     const event = this.#event
     event.action = VANISHED
     event.objectNumber = object.number
@@ -227,7 +237,7 @@ export class ObjectRecorder {
     event.bytes = noBytes
     event.start = 0
     event.end = 0
-    this.#frames.event(event)
+    this.#frames.event(event, observed, streamNamespace)
     this.#index.remove(object)
     this.statistics.vanished++
   }

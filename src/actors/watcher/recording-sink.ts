@@ -68,7 +68,7 @@ export class RecordingSink implements WatchSink {
   }
 
   observed(object: Readonly<ObservedObject>): void {
-    this.#recorder.observed(object)
+    this.#recorder.observed(object, this.#namespace)
     // Objects in a list are unordered, so none of them tells how far it is complete.
     if (!object.fromList) this.#reach(object.version)
   }

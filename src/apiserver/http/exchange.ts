@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Clock } from "../../clock.ts"
 import type { RequestUser } from "../access-control.ts"
 import { type Failure, internalError, statusText } from "../answers/failure.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
@@ -41,10 +42,17 @@ export class Exchange {
   /** Set by the server: a `Warning` that is sent before all others, with every response. */
   deprecationWarning: string | undefined
   readonly #format: JsonFormat
+  /** What responses are dated by; `undefined`: by the machine's clock, as Node does. */
+  readonly #clock: Pick<Clock, "wallMicros"> | undefined
   /** A response has been given; it is sent at the end of the turn. */
   #isAnswered = false
 
-  constructor(request: IncomingMessage, response: ServerResponse, format: JsonFormat) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    format: JsonFormat,
+    clock: Pick<Clock, "wallMicros"> | undefined,
+  ) {
     const url = request.url ?? "/"
     const mark = url.indexOf("?")
     this.request = request
@@ -60,6 +68,7 @@ export class Exchange {
     this.verb = verbOf(request.method ?? "GET", this.route, this.query)
     this.scope = this.route.type === "resource" ? this.route.plural : discoveryScope
     this.#format = format
+    this.#clock = clock
     this.isYaml = prefersYaml(request.headers.accept)
     // Without a listener, a write to an ended response would end the process. Dead connections are not defects.
     response.on("error", (error) => {
@@ -191,6 +200,7 @@ export class Exchange {
       "Cache-Control": "no-cache, private",
       "Content-Type": contentType,
     }
+    if (this.#clock !== undefined) sent.Date = new Date(this.#clock.wallMicros() / 1000).toUTCString()
     for (const name of Object.keys(headers)) {
       const value = headers[name] ?? ""
       sent[name] = typeof value === "string" ? headerBytes(value) : value.map(headerBytes)

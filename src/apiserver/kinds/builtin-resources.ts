@@ -13,7 +13,9 @@ import {
   autoscalingResources,
   batchResources,
   coordinationResources,
+  endpointSliceResources,
   eventsResources,
+  networkingResources,
   policyResources,
   rbacResources,
   reviewResources,
@@ -29,6 +31,7 @@ export const builtinResources: ReadonlyArray<Resource> = [
   ...reviewResources,
   ...autoscalingResources,
   ...batchResources,
+  ...networkingResources,
   ...policyResources,
   ...rbacResources,
   ...storageResources,
@@ -36,4 +39,5 @@ export const builtinResources: ReadonlyArray<Resource> = [
   ...apiextensionsResources,
   ...schedulingResources,
   ...coordinationResources,
+  ...endpointSliceResources,
 ]

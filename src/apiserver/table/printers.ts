@@ -18,6 +18,7 @@ import {
   serviceAccountCells,
   serviceCells,
 } from "./cells/cluster-cells.ts"
+import { endpointSliceCells, ingressCells, ingressClassCells, networkPolicyCells } from "./cells/networking-cells.ts"
 import { podCells, podConditions } from "./cells/pod-cells.ts"
 import {
   csiDriverCells,
@@ -71,6 +72,10 @@ const cellsOf: Readonly<Record<string, Cells>> = {
   "batch/v1.CronJob": cronJobCells,
   "batch/v1.Job": jobCells,
   "coordination.k8s.io/v1.Lease": leaseCells,
+  "discovery.k8s.io/v1.EndpointSlice": endpointSliceCells,
+  "networking.k8s.io/v1.Ingress": ingressCells,
+  "networking.k8s.io/v1.IngressClass": ingressClassCells,
+  "networking.k8s.io/v1.NetworkPolicy": networkPolicyCells,
   "policy/v1.PodDisruptionBudget": podDisruptionBudgetCells,
   "rbac.authorization.k8s.io/v1.ClusterRoleBinding": roleBindingCells,
   "rbac.authorization.k8s.io/v1.RoleBinding": roleBindingCells,

@@ -16,7 +16,7 @@ export class BlockRows {
       INSERT INTO block (last_sequence, first_sequence, min_time, max_time, events, sealed, toc_size, toc_checksum,
         data_size, data_checksum, toc, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#insertKind = database.prepare(
-      "INSERT INTO block_kind (kind, last_sequence, min_time, max_time, events) VALUES (?, ?, ?, ?, ?)",
+      "INSERT INTO block_kind (kind, last_sequence, min_time, max_time, max_received, events) VALUES (?, ?, ?, ?, ?, ?)",
     )
     this.#deleteParts = database.prepare(
       "DELETE FROM block WHERE last_sequence >= ? AND last_sequence <= ? AND sealed = 0",
@@ -47,7 +47,7 @@ export class BlockRows {
     const content = [toc.size, toc.checksum, data.size, data.checksum, toc.bytes, data.bytes] as const
     this.#insertBlock.run(lastSequence, firstSequence, minTime, maxTime, events, sealed, ...content)
     for (const [kind, range] of summary.kinds) {
-      this.#insertKind.run(kind, lastSequence, range.minTime, range.maxTime, range.events)
+      this.#insertKind.run(kind, lastSequence, range.minTime, range.maxTime, range.maxReceived, range.events)
     }
   }
 }

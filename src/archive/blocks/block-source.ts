@@ -10,6 +10,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { EventTimes } from "../../trace/event.ts"
 import { CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
 import { type BlockFrame, readTable, unpackMargin } from "./block.ts"
 import { unpackColumn } from "./block-rows.ts"
@@ -54,7 +55,7 @@ export interface BlockSourceOptions {
 /** Reads the blocks of one database connection. */
 export class BlockSource {
   readonly #directory: string
-  readonly #blocksOfKind: StatementSync
+  readonly #blocksOfKind: Readonly<Record<EventTimes, StatementSync>>
   readonly #table: StatementSync
   readonly #data: StatementSync
   readonly #cachedBytes: number
@@ -67,9 +68,11 @@ export class BlockSource {
   constructor(database: DatabaseSync, directory: string, options: BlockSourceOptions = {}) {
     this.#directory = directory
     this.#cachedBytes = options.cachedBytes ?? 8 * 1024 * 1024
-    this.#blocksOfKind = database.prepare(`
-      SELECT last_sequence FROM block_kind
-      WHERE kind = ? AND last_sequence > ? AND max_time >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
+    const blocksOfKind = (time: "max_time" | "max_received"): StatementSync =>
+      database.prepare(`
+        SELECT last_sequence FROM block_kind
+        WHERE kind = ? AND last_sequence > ? AND ${time} >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
+    this.#blocksOfKind = { happened: blocksOfKind("max_time"), received: blocksOfKind("max_received") }
     this.#table = database.prepare(`
       SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc FROM block
       WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
@@ -80,12 +83,17 @@ export class BlockSource {
 
   /**
    * Frames of one kind in sequence order: those with events after `afterSequence`, from the first block with an event of the kind at or
-   * after `fromTime` (µs). It continues as long as the writer does: stop at your cut.
+   * after `fromTime` (µs), in the times that count. It continues as long as the writer does: stop at your cut.
    */
-  *framesOf(kind: KindKey, afterSequence: number, fromTime = 0): Generator<BlockFrame, void, void> {
+  *framesOf(
+    kind: KindKey,
+    afterSequence: number,
+    fromTime = 0,
+    times: EventTimes = "happened",
+  ): Generator<BlockFrame, void, void> {
     let position = afterSequence
     for (;;) {
-      const rows = this.#reading(() => this.#blocksOfKind.all(kind.id, position, fromTime))
+      const rows = this.#reading(() => this.#blocksOfKind[times].all(kind.id, position, fromTime))
       if (rows.length === 0) return
       for (const row of rows) {
         const key = row.last_sequence as number

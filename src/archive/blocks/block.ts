@@ -12,6 +12,7 @@
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
+import type { EventTimes } from "../../trace/event.ts"
 import { decodeColumns, MalformedFrameError, type Observations } from "../../wire/observations.ts"
 
 /** Bytes of objects and columns after which a block is sealed (docs/reference/architecture.md#archive). */
@@ -27,6 +28,8 @@ export const TABLE_BYTES = 256 * 1024
 export interface KindRange {
   minTime: number
   maxTime: number
+  /** When the last event was received. */
+  maxReceived: number
   events: number
 }
 
@@ -89,19 +92,27 @@ const FIRST_SEQUENCE_TAG = (1 << 3) | 1
 const PAYLOAD_LENGTH_TAG = (2 << 3) | 0
 const TIME_FLOOR_TAG = (3 << 3) | 1
 const COLUMNS_TAG = (4 << 3) | 2
+const RECEIVED_FLOOR_TAG = (5 << 3) | 1
+
+/** Earliest times that the events of a frame may get; 0 if its own are in order. */
+export interface TimeFloors {
+  readonly timeFloor: number
+  readonly receivedFloor: number
+}
 
 /** Appends one frame to a table of contents. Concatenated tables are one table. */
 export const writeTableEntry = (
   table: protobuf.Writer,
   firstSequence: number,
   payloadLength: number,
-  timeFloor: number,
+  { timeFloor, receivedFloor }: TimeFloors,
   columns: Uint8Array,
 ): void => {
   table.uint32(ENTRY_TAG).fork()
   table.uint32(FIRST_SEQUENCE_TAG).double(firstSequence)
   if (payloadLength > 0) table.uint32(PAYLOAD_LENGTH_TAG).uint32(payloadLength)
   if (timeFloor > 0) table.uint32(TIME_FLOOR_TAG).double(timeFloor)
+  if (receivedFloor > 0) table.uint32(RECEIVED_FLOOR_TAG).double(receivedFloor)
   table.uint32(COLUMNS_TAG).bytes(columns)
   table.ldelim()
 }
@@ -112,12 +123,12 @@ export class BlockFrame {
   /** Offset of the frame's first object in the block's payload. */
   readonly payloadStart: number
   readonly events: Observations
-  readonly #timeFloor: number
+  readonly #floors: TimeFloors
 
-  constructor(firstSequence: number, payloadStart: number, timeFloor: number, events: Observations) {
+  constructor(firstSequence: number, payloadStart: number, floors: TimeFloors, events: Observations) {
     this.firstSequence = firstSequence
     this.payloadStart = payloadStart
-    this.#timeFloor = timeFloor
+    this.#floors = floors
     this.events = events
   }
 
@@ -125,9 +136,19 @@ export class BlockFrame {
     return this.firstSequence + this.events.count - 1
   }
 
-  /** Time of an event, µs: the sender's, but never before that of the kind's previous event. */
+  /** When an event happened, µs: as the sender says, but never before the kind's previous event. */
   time(index: number): number {
-    return Math.max(this.#timeFloor, this.events.time(index))
+    return Math.max(this.#floors.timeFloor, this.events.time(index))
+  }
+
+  /** When it was received, likewise, and never before it happened. */
+  received(index: number): number {
+    return Math.max(this.#floors.receivedFloor, this.events.received(index), this.time(index))
+  }
+
+  /** The time that counts. */
+  timeIn(times: EventTimes, index: number): number {
+    return times === "received" ? this.received(index) : this.time(index)
   }
 }
 
@@ -148,19 +169,22 @@ export const readTable = (table: Uint8Array): ReadonlyArray<BlockFrame> => {
       let firstSequence = 0
       let payloadLength = 0
       let timeFloor = 0
+      let receivedFloor = 0
       let columns = bytes.subarray(0, 0)
       while (reader.pos < end) {
         const field = reader.uint32()
         if (field === FIRST_SEQUENCE_TAG) firstSequence = reader.double()
         else if (field === PAYLOAD_LENGTH_TAG) payloadLength = reader.uint32()
         else if (field === TIME_FLOOR_TAG) timeFloor = reader.double()
+        else if (field === RECEIVED_FLOOR_TAG) receivedFloor = reader.double()
         else if (field === COLUMNS_TAG) {
           const length = reader.uint32()
           columns = bytes.subarray(reader.pos, reader.pos + length)
           reader.skip(length)
         } else reader.skipType(field & 7)
       }
-      frames.push(new BlockFrame(firstSequence, payloadStart, timeFloor, decodeColumns(columns, payloadLength)))
+      const floors = { timeFloor, receivedFloor }
+      frames.push(new BlockFrame(firstSequence, payloadStart, floors, decodeColumns(columns, payloadLength)))
       payloadStart += payloadLength
     }
   } catch (error) {

@@ -1,5 +1,6 @@
 /**
- * Events of several kinds in the order of (time, sequence), read from their blocks on demand.
+ * Events of several kinds in the order of (time, sequence), read from their blocks on demand. The time is when they happened or when they
+ * were received.
  *
  * Within a kind times never decrease, so each kind is one sorted stream, and a merge of those needs one open frame per kind. Only tables of
  * contents are read ahead: a quiet kind's next event may be a thousand blocks away, and its bytes are fetched only when it is due. All
@@ -8,7 +9,7 @@
  * Memory: one table of contents per kind, and the caches of {@link BlockSource} and {@link ObjectNames}.
  */
 
-import type { Action, ObjectEvent } from "../../trace/event.ts"
+import type { Action, EventTimes, ObjectEvent } from "../../trace/event.ts"
 import { ACTION_NAMES } from "../../wire/observation-wire.ts"
 import type { ObjectNames } from "../rows/object-rows.ts"
 import type { BlockFrame } from "./block.ts"
@@ -22,6 +23,7 @@ interface EventRange {
   readonly fromTime: number
   /** Exclusive. */
   readonly untilTime: number
+  readonly times: EventTimes
 }
 
 /** Reads the events of `kinds` in order. Each event's `object` is valid until the next one is read. */
@@ -72,7 +74,7 @@ class KindCursor {
   constructor(source: BlockSource, kind: KindKey, range: EventRange) {
     this.#kind = kind
     this.#range = range
-    this.#frames = source.framesOf(kind, 0, range.fromTime)
+    this.#frames = source.framesOf(kind, 0, range.fromTime, range.times)
   }
 
   /** Moves to the next event of the range; `false` if there is none. */
@@ -87,7 +89,7 @@ class KindCursor {
         this.#frame = frame
         this.#index = 0
       }
-      this.#time = frame.time(this.#index)
+      this.#time = frame.timeIn(this.#range.times, this.#index)
       this.#sequence = frame.firstSequence + this.#index
       if (this.#sequence > this.#range.cut || this.#time >= this.#range.untilTime) return false
       if (this.#time >= this.#range.fromTime) return true
@@ -99,18 +101,25 @@ class KindCursor {
   }
 
   read(source: BlockSource, names: ObjectNames): ObjectEvent {
-    return readEvent(source, names, this.#kind, this.#sequence)
+    return readEvent(source, names, this.#kind, this.#sequence, this.#range.times)
   }
 }
 
 /** One event with its object and its object's name. @throws CorruptArchiveError */
-export const readEvent = (source: BlockSource, names: ObjectNames, kind: KindKey, sequence: number): ObjectEvent => {
+export const readEvent = (
+  source: BlockSource,
+  names: ObjectNames,
+  kind: KindKey,
+  sequence: number,
+  times: EventTimes = "happened",
+): ObjectEvent => {
   const { frame, index, object } = source.eventAt(sequence)
   const { uid, namespace, name } = names.nameOf(kind.id, frame.events.objectNumber(index))
   return {
     type: "object",
     sequence,
-    time: frame.time(index),
+    time: frame.timeIn(times, index),
+    ...(times === "happened" && frame.events.lateness(index) > 0 && { received: frame.received(index) }),
     gvk: kind.gvk,
     // Frames are checked when they arrive, so the code is one of the three.
     action: ACTION_NAMES[frame.events.action(index)] as Action,

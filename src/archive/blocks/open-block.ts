@@ -17,18 +17,18 @@ import {
   packBlock,
   readTable,
   TABLE_BYTES,
+  type TimeFloors,
   writeTableEntry,
 } from "./block.ts"
 
 /** The position of one frame in the recording. Times are µs since the Unix epoch. */
-interface FramePlace {
+interface FramePlace extends TimeFloors {
   readonly kind: number
   readonly firstSequence: number
   readonly events: number
   readonly firstTime: number
   readonly lastTime: number
-  /** Earliest time that an event of the frame may get; 0 if its own times are in order. */
-  readonly timeFloor: number
+  readonly lastReceived: number
 }
 
 /** The frame that fills a block is added on top: it has at most 256 KiB unless one object is larger. */
@@ -90,7 +90,7 @@ export class OpenBlock {
   /** Adds a frame with at least one event; its bytes are copied. */
   add(frame: SplitFrame, place: FramePlace): void {
     this.#appendPayload(frame.payload)
-    writeTableEntry(this.#table, place.firstSequence, frame.payload.length, place.timeFloor, frame.columns)
+    writeTableEntry(this.#table, place.firstSequence, frame.payload.length, place, frame.columns)
     this.#whole.add(place)
     this.#rest.add(place)
   }
@@ -104,7 +104,8 @@ export class OpenBlock {
         events: frame.events.count,
         firstTime: frame.time(0),
         lastTime: frame.time(frame.events.count - 1),
-        timeFloor: 0,
+        lastReceived: frame.received(frame.events.count - 1),
+        ...{ timeFloor: 0, receivedFloor: 0 },
       })
     }
     this.#appendPayload(payload)
@@ -170,6 +171,7 @@ class Summary implements BlockSummary {
   add(place: FramePlace): void {
     const minTime = Math.max(place.firstTime, place.timeFloor)
     const maxTime = Math.max(place.lastTime, place.timeFloor)
+    const maxReceived = Math.max(place.lastReceived, place.receivedFloor)
     if (this.events === 0) this.firstSequence = place.firstSequence
     this.lastSequence = place.firstSequence + place.events - 1
     this.minTime = Math.min(this.minTime, minTime)
@@ -177,9 +179,10 @@ class Summary implements BlockSummary {
     this.events += place.events
     const range = this.kinds.get(place.kind)
     if (range === undefined) {
-      this.kinds.set(place.kind, { minTime, maxTime, events: place.events })
+      this.kinds.set(place.kind, { minTime, maxTime, maxReceived, events: place.events })
     } else {
       range.maxTime = Math.max(range.maxTime, maxTime)
+      range.maxReceived = Math.max(range.maxReceived, maxReceived)
       range.events += place.events
     }
   }

@@ -10,7 +10,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { type BlockSummary, pack } from "../blocks/block.ts"
+import { type BlockSummary, type KindRange, pack } from "../blocks/block.ts"
 import type { KindKey } from "../blocks/block-source.ts"
 import { encodeStates, mergeStates } from "./object-states.ts"
 import { mergeAll, type StateHistory } from "./state-history.ts"
@@ -43,8 +43,8 @@ export class Checkpoints {
     this.#history = history
     this.#blocksPerCheckpoint = blocksPerCheckpoint
     this.#insert = database.prepare(`
-      INSERT INTO checkpoint (kind, through_sequence, last_time, is_full, objects, states_size, states_checksum,
-        states) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+      INSERT INTO checkpoint (kind, through_sequence, last_time, last_received, is_full, objects, states_size,
+        states_checksum, states) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     const since = database.prepare("SELECT count(*) AS blocks FROM block_kind WHERE kind = ? AND last_sequence > ?")
     for (const kind of database.prepare("SELECT id FROM kind").all()) {
       const id = Number(kind.id)
@@ -65,7 +65,7 @@ export class Checkpoints {
         const before = progress.get(id) ?? NO_PROGRESS
         const counted = { ...before, blocks: before.blocks + 1 }
         const isDue = counted.blocks >= this.#blocksPerCheckpoint
-        progress.set(id, isDue ? this.#write(kindOf(id), counted, block.lastSequence, range.maxTime) : counted)
+        progress.set(id, isDue ? this.#write(kindOf(id), counted, block.lastSequence, range) : counted)
       }
     }
     return () => {
@@ -73,7 +73,7 @@ export class Checkpoints {
     }
   }
 
-  #write(kind: KindKey, progress: Progress, throughSequence: number, lastTime: number): Progress {
+  #write(kind: KindKey, progress: Progress, throughSequence: number, last: Readonly<KindRange>): Progress {
     const limit = { throughSequence }
     const changes = this.#history.changesSince(kind, progress.throughSequence, limit)
     const changedObjects = progress.changedObjects + changes.count
@@ -86,7 +86,8 @@ export class Checkpoints {
       : changes
     const { bytes, size, checksum } = pack(encodeStates(states))
     const full = isFull ? 1 : 0
-    this.#insert.run(kind.id, throughSequence, lastTime, full, states.count, size, checksum, bytes)
+    const { maxTime, maxReceived } = last
+    this.#insert.run(kind.id, throughSequence, maxTime, maxReceived, full, states.count, size, checksum, bytes)
     return isFull
       ? { throughSequence, blocks: 0, fullObjects: states.count, changedObjects: 0, changeRows: 0 }
       : { ...progress, throughSequence, blocks: 0, changedObjects, changeRows: progress.changeRows + 1 }

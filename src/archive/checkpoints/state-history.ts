@@ -8,6 +8,7 @@
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { EventTimes } from "../../trace/event.ts"
 import { toArchiveError } from "../archive-errors.ts"
 import { unpackColumn } from "../blocks/block-rows.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
@@ -19,6 +20,8 @@ interface HistoryLimit {
   readonly throughSequence: number
   /** µs since the Unix epoch: events at or after this moment are excluded. Default: none are. */
   readonly beforeTime?: number
+  /** The times of that moment. Default: when events happened. */
+  readonly times?: EventTimes
 }
 
 /** Checkpoints up to a limit, the full one first. */
@@ -35,19 +38,23 @@ const NEVER = Number.MAX_SAFE_INTEGER
 export class StateHistory {
   readonly #directory: string
   readonly #source: BlockSource
-  readonly #lastFull: StatementSync
-  readonly #chain: StatementSync
+  readonly #lastFull: Readonly<Record<EventTimes, StatementSync>>
+  readonly #chain: Readonly<Record<EventTimes, StatementSync>>
 
   constructor(database: DatabaseSync, source: BlockSource, directory: string) {
     this.#directory = directory
     this.#source = source
-    this.#lastFull = database.prepare(`
-      SELECT through_sequence FROM checkpoint
-      WHERE kind = ? AND through_sequence <= ? AND last_time < ? AND is_full = 1
-      ORDER BY through_sequence DESC LIMIT 1`)
-    this.#chain = database.prepare(`
-      SELECT through_sequence, states_size, states_checksum, states FROM checkpoint
-      WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND last_time < ? ORDER BY through_sequence`)
+    const lastFull = (time: "last_time" | "last_received"): StatementSync =>
+      database.prepare(`
+        SELECT through_sequence FROM checkpoint
+        WHERE kind = ? AND through_sequence <= ? AND ${time} < ? AND is_full = 1
+        ORDER BY through_sequence DESC LIMIT 1`)
+    const chain = (time: "last_time" | "last_received"): StatementSync =>
+      database.prepare(`
+        SELECT through_sequence, states_size, states_checksum, states FROM checkpoint
+        WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND ${time} < ? ORDER BY through_sequence`)
+    this.#lastFull = { happened: lastFull("last_time"), received: lastFull("last_received") }
+    this.#chain = { happened: chain("last_time"), received: chain("last_received") }
   }
 
   /** Last state of each object that is alive at the limit, ordered by object number. */
@@ -59,12 +66,13 @@ export class StateHistory {
 
   /** Last event within the limit of each object with one after `sequence`, including deletions. */
   changesSince(kind: KindKey, sequence: number, limit: HistoryLimit): ObjectStates {
-    const beforeTime = limit.beforeTime ?? NEVER
+    const { beforeTime = NEVER, times = "happened" } = limit
     const finished: Array<ObjectStates> = []
     let collector = new StateCollector()
     collecting: for (const frame of this.#source.framesOf(kind, sequence)) {
       for (let index = 0; index < frame.events.count; index++) {
-        if (frame.firstSequence + index > limit.throughSequence || frame.time(index) >= beforeTime) break collecting
+        if (frame.firstSequence + index > limit.throughSequence || frame.timeIn(times, index) >= beforeTime)
+          break collecting
         collector.add(frame, index)
         if (collector.isFull) {
           finished.push(collector.finish())
@@ -78,11 +86,11 @@ export class StateHistory {
 
   /** The checkpoints from which states at the limit are built. */
   chainBefore(kind: KindKey, limit: HistoryLimit): CheckpointChain {
-    const beforeTime = limit.beforeTime ?? NEVER
+    const { beforeTime = NEVER, times = "happened" } = limit
     try {
-      const full = this.#lastFull.get(kind.id, limit.throughSequence, beforeTime)
+      const full = this.#lastFull[times].get(kind.id, limit.throughSequence, beforeTime)
       if (full === undefined) return { throughSequence: 0, steps: [] }
-      const rows = this.#chain.all(kind.id, full.through_sequence as number, limit.throughSequence, beforeTime)
+      const rows = this.#chain[times].all(kind.id, full.through_sequence as number, limit.throughSequence, beforeTime)
       return {
         throughSequence: rows.at(-1)?.through_sequence as number,
         steps: rows.map((row) => decodeStates(unpackColumn(row, "states"))),

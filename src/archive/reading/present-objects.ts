@@ -3,6 +3,7 @@
  *
  * Reads tables of contents only. Memory: one entry per object.
  */
+import type { EventTimes } from "../../trace/event.ts"
 import { VANISHED } from "../../wire/observation-wire.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
 import type { StateHistory } from "../checkpoints/state-history.ts"
@@ -16,6 +17,8 @@ export interface WindowLimits {
   readonly fromTime: number
   /** Exclusive. */
   readonly untilTime: number
+  /** Which times the window has. Default: when events happened. */
+  readonly times?: EventTimes
 }
 
 /**
@@ -28,16 +31,16 @@ export const presentObjects = (
   history: StateHistory,
   names: ObjectNames,
   kind: KindKey,
-  { cut, fromTime, untilTime }: WindowLimits,
+  { cut, fromTime, untilTime, times = "happened" }: WindowLimits,
 ): ReadonlyMap<string, number> => {
   const sequences = new Map<number, number>()
-  const alive = history.aliveAt(kind, { throughSequence: cut, beforeTime: fromTime })
+  const alive = history.aliveAt(kind, { throughSequence: cut, beforeTime: fromTime, times })
   for (let index = 0; index < alive.count; index++) {
     sequences.set(alive.numbers[index] as number, alive.sequences[index] as number)
   }
-  reading: for (const frame of source.framesOf(kind, 0, fromTime)) {
+  reading: for (const frame of source.framesOf(kind, 0, fromTime, times)) {
     for (let index = 0; index < frame.events.count; index++) {
-      const time = frame.time(index)
+      const time = frame.timeIn(times, index)
       if (frame.firstSequence + index > cut || time >= untilTime) break reading
       if (time < fromTime || frame.events.action(index) === VANISHED) continue
       sequences.set(frame.events.objectNumber(index), frame.firstSequence + index)

@@ -4,12 +4,13 @@
  */
 
 import type { DatabaseSync } from "node:sqlite"
-import type { GapEvent } from "../../trace/event.ts"
+import type { EventTimes, GapEvent, LateChanges } from "../../trace/event.ts"
 import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import type { ReadingAccess } from "../reading-access.ts"
 import { readGaps } from "../rows/gap-rows.ts"
 import { readKinds } from "../rows/kind-table.ts"
+import { readLateRanges } from "../rows/late-rows.ts"
 import { lastSequenceOf, openForReading } from "../schema.ts"
 
 /** Times are µs since the Unix epoch. */
@@ -18,6 +19,8 @@ interface CoverageWindow {
   readonly fromTime: number
   /** Exclusive. */
   readonly untilTime: number
+  /** Which times the window has for late ranges; events are counted by when they happened. Default: that. */
+  readonly times?: EventTimes
 }
 
 interface RecordedNamespaceTimes {
@@ -28,7 +31,7 @@ interface RecordedNamespaceTimes {
 
 export interface RecordedKind {
   readonly gvk: string
-  /** Events received in the window, excluding gaps. */
+  /** Events that happened in the window, excluding gaps. */
   readonly events: number
   /** The time since which the kind is recorded, also before the window; `undefined` while its first list is in progress. */
   readonly since: number | undefined
@@ -38,6 +41,8 @@ export interface RecordedKind {
   readonly namespaces: ReadonlyArray<RecordedNamespaceTimes>
   /** Those that touch the window, in the order they were closed. */
   readonly gaps: ReadonlyArray<GapEvent>
+  /** Changes that may have happened in the window and were received later, in the order of the times from which on they may have. */
+  readonly late: ReadonlyArray<LateChanges>
 }
 
 interface RecordedCoverage {
@@ -48,16 +53,13 @@ interface RecordedCoverage {
 }
 
 /** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
-export const readCoverage = (
-  directory: string,
-  window: CoverageWindow,
-  access?: ReadingAccess,
-): RecordedCoverage => {
+export const readCoverage = (directory: string, window: CoverageWindow, access?: ReadingAccess): RecordedCoverage => {
   const database = openForReading(directory, access)
   try {
     // One read transaction for everything: the writer continues meanwhile, and seals parts into blocks.
     database.exec("BEGIN")
     const gaps = readGaps(database, { cut: Number.MAX_SAFE_INTEGER, ...window })
+    const late = readLateRanges(database, { cut: Number.MAX_SAFE_INTEGER, ...window })
     const count = eventCounter(database, directory, window)
     const kinds = readKinds(database).map(
       (kind): RecordedKind => ({
@@ -70,6 +72,7 @@ export const readCoverage = (
           ...timesOf(recordedSince, completeTime || kind.completeThroughTime),
         })),
         gaps: gaps.filter(({ gvk }) => gvk === kind.gvk),
+        late: late.filter(({ gvk }) => gvk === kind.gvk),
       }),
     )
     return { cut: lastSequenceOf(database), kinds }

@@ -1,4 +1,4 @@
-/** Since when each kind and each of its namespaces is recorded, and until when it is known to be, without reading anything else. */
+/** From when and up to when each kind and each of its namespaces is recorded, without reading anything else. */
 import { toArchiveError } from "../archive-errors.ts"
 import type { ReadingAccess } from "../reading-access.ts"
 import { readKinds } from "../rows/kind-table.ts"
@@ -11,7 +11,7 @@ interface RecordedSince {
   readonly namespace: string
   /** µs since the Unix epoch. */
   readonly since: number
-  /** µs since the Unix epoch: when it was last known to be complete. */
+  /** µs since the Unix epoch at which it was last known to be complete. */
   readonly completeTime: number
 }
 
@@ -27,9 +27,7 @@ export const readRecordedSince = (directory: string, access?: ReadingAccess): Re
       .flatMap(({ gvk, recordedSince, completeThroughTime, namespaces }) => [
         { gvk, namespace: "", since: recordedSince, completeTime: completeThroughTime },
         ...namespaces.map((each) => ({
-          gvk,
-          namespace: each.namespace,
-          since: each.recordedSince,
+          ...{ gvk, namespace: each.namespace, since: each.recordedSince },
           // While all of them are complete, only the kind has a time.
           completeTime: each.completeTime || completeThroughTime,
         })),

@@ -3,6 +3,7 @@
  * not part of it. Memory is that of {@link ArchiveReader.snapshotAt} and {@link ArchiveReader.events}.
  */
 import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { sameStartMicros } from "../../trace/same-start.ts"
 import type { IncompletePart, TraceItem } from "../../trace/trace-item.ts"
 import type { ArchiveReader } from "../archive-reader.ts"
 import type { KindState } from "../rows/kind-table.ts"
@@ -35,6 +36,8 @@ export function* recordedTrace(
   const whole = Math.max(minTime, ...lists)
   const end = Math.max(maxTime + 1, ...kinds.map(completeTimeOf))
   const start = from ?? whole
+  const untilTime = Math.min(to, end)
+  const late = reader.lateRanges({ cut, fromTime: start, untilTime, kinds: kinds.map(({ gvk }) => gvk) })
   const clusterUid = reader.metadata().get("clusterUid")
   yield {
     type: "header",
@@ -46,24 +49,20 @@ export function* recordedTrace(
     ),
     ...(clusterUid !== undefined && { clusterUid }),
     ...(hasLifecycles && { hasLifecycles }),
+    ...(late.length > 0 && { late }),
   }
   for (const event of reader.snapshotAt({ cut, time: start })) yield { type: "event", event, isSnapshot: true }
-  for (const event of reader.events({ cut, fromTime: start, untilTime: Math.min(to, end) }))
+  for (const event of reader.events({ cut, fromTime: start, untilTime }))
     yield { type: "event", event, isSnapshot: false }
-  if (hasLifecycles) for (const owned of recordedLifecycles(reader, cut)) yield { type: "lifecycles", ...owned }
+  if (hasLifecycles)
+    for (const owned of recordedLifecycles(reader, { cut, untilTime })) yield { type: "lifecycles", ...owned }
 }
-
-/**
- * µs after the first complete list in which the others belong to the same start of a recorder. A kind that is added to the configuration
- * later must not cut off what was recorded before.
- */
-const startMicros = 60_000_000
 
 const isListedWith =
   (firstTime: number) =>
   (kind: KindState): boolean => {
     const since = sinceOf(kind)
-    return since !== 0 && since <= firstTime + startMicros
+    return since !== 0 && since <= firstTime + sameStartMicros
   }
 
 const hasObjects = (reader: ArchiveReader, kind: KindState, cut: number): boolean =>

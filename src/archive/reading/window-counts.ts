@@ -18,7 +18,7 @@ import type { WindowLimits } from "./present-objects.ts"
 interface WindowCounts {
   /** Objects that exist at the start of the window. */
   readonly objects: number
-  /** Changes received in the window, excluding gaps. */
+  /** Changes in the window, excluding gaps. */
   readonly events: number
 }
 
@@ -44,7 +44,7 @@ const pageRows = 1000
  */
 export const countWindow = async (
   directory: string,
-  { cut, fromTime, untilTime }: WindowLimits,
+  { cut, fromTime, untilTime, times = "happened" }: WindowLimits,
   { kinds, excludesName, access, pause }: CountOptions,
 ): Promise<ReadonlyMap<string, WindowCounts>> => {
   const database = openForReading(directory, access)
@@ -80,13 +80,13 @@ export const countWindow = async (
     const counts = new Map<string, WindowCounts>()
     for (const kind of readKinds(database).filter(({ gvk }) => kinds.includes(gvk))) {
       const excluded = await leftOut(kind.id)
-      const alive = history.aliveAt(kind, { throughSequence: cut, beforeTime: fromTime })
+      const alive = history.aliveAt(kind, { throughSequence: cut, beforeTime: fromTime, times })
       let [objects, events] = [0, 0]
       for (let index = 0; index < alive.count; index++) if (excluded[alive.numbers[index] as number] !== 1) objects++
       await pauseIfDue()
-      reading: for (const frame of source.framesOf(kind, 0, fromTime)) {
+      reading: for (const frame of source.framesOf(kind, 0, fromTime, times)) {
         for (let index = 0; index < frame.events.count; index++) {
-          const time = frame.time(index)
+          const time = frame.timeIn(times, index)
           if (frame.firstSequence + index > cut || time >= untilTime) break reading
           if (time >= fromTime && excluded[frame.events.objectNumber(index)] !== 1) events++
         }

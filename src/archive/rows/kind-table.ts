@@ -31,6 +31,8 @@ export interface KindState {
   readonly nextObjectNumber: number
   /** No later event may be earlier than this; 0 before the first. */
   readonly lastEventTime: number
+  /** No later event may be received earlier than this; 0 before the first. */
+  readonly lastReceivedTime: number
   /** UID of namespace kube-system when the kind was last recorded (metadata key `clusterUid`); empty if unknown. */
   readonly clusterUid: string
   /**
@@ -52,6 +54,12 @@ export interface KindEntry extends KindState {
   readonly id: number
 }
 
+/** µs since the Unix epoch: when the last event of a frame happened, and when it was received. */
+interface LastTimes {
+  readonly lastTime: number
+  readonly lastReceived: number
+}
+
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /** All kinds of a recording; each a small entry. */
@@ -68,7 +76,8 @@ export class KindTable {
   constructor(database: DatabaseSync) {
     this.#save = database.prepare(`
       INSERT OR REPLACE INTO kind (id, gvk, epoch, complete_through, complete_through_time, next_object_number,
-        last_event_time, cluster_uid, list_reason, selection, recorded_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+        last_event_time, last_received_time, cluster_uid, list_reason, selection, recorded_since)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     const kinds = readKinds(database)
     this.#namespaceRows = new NamespaceRows(database, new Map(kinds.map(({ id, namespaces }) => [id, namespaces])))
     for (const kind of kinds) {
@@ -103,7 +112,7 @@ export class KindTable {
    * Advances a kind's state past a frame that was taken. `now` is µs since the Unix epoch: the time of a version in a frame without events,
    * such as a bookmark.
    */
-  advance(frame: Observations, lastTime: number, clusterUid: string, now: number): void {
+  advance(frame: Observations, { lastTime, lastReceived }: LastTimes, clusterUid: string, now: number): void {
     const kind = this.#entry(frame.gvk)
     this.#changed.add(kind)
     const isNewEpoch = frame.epoch > kind.epoch
@@ -118,22 +127,29 @@ export class KindTable {
     }
     const isOfEpoch = frame.epoch === kind.epoch
     const isComplete = isOfEpoch && (frame.completeThrough !== "" || frame.isComplete)
-    const completeTime = frame.count > 0 ? lastTime : Math.max(now, kind.lastEventTime)
-    const hasNamespaces = isOfEpoch && this.#advanceNamespaces(kind, frame, completeTime)
+    const quietSince = Math.max(now, kind.lastEventTime)
+    // Late changes can be of a time at which the kind was already known to be complete.
+    const completeTime = Math.max(kind.completeThroughTime, frame.count > 0 ? lastTime : quietSince)
+    const listedTime = frame.count > 0 ? lastReceived : quietSince
+    const hasNamespaces = isOfEpoch && this.#advanceNamespaces(kind, frame, listedTime)
     if (isComplete) {
       kind.listReason = ""
       kind.completeThrough = frame.completeThrough
       if (!frame.isComplete) kind.namespaces = []
       kind.completeThroughTime = completeTime
-      kind.recordedSince ||= completeTime
+      kind.recordedSince ||= listedTime
     }
-    if (frame.count > 0 || frame.podLifeCount > 0) kind.lastEventTime = Math.max(kind.lastEventTime, lastTime)
+    if (frame.count > 0 || frame.podLifeCount > 0) {
+      kind.lastEventTime = Math.max(kind.lastEventTime, lastTime)
+      kind.lastReceivedTime = Math.max(kind.lastReceivedTime, lastReceived)
+    }
     kind.nextObjectNumber = Math.max(kind.nextObjectNumber, nextNumberAfter(frame))
     this.#learnCluster(kind, clusterUid, isNewEpoch, isOfEpoch)
     if (!frame.tracksPods || frame.gvk === podLivesKind) return
     const lives = this.#entry(podLivesKind)
     this.#changed.add(lives)
     lives.lastEventTime = Math.max(lives.lastEventTime, kind.lastEventTime)
+    lives.lastReceivedTime = Math.max(lives.lastReceivedTime, kind.lastReceivedTime)
     if (isNewEpoch || isComplete || (hasNamespaces && !frame.livesLag)) this.#advanceLives(lives, kind, isComplete)
   }
 
@@ -193,6 +209,7 @@ export class KindTable {
         kind.completeThroughTime,
         kind.nextObjectNumber,
         kind.lastEventTime,
+        kind.lastReceivedTime,
         kind.clusterUid,
         kind.listReason,
         kind.selection,
@@ -233,6 +250,7 @@ export const unknownKind = (gvk: string): KindState => ({
   completeThroughTime: 0,
   nextObjectNumber: 1,
   lastEventTime: 0,
+  lastReceivedTime: 0,
   clusterUid: "",
   listReason: "",
   selection: "",
@@ -261,6 +279,7 @@ export const readKinds = (database: DatabaseSync): ReadonlyArray<KindEntry> => {
       completeThroughTime: Number(row.complete_through_time),
       nextObjectNumber: Number(row.next_object_number),
       lastEventTime: Number(row.last_event_time),
+      lastReceivedTime: Number(row.last_received_time),
       clusterUid: String(row.cluster_uid),
       listReason: String(row.list_reason),
       selection: String(row.selection),

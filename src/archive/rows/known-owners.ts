@@ -1,11 +1,12 @@
 /**
  * The owners of an object according to the recording: as last read in the object itself, in a pod lifecycle, or in a response of the API
- * server.
+ * server. At a moment they are those that were known then, whenever one asks; those that became known first, if none were.
  *
  * UIDs of recorded objects have no index on disk (tables.ts says why). Only owners are ever looked up, and they are of few kinds: the first
  * look-up of a kind reads its objects' names into memory, some 100 bytes each.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { EventTimes } from "../../trace/event.ts"
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { groupKindOf, gvkOfReference } from "../../trace/ownership/ownership.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
@@ -32,7 +33,8 @@ export class KnownOwners {
   readonly #directory: string
   readonly #kind: StatementSync
   readonly #uids: StatementSync
-  readonly #object: StatementSync
+  readonly #object: Readonly<Record<EventTimes, StatementSync>>
+  readonly #podBefore: Readonly<Record<EventTimes, StatementSync>>
   readonly #pod: StatementSync
   readonly #owner: StatementSync
   readonly #kinds = new Map<string, ReadonlyArray<RecordedObjects>>()
@@ -41,36 +43,50 @@ export class KnownOwners {
     this.#directory = directory
     this.#kind = database.prepare("SELECT id, gvk FROM kind")
     this.#uids = database.prepare("SELECT uid, number FROM object WHERE kind = ? AND number > ? ORDER BY number")
-    this.#object = database.prepare(`
-      SELECT namespace, name, coalesce(owner_references, '') AS owner_references, 'recorded' AS state
-      FROM object LEFT JOIN owner_set ON owner_set.id = object.owners WHERE kind = ? AND number = ?`)
-    this.#pod = database.prepare(`
-      SELECT namespace, name, owner_references, 'recorded' AS state FROM pod JOIN pod_life ON pod_life.pod = pod.number
-      WHERE uid = ? AND owner_references IS NOT NULL ORDER BY sequence DESC LIMIT 1`)
+    const object = (until: "until_time" | "until_received"): StatementSync =>
+      database.prepare(`
+        SELECT namespace, name, coalesce(owner_references, '') AS owner_references, 'recorded' AS state
+        FROM object LEFT JOIN owner_set ON owner_set.id = coalesce((
+          SELECT former.owners FROM former_owner_set AS former
+          WHERE former.kind = ?1 AND former.number = ?2 AND ${until} >= ?3 ORDER BY until_time LIMIT 1), object.owners)
+        WHERE kind = ?1 AND number = ?2`)
+    this.#object = { happened: object("until_time"), received: object("until_received") }
+    const pod = (order: string): StatementSync =>
+      database.prepare(`
+        SELECT namespace, name, owner_references, 'recorded' AS state FROM pod JOIN pod_life ON pod_life.pod = pod.number
+        WHERE uid = ? AND owner_references IS NOT NULL ${order} LIMIT 1`)
+    const podBefore = (time: "time" | "received"): StatementSync => pod(`AND ${time} < ? ORDER BY sequence DESC`)
+    this.#podBefore = { happened: podBefore("time"), received: podBefore("received") }
+    this.#pod = pod("ORDER BY sequence")
     this.#owner = database.prepare(`
       SELECT namespace, name, owner_references, state FROM owner WHERE uid = ? AND gvk = ? AND state IN ('learnt', 'gone')`)
   }
 
   /**
-   * What is known now of a referenced owner; `undefined` if nothing is.
+   * What is known now of a referenced owner just before a moment, µs since the Unix epoch; `undefined` if nothing is.
    *
    * @throws ArchiveIoError, CorruptArchiveError
    */
-  of(owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">): OwnerEdge | undefined {
+  of(
+    owner: Pick<OwnerReference, "apiVersion" | "kind" | "uid">,
+    time: number,
+    times: EventTimes,
+  ): OwnerEdge | undefined {
     try {
-      return this.#of(gvkOfReference(owner), owner.uid)
+      return this.#of(gvkOfReference(owner), owner.uid, time, times)
     } catch (error) {
       throw toArchiveError(this.#directory, "read", error)
     }
   }
 
-  #of(gvk: string, uid: string): OwnerEdge | undefined {
+  #of(gvk: string, uid: string, time: number, times: EventTimes): OwnerEdge | undefined {
     for (const objects of this.#recordedAs(gvk)) {
       const number = objects.numbers.get(uid)
-      const row = number === undefined ? undefined : this.#object.get(objects.kind, number)
+      const row = number === undefined ? undefined : this.#object[times].get(objects.kind, number, time)
       if (row !== undefined) return edgeOf(row, objects.gvk)
     }
-    const row = (gvk === podKind ? this.#pod.get(uid) : undefined) ?? this.#owner.get(uid, gvk)
+    const pod = gvk === podKind ? (this.#podBefore[times].get(uid, time) ?? this.#pod.get(uid)) : undefined
+    const row = pod ?? this.#owner.get(uid, gvk)
     return row === undefined ? undefined : edgeOf(row, row.state === "recorded" ? gvk : undefined)
   }
 

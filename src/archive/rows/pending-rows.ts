@@ -1,12 +1,14 @@
 /**
- * Rows that wait for the next commit: sealed blocks, names of new objects, gaps. They are kept until {@link PendingRows.clear}, so that a
+ * Rows that wait for the next commit: sealed blocks, names of new objects, gaps, late ranges. They are kept until {@link PendingRows.clear}, so that a
  * failed commit is retried with the same rows.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { Gap } from "../../wire/observations.ts"
 import type { BlockSummary, PackedBlock } from "../blocks/block.ts"
 import { BlockRows } from "../blocks/block-rows.ts"
+import type { ChangeTimes } from "../blocks/change-times.ts"
 import { gapWriter, hasGapRow, type PlacedGap } from "./gap-rows.ts"
+import { LateRows } from "./late-rows.ts"
 
 /** A block that will not change any more. */
 interface SealedBlock {
@@ -25,13 +27,17 @@ interface PendingObject {
   readonly firstSequence: number
   /** An owner set, 0 for none. */
   readonly owners: number
+  /** When these owners replaced others and when that was received, µs since the Unix epoch; `undefined`: the object is new. */
+  readonly replaced: ChangeTimes | undefined
 }
 
 export class PendingRows {
   readonly #database: DatabaseSync
   readonly #blocks: BlockRows
   readonly #insertObject: StatementSync
+  readonly #keepOwners: StatementSync
   readonly #insertGap: (placed: PlacedGap) => void
+  readonly late: LateRows
   #sealed: Array<SealedBlock> = []
   #objects: Array<PendingObject> = []
   #gaps: Array<PlacedGap> = []
@@ -42,7 +48,11 @@ export class PendingRows {
     this.#insertObject = database.prepare(`
       INSERT INTO object (kind, number, uid, namespace, name, first_sequence, owners) VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (kind, number) DO UPDATE SET owners = excluded.owners WHERE owners <> excluded.owners`)
+    this.#keepOwners = database.prepare(`
+      INSERT OR IGNORE INTO former_owner_set (kind, number, until_time, until_received, owners)
+      SELECT kind, number, ?, ?, owners FROM object WHERE kind = ? AND number = ? AND owners <> ?`)
     this.#insertGap = gapWriter(database)
+    this.late = new LateRows(database)
   }
 
   get sealedBlocks(): number {
@@ -83,10 +93,12 @@ export class PendingRows {
       this.#blocks.insertSealed(block)
     }
     if (part !== undefined) this.#blocks.insertPart(part)
-    for (const { kind, number, uid, namespace, name, firstSequence, owners } of this.#objects) {
+    for (const { kind, number, uid, namespace, name, firstSequence, owners, replaced } of this.#objects) {
+      if (replaced !== undefined) this.#keepOwners.run(replaced.time, replaced.received, kind, number, owners)
       this.#insertObject.run(kind, number, uid, namespace, name, firstSequence, owners)
     }
     for (const gap of this.#gaps) this.#insertGap(gap)
+    this.late.save()
   }
 
   /** After the commit. */
@@ -94,6 +106,7 @@ export class PendingRows {
     this.#sealed = []
     this.#objects = []
     this.#gaps = []
+    this.late.clear()
   }
 }
 

@@ -37,8 +37,8 @@ export class PodTable {
       INSERT OR IGNORE INTO pod (number, uid, namespace, name, spec_hash, first_sequence, is_gone)
       VALUES (?, ?, ?, ?, ?, ?, 0)`)
     this.#insertLife = database.prepare(`
-      INSERT INTO pod_life (sequence, pod, start_seconds, end_seconds, is_gone, time, owner_references)
-      VALUES (?, ?, ?, ?, ?, ?, ?)`)
+      INSERT INTO pod_life (sequence, pod, start_seconds, end_seconds, is_gone, time, received, owner_references)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#markGone = database.prepare("UPDATE pod SET is_gone = 1 WHERE number = ?")
     this.#living = database.prepare(`
       SELECT number, uid, namespace, start_seconds, end_seconds,
@@ -80,13 +80,14 @@ export class PodTable {
 
   /** Inside the commit's transaction. */
   save(): void {
-    for (const [sequence, { pod, time, start, end, gone, identity, ownerReferences }] of this.#pending) {
+    for (const [sequence, life] of this.#pending) {
+      const { pod, time, received = time, start, end, gone, identity, ownerReferences } = life
       if (identity !== undefined) {
         const { uid, namespace, name, specHash } = identity
         this.#insertPod.run(pod, uid, namespace, name, BigInt.asIntN(64, specHash), sequence)
       }
       const owners = ownerReferences === undefined ? null : Buffer.from(ownerReferences).toString("utf8")
-      this.#insertLife.run(sequence, pod, start, end ?? null, gone ? 1 : 0, time, owners)
+      this.#insertLife.run(sequence, pod, start, end ?? null, gone ? 1 : 0, time, received, owners)
       if (gone) this.#markGone.run(pod)
     }
   }

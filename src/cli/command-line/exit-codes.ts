@@ -17,6 +17,6 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   failed: "failed; the message says why and what to do",
   usage: "the command line or the configuration is invalid; nothing was done",
   incomplete: "done, but the recording or the export is incomplete",
-  notPermitted: "the server rejected these credentials; the message names the missing permission",
+  notPermitted: "the server refused these credentials; the message says why, or names the missing permission",
   interrupted: "stopped by Ctrl-C or SIGTERM before it was finished",
 }

@@ -26,7 +26,6 @@ export const renderHelp = (syntax: CommandSyntax, columns: number): string => {
     ...(operand === undefined ? [] : [table([[operand.placeholder, operand.help]], width)]),
     `Options:\n${table(options, width)}`,
     ...(syntax.examples === undefined ? [] : [`Examples:\n${syntax.examples.map((line) => `  ${line}`).join("\n")}`]),
-    `Exit codes:\n${exitCodeLines(width)}`,
   ]
   return `${sections.join("\n\n")}\n`
 }
@@ -45,18 +44,18 @@ Records what happens in a Kubernetes cluster and exports it as traces.
 Commands:
 ${table(rows, width)}
 
-Run "reel COMMAND --help" for help on a command.
+Run "reel COMMAND --help" for help on a command, and "reel help exit-codes" for what its exit code means.
 `
 }
 
-const exitCodeLines = (width: number): string =>
-  table(
-    Object.entries(exitCodeMeanings).map(([name, meaning]) => [
-      String(exitCodes[name as keyof typeof exitCodes]).padStart(3),
-      meaning,
-    ]),
-    width,
+/** The text of `reel help exit-codes`. */
+export const renderExitCodes = (columns: number): string => {
+  const width = Math.max(narrowest, Math.min(widest, columns))
+  const rows = Object.entries(exitCodeMeanings).map(
+    ([name, meaning]) => [String(exitCodes[name as keyof typeof exitCodes]).padStart(3), meaning] as const,
   )
+  return `Exit codes of all commands:\n\n${table(rows, width)}\n`
+}
 
 /** Two columns; a left entry that is too long gets a line of its own. */
 const table = (rows: ReadonlyArray<readonly [left: string, right: string]>, width: number): string => {

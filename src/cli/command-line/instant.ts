@@ -1,9 +1,11 @@
 /**
- * Points in time on the command line: RFC 3339, Unix seconds, `now`, or a duration before another point in time. All results
- * are µs since the Unix epoch, the unit of recorded events.
+ * Points in time on the command line: RFC 3339, Unix seconds, `now`, a time of day here, or a duration before another point in time. All
+ * results are µs since the Unix epoch, the unit of recorded events.
  *
- * Ambiguous input is rejected rather than guessed: no local time zones, no months, no milliseconds mistaken for seconds.
+ * Ambiguous input is rejected rather than guessed: no dates without a time zone, no months, no milliseconds mistaken for seconds. A time of day is
+ * in the time zone of this machine, and {@link describeInstant} says back which one that is.
  */
+import { formatLocalTime } from "../../local-time.ts"
 import { type Reading, refused, value } from "./arguments.ts"
 
 const second = 1_000_000
@@ -45,7 +47,38 @@ export const parseInstant = (text: string, reference: Reference): Reading<number
   if (text.startsWith("+")) return refused("the future has not been recorded; durations count back, so omit the +")
   if (/^-\d+(?:\.\d+)?$/.test(text)) return refused("a duration needs a unit, such as -10m or -2h")
   if (/^\d+(?:\.\d+)?$/.test(text)) return fromUnixSeconds(text)
-  return fromDate(text)
+  return fromTimeOfDay(text, reference) ?? fromDate(text)
+}
+
+/**
+ * `03:12` is the last one before the reference, so that it is in the past just after midnight too; `yesterday 03:12` and `today 03:12` are of
+ * the day before now, and of its own. `undefined` if the text is no time of day.
+ */
+const fromTimeOfDay = (text: string, { now, before }: Reference): Reading<number> | undefined => {
+  const match = /^(?:(today|yesterday)[ T])?(\d\d?):(\d\d)(?::(\d\d))?$/i.exec(text)
+  if (match === null) return undefined
+  const [, day, hours = "", minutes = "", seconds = "0"] = match
+  const time = [Number(hours), Number(minutes), Number(seconds)] as const
+  if (time[0] > 23 || time[1] > 59 || time[2] > 59) return refused("there is no such time of day")
+  const reference = new Date((day === undefined ? before : now) / 1000)
+  const dayBefore = day?.toLowerCase() === "yesterday" ? 1 : 0
+  const found = localTime(reference, dayBefore, time)
+  const isAhead = day === undefined && found !== undefined && found * 1000 > before
+  const moment = isAhead ? localTime(reference, 1, time) : found
+  return moment === undefined
+    ? refused("there was no such time that day: the clocks were set forward")
+    : value(moment * 1000)
+}
+
+/** ms since the Unix epoch; `undefined` if the clocks were set forward over it. If they were set back over it, the first of both. */
+const localTime = (
+  reference: Date,
+  daysBefore: number,
+  [hours, minutes, seconds]: readonly [number, number, number],
+): number | undefined => {
+  const [year, month, day] = [reference.getFullYear(), reference.getMonth(), reference.getDate() - daysBefore]
+  const date = new Date(year, month, day, hours, minutes, seconds)
+  return date.getHours() === hours && date.getMinutes() === minutes ? date.getTime() : undefined
 }
 
 const fromUnixSeconds = (text: string): Reading<number> => {
@@ -59,7 +92,7 @@ const fromUnixSeconds = (text: string): Reading<number> => {
 const microsecondsOf = (fraction: string): number => Number(fraction.slice(0, 6).padEnd(6, "0"))
 
 const forms =
-  "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m"
+  "must be a time such as 2026-11-21T10:00:00Z, 03:12, yesterday 03:12, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m"
 
 const fromDate = (text: string): Reading<number> => {
   const match = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,20}))?)?([Zz]|[+-]\d\d:\d\d)?$/.exec(
@@ -105,3 +138,7 @@ export const formatInstant = (microseconds: number): string => {
   const fraction = microseconds % second
   return `${whole}${fraction === 0 ? "" : `.${String(fraction).padStart(6, "0").replace(/0+$/, "")}`}Z`
 }
+
+/** A moment as people say it, and exactly: `03:12:00 CET (2026-11-25T02:12:00Z)`. `now`: µs since the Unix epoch. */
+export const describeInstant = (microseconds: number, now: number): string =>
+  `${formatLocalTime(microseconds / 1000, now / 1000)} (${formatInstant(microseconds)})`

@@ -11,8 +11,8 @@ import type { IncomingMessage } from "node:http"
 import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
 import type { Compression } from "../../trace/formats/compression-names.ts"
 import type { TraceFormatName } from "../../trace/formats/names.ts"
-import { headerOf, postExport, type RecorderAddress } from "./connection/recorder-connection.ts"
-import { ExportCut } from "./export-errors.ts"
+import { askRecorder, headerOf, postExport, type RecorderAddress } from "./connection/recorder-connection.ts"
+import { ExportCut, ExportRefused } from "./export-errors.ts"
 
 /** A label selector as Kubernetes objects contain it. */
 export interface LabelSelector {
@@ -53,8 +53,13 @@ export interface ExportQuery extends RecorderAddress {
   readonly ownerDeadlineMs: number | undefined
   /** What is removed from the objects; `undefined`: the format's default. */
   readonly sanitise: "none" | "replay" | undefined
-  /** `all`: the recorder refuses to export a trace that lacks anything. */
-  readonly require: "all" | undefined
+  /**
+   * `complete`: the recorder refuses to export a trace that lacks anything; `all`: or in which times are estimates, because changes were
+   * received late.
+   */
+  readonly require: "all" | "complete" | undefined
+  /** The times of the window and the trace; `undefined`: when changes happened. */
+  readonly times: "happened" | "received" | undefined
   /** s and bytes after which the recorder aborts the export; `undefined`: its own limits. */
   readonly maximumSeconds: number | undefined
   readonly maximumBytes: number | undefined
@@ -64,8 +69,12 @@ export interface ExportQuery extends RecorderAddress {
 export interface ExportShortcomings {
   /** Kinds whose recording is not complete, as the recorder names them (`v1.Pod=forbidden, …`). */
   readonly incomplete: string | undefined
+  /** The part of the window that was in the future for the recorder, `START/END`. */
+  readonly future: string | undefined
   /** Gaps of the recording within the window. */
   readonly gaps: number
+  /** Changes that were received later than they happened, as the recorder names them. None of them is missing. */
+  readonly late: string | undefined
   /** Recorded kinds that the format cannot represent, `v1.ConfigMap, v1.Service`. */
   readonly leftOut: string | undefined
   /** What will go wrong in a replay of the trace, `…; …`. */
@@ -134,6 +143,38 @@ export const requestForecast = async (query: ExportQuery, url: string, signal: A
   throw new ExportCut({ server, bytes: 0, reason: "this recorder does not support --dry-run" })
 }
 
+/** The kinds that the recorder records. Rejects as {@link postExport} does, and with ExportCut if the server is no recorder of ours. */
+export const requestRecordedKinds = async (query: ExportQuery, signal: AbortSignal): Promise<ReadonlyArray<string>> => {
+  // An empty window: nothing has to be counted.
+  const window = { startTime: query.endTime, endTime: query.endTime, require: undefined }
+  const filters = { ...query.filters, kinds: undefined, excluded_kinds: undefined }
+  const answer = await requestForecast({ ...query, ...window, filters }, localPath, signal)
+  const { kinds } = answer as { readonly kinds?: ReadonlyArray<{ readonly gvk?: unknown }> }
+  return Array.isArray(kinds) ? kinds.map(({ gvk }) => String(gvk)) : []
+}
+
+/**
+ * What is recorded in a window, in µs since the Unix epoch, as the recorder describes it. Rejects as {@link postExport} does, and with
+ * ExportCut if the server is no recorder of ours.
+ */
+export const requestCoverage = async (
+  address: RecorderAddress,
+  { start, end }: { readonly start: number; readonly end: number },
+  signal: AbortSignal,
+): Promise<unknown> => {
+  const { recorder } = address
+  const url = new URL(recorder.url)
+  url.pathname = url.pathname.replace(/export$/, "v1/coverage")
+  url.search = `start=${start}&end=${end}`
+  const question = { method: "GET", url, body: "", accept: "application/json" } as const
+  const response = await askRecorder(address, question, signal).catch((cause: unknown) => {
+    throw cause instanceof ExportRefused ? new ExportRefused({ ...cause, what: "the question" }) : cause
+  })
+  const answer = await jsonOf(response, recorder.name, signal)
+  if (answer !== undefined) return answer
+  throw new ExportCut({ server: recorder.name, bytes: 0, reason: "it is not a recorder of kubereel" })
+}
+
 /** The `export_path` of a trace that is sent in the response: the recorder does not need to know where it is stored. */
 export const localPath = "file:///export"
 
@@ -157,6 +198,7 @@ const exportBody = (query: Omit<ExportQuery, keyof RecorderAddress>, more: objec
     end_time: query.endTime,
     sanitise: query.sanitise,
     require: query.require,
+    times: query.times,
     maximum_seconds: query.maximumSeconds,
     maximum_bytes: query.maximumBytes,
     ...more,
@@ -168,7 +210,9 @@ const isExcluded = (mode: "include" | "exclude" | undefined): boolean | undefine
 
 const shortcomingsOf = (response: IncomingMessage): ExportShortcomings => ({
   incomplete: headerOf(response, "kubereel-incomplete"),
+  future: headerOf(response, "kubereel-future"),
   gaps: Number(headerOf(response, "kubereel-gaps") ?? 0),
+  late: headerOf(response, "kubereel-late"),
   leftOut: headerOf(response, "kubereel-left-out"),
   warnings: headerOf(response, "kubereel-warnings"),
   unknownOwners: headerOf(response, "kubereel-unknown-owners"),
@@ -178,7 +222,7 @@ const shortcomingsOf = (response: IncomingMessage): ExportShortcomings => ({
 const longestJson = 16 * 1024 * 1024
 
 /** `undefined` if the response is not JSON. */
-export const jsonOf = async (response: IncomingMessage, server: string, signal: AbortSignal): Promise<unknown> => {
+const jsonOf = async (response: IncomingMessage, server: string, signal: AbortSignal): Promise<unknown> => {
   if (!/\bjson\b/i.test(response.headers["content-type"] ?? "")) {
     response.resume()
     return undefined
@@ -215,7 +259,11 @@ async function* piecesOf(
     }
   } catch (cause) {
     if (signal.aborted) throw new ExportInterrupted()
-    throw new ExportCut({ server, bytes, reason: (await ended)?.replace(/^(failed|aborted): /, "") ?? reasonOf(response, cause) })
+    throw new ExportCut({
+      server,
+      bytes,
+      reason: (await ended)?.replace(/^(failed|aborted): /, "") ?? reasonOf(response, cause),
+    })
   }
   const announced = checksumOf(response)
   // A proxy may have removed the trailer.

@@ -2,6 +2,7 @@
  * All errors of `reel export`. Each message says what to do; none of them leaves a file behind.
  */
 import * as Schema from "effect/Schema"
+import { type ConnectionCause, causeOfCode, describeCause } from "../../kube/http/connection-causes.ts"
 import { ExportInterrupted, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { ApiServerUnreachable, CredentialsUnusable, NotProxied } from "./connection/export-proxy-errors.ts"
@@ -22,31 +23,39 @@ export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("
 }
 
 const unreachableAdvice = (code: string, detail: string, option: string): string => {
-  switch (code) {
-    case "ECONNREFUSED":
-      return `connection refused. Start a recorder with "reel record --config FILE", or name another one with ${option}`
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return `host not found. Check ${option}`
-    case "TIMEOUT":
-      return option === "--server" ? `${detail}. Try again, or allow more time with --timeout` : `${detail}. Try again`
-    case "ECONNRESET":
-      return `the connection was closed without a response. If ${option} names an HTTPS port, write https://`
-    case "EPROTO":
-    case "ERR_SSL_WRONG_VERSION_NUMBER":
-      return "the server does not speak TLS. Write http:// instead of https://"
-    case "DEPTH_ZERO_SELF_SIGNED_CERT":
-    case "SELF_SIGNED_CERT_IN_CHAIN":
-    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
-    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
-      return "its certificate is not signed by a known authority. Set NODE_EXTRA_CA_CERTS to a file with the authority's certificate"
-    default:
-      return code.startsWith("HPE_") ? `the server does not speak HTTP. Check ${option}` : withCode(detail, code)
-  }
+  if (code === "TIMEOUT")
+    return option === "--server" ? `${detail}. Try again, or allow more time with --timeout` : `${detail}. Try again`
+  if (code.startsWith("HPE_")) return `the server does not speak HTTP. Check ${option}`
+  const cause = causeOfCode(code)
+  // Node's own text names the code in most cases: `getaddrinfo EBUSY`.
+  if (cause === undefined) return detail.includes(code) ? detail : `${detail} (${code})`
+  const advice = adviceOf(cause, option)
+  return advice === undefined ? describeCause(cause) : `${describeCause(cause)}. ${advice}`
 }
 
-/** Most of Node's own texts already contain the code: `connect EHOSTUNREACH 192.0.2.1:7777`. */
-const withCode = (detail: string, code: string): string => (detail.includes(code) ? detail : `${detail} (${code})`)
+const adviceOf = (cause: ConnectionCause, option: string): string | undefined => {
+  switch (cause) {
+    case "refused":
+      return `Start a recorder with "reel record", or name another one with ${option}`
+    case "unknown-host":
+    case "name-server-silent":
+    case "unreachable":
+    case "no-answer":
+    case "no-response":
+    case "other-name":
+      return `Check ${option}`
+    case "lost":
+      return "Try again"
+    case "tls-expected":
+      return `Write https:// in ${option}`
+    case "tls-unspoken":
+      return `Write http:// in ${option}`
+    case "unknown-authority":
+      return "Set NODE_EXTRA_CA_CERTS to a file with the authority's certificate"
+    default:
+      return undefined
+  }
+}
 
 /** The recorder returned an error. The exit code is 4 for 401 and 403, otherwise 1. */
 export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRefused", {
@@ -64,7 +73,8 @@ export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRe
   what: Schema.optionalKey(Schema.String),
 }) {
   override get message(): string {
-    const said = this.detail === "" ? "" : `: ${this.detail}`
+    // Another sentence may follow.
+    const said = this.detail === "" ? "" : `: ${this.detail.replace(/\.$/, "")}`
     const request = this.requestId === "" || this.status < 500 ? "" : ` (request ${this.requestId})`
     const again = this.retryAfterSeconds === undefined ? "" : `. Try again in ${this.retryAfterSeconds} s`
     const advice = this.advice === undefined ? again : `. ${this.advice}`
@@ -160,8 +170,10 @@ export const exitCodeOfExport = (error: ExportError): ExitCode => {
         : exitCodes.failed
     case "OfflineRefused":
     case "RecordingUnreadable":
-    case "ServerUnreachable":
+      return exitCodes.failed
     case "ApiServerUnreachable":
+      return error.isRefused ? exitCodes.notPermitted : exitCodes.failed
+    case "ServerUnreachable":
     case "CredentialsUnusable":
     case "ExportCut":
     case "OutputFailed":

@@ -4,8 +4,20 @@ import * as Schema from "effect/Schema"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { formatInstant } from "../command-line/instant.ts"
 import { formatCount } from "../terminal/quantities.ts"
+import { describeLateFacts } from "./late-report.ts"
 
 const Range = Schema.Struct({ start: Schema.Number, end: Schema.Number })
+
+/** Changes that were received later than they happened, as a recorder describes them. */
+export const Late = Schema.Struct({
+  ...Range.fields,
+  receivedStart: Schema.Number,
+  receivedEnd: Schema.Number,
+  namespace: Schema.String,
+  events: Schema.Number,
+  cause: Schema.Literals(["stopped", "disconnected", "delayed"]),
+  across: Schema.optionalKey(Schema.Literals(["start", "end", "start+end"])),
+})
 
 /** The part of the recorder's response that is printed; it may contain more. */
 const Forecast = Schema.Struct({
@@ -19,10 +31,13 @@ const Forecast = Schema.Struct({
       objects: Schema.Number,
       ranges: Schema.Array(Range),
       gaps: Schema.Array(Schema.Struct({ ...Range.fields, namespace: Schema.String, reason: Schema.String })),
+      /** Absent in the response of an earlier recorder. */
+      late: Schema.optionalKey(Schema.Array(Late)),
     }),
   ),
   countedBefore: Schema.Array(Schema.String),
   incomplete: Schema.Array(Schema.String),
+  future: Schema.optionalKey(Schema.String),
   leftOut: Schema.Array(Schema.String),
   unknownOwners: Schema.Struct({ count: Schema.Number, first: Schema.Array(Schema.String) }),
   refusals: Schema.Array(Schema.String),
@@ -46,7 +61,7 @@ export const verdictOf = (
 }
 
 /** The forecast in lines, without line breaks at their ends. */
-export const renderForecast = (forecast: Forecast): ReadonlyArray<string> => {
+export const renderForecast = (forecast: Forecast, nowMs: number): ReadonlyArray<string> => {
   const { window, kinds, countedBefore, leftOut, unknownOwners, refusals } = forecast
   const total = kinds.reduce(
     (sum, { objects, events }) => ({ objects: sum.objects + objects, events: sum.events + events }),
@@ -56,7 +71,7 @@ export const renderForecast = (forecast: Forecast): ReadonlyArray<string> => {
     },
   )
   const lines = [`${held(total)}${before(countedBefore)}, ${span(window)}`]
-  for (const { gvk, state, detail, objects, events, ranges, gaps } of kinds) {
+  for (const { gvk, state, detail, objects, events, ranges, gaps, late = [] } of kinds) {
     const [first, last] = [ranges[0], ranges.at(-1)]
     const recorded =
       first === undefined || last === undefined
@@ -66,12 +81,23 @@ export const renderForecast = (forecast: Forecast): ReadonlyArray<string> => {
     lines.push(`  ${gvk}: ${held({ objects, events })}, ${recorded}, ${state}${reason}`)
     for (const gap of gaps)
       lines.push(`    gap ${span(gap)}${gap.namespace === "" ? "" : ` in namespace ${gap.namespace}`}: ${gap.reason}`)
+    for (const range of late) lines.push(`    ${describeLate(gvk, range, nowMs)}`)
   }
   if (leftOut.length > 0) lines.push(`this format cannot represent ${leftOut.join(", ")}`)
   if (unknownOwners.count > 0)
     lines.push(`${formatCount(unknownOwners.count, "unknown owner")}: ${unknownOwners.first.join(", ")}`)
   for (const refusal of refusals) lines.push(`it would be rejected: ${refusal}`)
   return lines.map(visible)
+}
+
+/** One line about changes of a kind that were received late. */
+export const describeLate = (
+  gvk: string,
+  { start, end, receivedStart, receivedEnd, across, ...facts }: typeof Late.Type,
+  nowMs: number,
+): string => {
+  const times = { happened: [start, end], received: [receivedStart, receivedEnd] } as const
+  return `late ${describeLateFacts({ gvk, ...facts, ...times, across }, nowMs)}`
 }
 
 const held = ({ objects, events }: { readonly objects: number; readonly events: number }): string =>

@@ -94,7 +94,7 @@ export const exportOptions = {
   }),
   kind: list({
     placeholder: "KIND",
-    help: "only this kind, such as apps/v1.Deployment or apps/*",
+    help: "only this kind, such as deployment, deploy, deployments.apps, apps/v1.Deployment or apps/*",
     parse: text,
     split: true,
   }),
@@ -118,7 +118,7 @@ export const exportOptions = {
   }),
   excludeKind: list({
     placeholder: "KIND",
-    help: "exclude this kind, such as v1.Event; * and ? are wildcards",
+    help: "exclude this kind, such as event, v1.Event or events.k8s.io/*; * and ? are wildcards",
     parse: text,
     split: true,
   }),
@@ -156,8 +156,13 @@ export const exportOptions = {
   }),
   require: optional({
     placeholder: "WHAT",
-    help: "all: fail if a kind is not being watched or the window has gaps, instead of exporting what was recorded",
-    parse: oneOf("all"),
+    help: "complete: fail if a kind is not being watched or the window has gaps, instead of exporting what was recorded; all: also if times of changes are estimates because they were received late",
+    parse: oneOf("all", "complete"),
+  }),
+  times: optional({
+    placeholder: "TIMES",
+    help: "happened or received: what the window and the times in the trace mean for changes that were received late; default: happened",
+    parse: oneOf("happened", "received"),
   }),
   dryRun: flag({ help: "print what the export would contain and what would be missing; write nothing" }),
   maximumTime: optional({

@@ -1,5 +1,5 @@
 /**
- * The progress line of `reel export` on a terminal: bytes, events and time left.
+ * The progress line of `reel export` on a terminal: bytes, events or lines, and time left.
  *
  * SimKube's format has the number of events at its beginning. For NDJSON the recorder is asked for a forecast, in parallel with
  * the export and only if the output is a terminal; its counts do not apply filters by label and owner and are then shown as "at
@@ -12,15 +12,15 @@ import { formatBytes, formatCount, formatDuration, formatInteger } from "../term
 import type { Forecast } from "./export-forecast.ts"
 import type { TraceCount } from "./trace-check.ts"
 
-/** The expected number of events in a trace. */
-interface ExpectedEvents {
-  readonly events: number
+/** The expected number of what is counted in a trace. */
+interface ExpectedNumber {
+  readonly number: number
   readonly accuracy: "exact" | "about" | "at most"
 }
 
-/** The expected number of events in an NDJSON trace, from a forecast. */
-export const expectedEvents = ({ kinds, countedBefore }: Forecast): ExpectedEvents => ({
-  events: kinds.reduce((sum, { objects, events, gaps }) => sum + objects + events + gaps.length, 0),
+/** The expected number of lines in an NDJSON trace, from a forecast. */
+export const expectedLines = ({ kinds, countedBefore }: Forecast): ExpectedNumber => ({
+  number: kinds.reduce((sum, { objects, events, gaps }) => sum + objects + events + gaps.length, 0),
   // Not exact: the forecast is made later than the export.
   accuracy: countedBefore.length > 0 ? "at most" : "about",
 })
@@ -32,9 +32,9 @@ export interface ExportState {
   /** ms since the export was requested. */
   readonly elapsedMs: number
   readonly bytes: number
-  /** `undefined` if events cannot be counted in this format. */
+  /** `undefined` if nothing can be counted in this format. */
   readonly count: TraceCount | undefined
-  readonly expected: ExpectedEvents | undefined
+  readonly expected: ExpectedNumber | undefined
 }
 
 /** ms of transfer before its speed is a basis for estimating the time left. */
@@ -47,27 +47,27 @@ export const renderProgress = (what: string, state: ExportState): string => {
   const parts = [`exporting: ${formatBytes(bytes)}`]
   if (count === undefined) return [...parts, ...(elapsedMs < 1000 ? [] : [formatDuration(elapsedMs)])].join(", ")
   const expected = totalOf(state, count)
-  if (expected === undefined) return [...parts, formatCount(count.events, "event")].join(", ")
-  const { events, accuracy } = expected
+  if (expected === undefined) return [...parts, formatCount(count.number, count.unit)].join(", ")
+  const { number, accuracy } = expected
   const word = accuracy === "exact" ? "" : `${accuracy} `
-  parts.push(`${formatInteger(count.events)} of ${word}${formatCount(events, "event")}`)
-  if (count.events > 0 && count.events < events && sinceFirstByteMs >= judgedAfterMs) {
-    const left = (sinceFirstByteMs * (events - count.events)) / count.events
+  parts.push(`${formatInteger(count.number)} of ${word}${formatCount(number, count.unit)}`)
+  if (count.number > 0 && count.number < number && sinceFirstByteMs >= judgedAfterMs) {
+    const left = (sinceFirstByteMs * (number - count.number)) / count.number
     parts.push(`${accuracy === "at most" ? "at most " : ""}${formatDuration(Math.ceil(left / 1000) * 1000)} left`)
   }
   return parts.join(", ")
 }
 
 /** An expectation is dropped once the trace exceeds it. */
-const totalOf = ({ expected }: ExportState, { events, of }: TraceCount): ExpectedEvents | undefined => {
-  if (of !== undefined) return { events: of, accuracy: "exact" }
-  return expected !== undefined && events <= expected.events ? expected : undefined
+const totalOf = ({ expected }: ExportState, { number, of }: TraceCount): ExpectedNumber | undefined => {
+  if (of !== undefined) return { number: of, accuracy: "exact" }
+  return expected !== undefined && number <= expected.number ? expected : undefined
 }
 
 export interface ExportProgress {
   /** Called for each piece with the total bytes so far. `count` is called when the line is painted. */
   readonly received: (bytes: number, count: (() => TraceCount) | undefined) => void
-  readonly expect: (expected: ExpectedEvents) => void
+  readonly expect: (expected: ExpectedNumber) => void
   /** Erases the line. May be called again. */
   readonly close: () => void
 }
@@ -85,7 +85,7 @@ export const showProgress = (
   let firstByteAt: number | undefined
   let bytes = 0
   let count: (() => TraceCount) | undefined
-  let expected: ExpectedEvents | undefined
+  let expected: ExpectedNumber | undefined
   const show = (): void =>
     line.show(() => {
       const now = clock.monotonicMs()

@@ -1,22 +1,24 @@
 /** The final report of `reel export`: what was written, and what is missing from it. */
-
+import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { formatInstant } from "../command-line/instant.ts"
-import { formatLocalTime } from "../terminal/local-time.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { describeUnchanged } from "../trace-shortcomings.ts"
 import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
 import { ExportCut } from "./export-errors.ts"
 import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
+import { describeIncompleteness } from "./incompleteness.ts"
+import { describeLateHeader } from "./late-report.ts"
+import type { TraceContents } from "./trace-check.ts"
 
 /** A trace that was written to its destination. */
 interface WrittenTrace extends ExportShortcomings {
   /** A path, "standard output", or a URL. */
   readonly place: string
   /** `undefined` if they were not counted. */
-  readonly events: number | undefined
+  readonly contents: TraceContents | undefined
   readonly bytes: number | undefined
   /** Changes left out because they change nothing for a replay. */
   readonly unchanged: number
@@ -25,24 +27,34 @@ interface WrittenTrace extends ExportShortcomings {
 const name = "reel export"
 
 /** Prints the report on standard error and returns the exit code. */
-export const report = (query: ExportQuery, written: WrittenTrace, { standardError }: Terminal): ExitCode => {
+export const report = (
+  query: ExportQuery,
+  written: WrittenTrace,
+  { standardError }: Terminal,
+  nowMs: number,
+): ExitCode => {
   const say = (line: string): unknown => standardError.write(`${line}\n`)
   const counts = [
-    ...(written.events === undefined ? [] : [formatCount(written.events, "event")]),
+    ...(written.contents === undefined ? [] : describeContents(written.contents)),
     ...(written.bytes === undefined ? [] : [formatBytes(written.bytes)]),
     `${formatInstant(query.startTime)} to ${formatInstant(query.endTime)}`,
   ]
   say(`${written.place}: ${counts.join(", ")}`)
   if (written.unchanged > 0) say(`${name}: ${describeUnchanged(written.unchanged)}`)
-  const { incomplete, gaps, unknownOwners, leftOut, warnings } = written
+  const { incomplete, future, gaps, late, unknownOwners, leftOut, warnings } = written
   const isYoung = incomplete !== undefined && isYounger(query, incomplete)
-  if (isYoung) say(`${name}: the recording is younger than the window: ${incomplete}`)
+  const sentences =
+    incomplete === undefined ? [] : describeIncompleteness(incomplete, nowMs, (until) => endsEarly(query, until))
+  if (isYoung) say(`${name}: the recording is younger than the window: ${sentences.join("; ")}`)
   else if (incomplete !== undefined)
-    say(`${name}: the trace is incomplete: ${incomplete}. ${reasonOf(query, incomplete)}`)
+    say(`${name}: the trace is incomplete: ${sentences.join("; ")}. ${reasonOf(query, incomplete, nowMs)}`)
+  if (future !== undefined) say(`${name}: ${describeFuture(future, query.endTime / 1000, nowMs)}`)
   if (gaps > 0)
     say(
       `${name}: the trace is incomplete: it has ${formatCount(gaps, "gap")}, so changes may be missing; a trace in NDJSON shows where and why`,
     )
+  // Not a reason for exit code 3: nothing is missing.
+  if (late !== undefined) for (const sentence of describeLateHeader(late, nowMs)) say(`${name}: ${visible(sentence)}`)
   if (unknownOwners !== undefined)
     say(
       `${name}: some owners are not known${query.recorder.offline === undefined ? " yet" : ""}: ${unknownOwners}. Their objects were treated as unowned; ${adviceOnOwners(query)}`,
@@ -54,6 +66,18 @@ export const report = (query: ExportQuery, written: WrittenTrace, { standardErro
   const isComplete =
     (incomplete === undefined || isYoung) && gaps === 0 && unknownOwners === undefined && !lacksLog(query)
   return isComplete ? exitCodes.ok : exitCodes.incomplete
+}
+
+const describeContents = ({ objects, events }: TraceContents): ReadonlyArray<string> => [
+  ...(objects === 0 ? [] : [`${formatCount(objects, "object")} at the start`]),
+  formatCount(events, "event"),
+]
+
+/** `future`: by the recorder's clock, which may differ from ours. */
+const describeFuture = (future: string, endMs: number, nowMs: number): string => {
+  const reached = Date.parse(future.split("/", 1)[0] ?? "")
+  const until = Number.isNaN(reached) ? "when it was written" : formatLocalTime(reached, nowMs)
+  return `the window ends at ${formatLocalTime(endMs, nowMs)}, which is in the future; the trace has what happened until ${until}`
 }
 
 /** Whether the trace is incomplete only because the recording is younger than the default window. */
@@ -70,12 +94,12 @@ const isBeforeRecording = (query: ExportQuery, incomplete: string): boolean =>
 const endsEarly = ({ recorder: { offline }, endTime }: ExportQuery, until: string): boolean =>
   offline !== undefined && (endTime > offline.knownUntil || Date.parse(until) < Math.floor(endTime / 1000))
 
-const reasonOf = (query: ExportQuery, incomplete: string): string => {
+const reasonOf = (query: ExportQuery, incomplete: string, nowMs: number): string => {
   if (isBeforeRecording(query, incomplete))
     return "The recording does not reach back that far; --start 0 exports all of it"
   const { readiness, offline } = query.recorder
   if (offline === undefined || query.endTime <= offline.knownUntil) return `For the reason see ${readiness}`
-  const end = `The window reaches beyond the end of the recording at ${formatLocalTime(offline.knownUntil)}`
+  const end = `The window reaches beyond the end of the recording at ${formatLocalTime(offline.knownUntil / 1000, nowMs)}`
   return offline.isWritten ? `${end}; a recorder is running, which knows more: --server` : end
 }
 
@@ -89,15 +113,25 @@ const lacksLog = ({ recorder }: ExportQuery): boolean => recorder.offline?.lacks
 const verdictCodes = { whole: exitCodes.ok, incomplete: exitCodes.incomplete, refused: exitCodes.failed }
 
 /** Prints a forecast on standard output and returns the exit code that the export would have. Throws {@link ExportCut} if the response is not a forecast. */
-export const reportForecast = (answer: unknown, query: ExportQuery, { standardOutput }: Terminal): ExitCode => {
+export const reportForecast = (
+  answer: unknown,
+  query: ExportQuery,
+  { standardOutput }: Terminal,
+  nowMs: number,
+): ExitCode => {
   const forecast = readForecast(answer)
   if (forecast === undefined)
     throw new ExportCut({ server: query.recorder.name, bytes: 0, reason: "the response is not a recorder's forecast" })
   const incomplete = forecast.incomplete.join(", ")
   const isYoung = incomplete !== "" && isYounger(query, incomplete)
-  const lines = [...renderForecast(forecast)]
+  const lines = [...renderForecast(forecast, nowMs)]
   if (isYoung) lines.push("the recording is younger than the window")
-  else if (incomplete !== "") lines.push(visible(`it would be incomplete: ${incomplete}`))
+  else if (incomplete !== "")
+    lines.push(
+      `it would be incomplete: ${describeIncompleteness(incomplete, nowMs, (until) => endsEarly(query, until)).join("; ")}`,
+    )
+  if (forecast.future !== undefined && forecast.future !== "")
+    lines.push(describeFuture(forecast.future, query.endTime / 1000, nowMs))
   for (const line of lines) standardOutput.write(`${line}\n`)
   const verdict = verdictOf(forecast, isYoung)
   return verdictCodes[verdict === "whole" && lacksLog(query) ? "incomplete" : verdict]

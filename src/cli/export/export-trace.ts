@@ -7,13 +7,13 @@ import type { OutputSink } from "../../trace/files/output-file.ts"
 import { type ExportQuery, type ExportResponse, type ExportShortcomings, requestExport } from "./export-client.ts"
 import { ExportCut } from "./export-errors.ts"
 import { checkExport } from "./export-trace-check.ts"
-import type { TraceCount } from "./trace-check.ts"
+import type { TraceContents, TraceCount } from "./trace-check.ts"
 
 /** What was written. */
 interface ExportSummary extends ExportShortcomings {
   readonly bytes: number
-  /** Events including the start snapshot; `undefined` for a format that does not count them. */
-  readonly events: number | undefined
+  /** `undefined` for a format that does not count them. */
+  readonly contents: TraceContents | undefined
   /** Changes that a trace for a replay does not have because they change nothing there. */
   readonly unchanged: number
 }
@@ -61,13 +61,15 @@ const transfer = async (options: ExportTraceOptions, sink: OutputSink): Promise<
     throw cut("it came without a checksum, and a trace in this format does not show whether it is complete; use ndjson")
   const verdict = await check?.finish()
   if (verdict?._tag === "Cut") throw cut(verdict.reason)
-  const { incomplete, gaps, leftOut, warnings, unknownOwners } = response
+  const { incomplete, future, gaps, late, leftOut, warnings, unknownOwners } = response
   return {
     bytes,
-    events: verdict?.events,
+    contents: verdict?.contents,
     unchanged: response.unchanged(),
     incomplete,
+    future,
     gaps,
+    late,
     leftOut,
     warnings,
     unknownOwners,

@@ -12,15 +12,22 @@ export type TraceFormat = "ndjson" | "simkube"
 
 /** How much of a trace has arrived. */
 export interface TraceCount {
-  /** NDJSON: changes, initial objects and gaps. SimKube: trace events, each of which contains all changes of one second. */
-  readonly events: number
+  /** NDJSON: its lines, one for each object at the start, change and gap. SimKube: trace events, each with all changes of one second. */
+  readonly unit: "line" | "event"
+  readonly number: number
   /** The total, if the format states it at the beginning. */
   readonly of: number | undefined
 }
 
-/** The result of the check. `events` is known if the format counts them. */
+/** What a whole trace has: objects that exist at the start, and changes. */
+export interface TraceContents {
+  readonly objects: number
+  readonly events: number
+}
+
+/** The result of the check. `contents` is known if the format counts them. */
 export type TraceVerdict =
-  | { readonly _tag: "Whole"; readonly events: number | undefined }
+  | { readonly _tag: "Whole"; readonly contents: TraceContents | undefined }
   | { readonly _tag: "Cut"; readonly reason: string }
 
 export interface TraceCheck {
@@ -43,7 +50,7 @@ const checkSimkube = (): TraceCheck => {
   const extent = new MessagePackExtent({ follow: eventsFromEnd })
   let isFirst = true
   return {
-    counted: () => ({ events: extent.followed?.begun ?? 0, of: extent.followed?.length }),
+    counted: () => ({ unit: "event", number: extent.followed?.begun ?? 0, of: extent.followed?.length }),
     add(bytes) {
       const [first] = bytes
       if (first === undefined) return undefined
@@ -54,7 +61,7 @@ const checkSimkube = (): TraceCheck => {
       extent.add(bytes)
       return extent.isBroken ? "the response is not a trace, or data follows the trace" : undefined
     },
-    finish: () => (extent.isWhole ? { _tag: "Whole", events: undefined } : cut("the trace is truncated")),
+    finish: () => (extent.isWhole ? { _tag: "Whole", contents: undefined } : cut("the trace is truncated")),
   }
 }
 
@@ -68,7 +75,7 @@ const checkNdjson = (): TraceCheck => {
   let line = new LineTail()
   return {
     // Without the header and the last line, which may be the footer.
-    counted: () => ({ events: Math.max(0, lines - 2), of: undefined }),
+    counted: () => ({ unit: "line", number: Math.max(0, lines - 2), of: undefined }),
     add(bytes) {
       let start = 0
       for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, start)) {
@@ -94,7 +101,7 @@ const checkNdjson = (): TraceCheck => {
       const { snapshot, events, gaps } = counts
       const expected = snapshot + events + gaps + 2
       if (lines !== expected) return cut(`it has ${lines} lines instead of ${expected}`)
-      return { _tag: "Whole", events: snapshot + events }
+      return { _tag: "Whole", contents: { objects: snapshot, events } }
     },
   }
 }

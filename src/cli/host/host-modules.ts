@@ -1,6 +1,7 @@
 /**
- * The modules of a directory, brought to what the directory says: one change after the other, so that a module that is replaced twice is
- * never there twice.
+ * The modules of a directory, brought to what the directory says: one change of a name after the other, so that a module that is replaced twice
+ * is never there twice. A module that takes its time to load or to end holds up no other, but for those that are new with the same change of the
+ * directory in which it is removed: they may be the same controller under another name.
  *
  * A module without credentials is started again until it has them: a pod may be up before the ServiceAccount, the roles, or the network.
  */
@@ -23,7 +24,7 @@ export interface HostModulesOptions {
 /** ms between two starts of a module without credentials. How often the API server is asked for a token is the token source's matter. */
 const startAgainMs = 1000
 
-export class HostModules implements AsyncDisposable {
+export class HostModules implements Disposable {
   readonly #options: HostModulesOptions
   /** Modules that could not be started, and why. */
   readonly #failed = new Map<string, string>()
@@ -31,7 +32,9 @@ export class HostModules implements AsyncDisposable {
   readonly #startingAgain = new Map<string, Timer>()
   #refusals: ReadonlySet<string> = new Set()
   #isLoaded = false
-  #last: Promise<void> = Promise.resolve()
+  #isClosed = false
+  /** What is being done with the module of a name, one after the other. */
+  readonly #turns = new Map<string, Promise<void>>()
 
   constructor(options: HostModulesOptions) {
     this.#options = options
@@ -48,43 +51,57 @@ export class HostModules implements AsyncDisposable {
   }
 
   /** Resolves when the changes are made. */
-  apply(changes: ModuleChanges): Promise<void> {
-    this.#last = this.#last.then(() => this.#apply(changes))
-    return this.#last
+  async apply({ added, replaced, removed, refusals }: ModuleChanges): Promise<void> {
+    const { say } = this.#options
+    const texts = new Set(refusals.map(({ path, refusal }) => describeRefusal(path, refusal)))
+    for (const text of texts) if (!this.#refusals.has(text)) for (const line of text.split("\n")) say(line)
+    this.#refusals = texts
+    const removals = removed.map(({ file }) => this.#inTurn(file.name, () => this.#end(file.name, "removed")))
+    const replacements = replaced.map(({ before, after }) =>
+      this.#inTurn(after.file.name, async () => {
+        await this.#end(before.file.name, "replaced")
+        await this.#start(after)
+      }),
+    )
+    const ended = Promise.all(removals)
+    const additions = added.map((module) =>
+      this.#inTurn(module.file.name, async () => {
+        await ended
+        await this.#start(module)
+      }),
+    )
+    await Promise.all([ended, ...replacements, ...additions])
+    this.#isLoaded = true
   }
 
-  /** Resolves when the changes under way are made. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#last
+  /** Nothing is started any more. Close the host next, which ends what is being started, or it could take its time. */
+  [Symbol.dispose](): void {
+    this.#isClosed = true
     for (const timer of this.#startingAgain.values()) timer.cancel()
     this.#startingAgain.clear()
   }
 
-  async #apply({ added, replaced, removed, refusals }: ModuleChanges): Promise<void> {
-    const { say } = this.#options
-    const texts = new Set(refusals.map(({ path, refusal }) => describeRefusal(path, refusal)))
-    for (const text of texts) if (!this.#refusals.has(text)) say(text)
-    this.#refusals = texts
-    for (const { file } of removed) await this.#end(file.name, "removed")
-    for (const { before, after } of replaced) {
-      await this.#end(before.file.name, "replaced")
-      await this.#start(after)
-    }
-    // A host with many modules is up as soon as the slowest of them.
-    await Promise.all(added.map((module) => this.#start(module)))
-    this.#isLoaded = true
+  async #inTurn(name: string, work: () => Promise<void>): Promise<void> {
+    const turn = (this.#turns.get(name) ?? Promise.resolve()).then(work)
+    this.#turns.set(name, turn)
+    await turn
+    if (this.#turns.get(name) === turn) this.#turns.delete(name)
   }
 
   async #start(module: ModuleSource): Promise<void> {
     const { host, say } = this.#options
     const { file, codePath, form } = module
+    if (this.#isClosed) return
     try {
       if (form === "wasm") await host.add({ file, codePath })
       else await host.scripts.add(module)
       this.#failed.delete(file.name)
       // One that is refused has been told already.
-      if (form !== "wasm" || (await host.loaded(file.name))) say(`module ${file.name} started`)
+      const isRunning = form !== "wasm" || (await host.loaded(file.name))
+      if (isRunning && !this.#isClosed) say(`module ${file.name} started`)
     } catch (cause) {
+      // The host has ended it.
+      if (this.#isClosed) return
       const reason = `module ${file.name} is not run: ${messageOf(cause)}`
       if (this.#failed.get(file.name) !== reason) say(reason)
       this.#failed.set(file.name, reason)
@@ -95,7 +112,7 @@ export class HostModules implements AsyncDisposable {
   #startLater(module: ModuleSource): void {
     const { name } = module.file
     const timer = this.#options.clock.after(startAgainMs, () => {
-      this.#last = this.#last.then(async () => {
+      void this.#inTurn(name, async () => {
         // Meanwhile it may have been removed or replaced.
         if (this.#startingAgain.get(name) !== timer) return
         this.#startingAgain.delete(name)

@@ -1,8 +1,8 @@
 /** The configuration that goes into a ConfigMap: parsed, and its original text. */
 import { createReadStream } from "node:fs"
 import * as Effect from "effect/Effect"
-import { defaultConfiguration } from "../../k8s/index.ts"
 import { defaultDetect, defaultIgnore } from "../../kube/scanner/object/detect-rules.ts"
+import { defaultConfiguration, defaultConfigurationName } from "../../recorder/configuration/default-configuration.ts"
 import { loadConfiguration } from "../../recorder/configuration/load-configuration.ts"
 import { formatWarning } from "../../recorder/configuration/problem.ts"
 
@@ -12,7 +12,7 @@ import { formatWarning } from "../../recorder/configuration/problem.ts"
  */
 export const readK8sConfiguration = (file: string | undefined, { allowSecrets }: { readonly allowSecrets: boolean }) =>
   Effect.gen(function* () {
-    const source = file ?? "the default configuration"
+    const source = file ?? defaultConfigurationName
     let bytes: Uint8Array = Buffer.from(defaultConfiguration)
     const { configuration, warnings } = yield* loadConfiguration(source, {
       allowSecrets,

@@ -2,7 +2,6 @@
 import { isIP } from "node:net"
 import { readAllowList } from "../../blob/allow-list.ts"
 import type { SecretKey } from "../../k8s/index.ts"
-import { type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import {
   flag,
   integerBetween,
@@ -21,11 +20,6 @@ export const parseName = (given: string): Reading<string> =>
   /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(given)
     ? value(given)
     : refused("must be a name of at most 63 lower-case letters, digits and -")
-
-const parseGvkOption = (given: string): Reading<GroupVersionKind> => {
-  const gvk = parseGvk(given)
-  return gvk === undefined ? refused("must be a kind such as argoproj.io/v1alpha1.Rollout") : value(gvk)
-}
 
 /** A Kubernetes quantity of bytes, in the forms that people write. */
 export const parseSize = (given: string): Reading<string> =>
@@ -103,8 +97,8 @@ export const k8sOptions = {
   }),
   ownerKind: list({
     placeholder: "KIND",
-    help: "a kind that owns recorded objects, in addition to the owner kinds built into Kubernetes",
-    parse: parseGvkOption,
+    help: "a kind that owns recorded objects, in addition to the owner kinds built into Kubernetes, such as rollout or argoproj.io/v1alpha1.Rollout",
+    parse: text,
     split: true,
   }),
   allowSecrets: flag({ help: "allow v1.Secret in the configuration; secrets are then recorded in plain text" }),

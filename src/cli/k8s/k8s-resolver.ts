@@ -1,8 +1,11 @@
 /** Resolves kinds to resources for `reel k8s`: through a cluster, or from the table of built-in kinds. */
 import { discoverBuiltIn, type Resolve } from "../../k8s/index.ts"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
+import { discoverKinds } from "../../kube/discovered-kinds.ts"
 import { discover } from "../../kube/discovery.ts"
+import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
+import type { NamedKind } from "../../kube/kind-names.ts"
 import { readVersion } from "../version.ts"
 
 export interface ResolverOptions {
@@ -13,26 +16,39 @@ export interface ResolverOptions {
 }
 
 type Resolved<T> =
-  | { readonly _tag: "Resolved"; readonly value: T }
+  /** `endpoint`: of the cluster that was asked, if one was. */
+  | { readonly _tag: "Resolved"; readonly value: T; readonly endpoint: ApiEndpoint | undefined }
   /** No cluster is named, or its credentials cannot be loaded. */
   | { readonly _tag: "NoCluster"; readonly reason: string }
+
+/** The names of all kinds of the cluster; none without a cluster, or if it does not tell. */
+type KindNames = () => Promise<ReadonlyArray<NamedKind>>
 
 /** Calls `body` with a resolver and closes the connection to the cluster afterwards. Rejects if `body` does. */
 export const withResolver = async <T>(
   { offline, ...options }: ResolverOptions,
-  body: (resolve: Resolve) => Promise<T>,
+  body: (resolve: Resolve, kindNames: KindNames) => Promise<T>,
 ): Promise<Resolved<T>> => {
-  if (offline) return { _tag: "Resolved", value: await body(async (gvk) => discoverBuiltIn(gvk)) }
-  const client = await connect(options).catch((cause: Error) => cause)
-  if (client instanceof Error) return { _tag: "NoCluster", reason: client.message }
+  if (offline) {
+    const value = await body(
+      async (gvk) => discoverBuiltIn(gvk),
+      async () => [],
+    )
+    return { _tag: "Resolved", value, endpoint: undefined }
+  }
+  const endpoint = await connect(options).catch((cause: Error) => cause)
+  if (endpoint instanceof Error) return { _tag: "NoCluster", reason: endpoint.message }
+  const client = new HttpClient(endpoint, { userAgent: `kubereel/${readVersion()}` })
+  const kindNames: KindNames = async () => {
+    const discovered = await discoverKinds(client)
+    return discovered.tag === "kinds" ? discovered.kinds : []
+  }
   try {
-    return { _tag: "Resolved", value: await body((gvk) => discover(client, gvk)) }
+    return { _tag: "Resolved", value: await body((gvk) => discover(client, gvk), kindNames), endpoint }
   } finally {
     client.close()
   }
 }
 
-const connect = async (options: Omit<ResolverOptions, "offline">): Promise<HttpClient> => {
-  const credentials = await loadCredentials(options)
-  return new HttpClient(await credentials.endpoint(), { userAgent: `kubereel/${readVersion()}` })
-}
+const connect = async (options: Omit<ResolverOptions, "offline">): Promise<ApiEndpoint> =>
+  (await loadCredentials(options)).endpoint()

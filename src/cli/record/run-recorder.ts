@@ -7,11 +7,11 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { KindStatus } from "../../recorder/kind-status.ts"
+import { byCause, type KindStatus } from "../../recorder/kind-status.ts"
 import { type RunningRecorder, reasonOf, startRecorder } from "../../recorder/recorder.ts"
 import type { RecorderClose } from "../../recorder/recorder-actors.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { formatCount } from "../terminal/quantities.ts"
+import { formatRecorded } from "../terminal/quantities.ts"
 import { readVersion } from "../version.ts"
 import type { RecordOutput, RunRecorder } from "./run-options.ts"
 
@@ -78,8 +78,9 @@ const ignoreLostReader = (): void => undefined
 
 const conclude = ({ incomplete, closed }: Outcome, { log }: RecordOutput): ExitCode => {
   const { events, unwritten = [] } = closed() ?? {}
-  log.info(events === undefined ? "stopped" : `recorded ${formatCount(events, "event")}`)
-  for (const { gvk, state, detail } of incomplete) log.warn(`${gvk} was ${state} at the end: ${detail}`)
+  log.info(events === undefined ? "stopped" : `recorded ${formatRecorded(events)}`)
+  for (const { gvks, state, detail } of byCause(incomplete))
+    log.warn(`${gvks.join(", ")} ${gvks.length === 1 ? "was" : "were"} ${state} at the end: ${detail}`)
   for (const gvk of unwritten) {
     log.error(
       `${gvk}: the last events received could not be written. To record them, restart with the same --data-dir before the server discards them`,

@@ -25,6 +25,7 @@ import { DecompressionError } from "../../trace/formats/compression.ts"
 import { BadTraceError } from "../../trace/formats/format.ts"
 import { SpoolError } from "../../trace/spool.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { describeRefused, isRefusedError } from "../command-line/refused-credentials.ts"
 import { exitCodeOfExport, isExportError } from "../export/export-errors.ts"
 import { AddressUnavailable } from "../listening-server.ts"
 import type { Say } from "./replay-order.ts"
@@ -61,9 +62,14 @@ export const reported = async (say: Say, run: () => Promise<ExitCode>): Promise<
     const isOfExport = isExportError(error)
     if (isOfExport && error._tag === "ExportInterrupted") return exitCodes.interrupted
     if (!isOfExport && !isReportable(error)) throw error
-    say(withConnectionAdvice(error.message))
-    if (isOfExport) return exitCodeOfExport(error)
-    return isForbidden(error) ? exitCodes.notPermitted : exitCodes.failed
+    const isRefused = isRefusedError(error) || (error instanceof TargetUnusable && error.isUnauthorized)
+    if (isOfExport) {
+      // Its message has the advice for its own server.
+      say(error.message)
+      return exitCodeOfExport(error)
+    }
+    say(isRefused ? describeRefused(error.detail, undefined) : withConnectionAdvice(error.message))
+    return isRefused || isForbidden(error) ? exitCodes.notPermitted : exitCodes.failed
   }
 }
 

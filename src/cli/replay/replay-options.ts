@@ -16,7 +16,7 @@ import {
 } from "../command-line/arguments.ts"
 import { parseDuration } from "../command-line/instant.ts"
 import { parseListenAddress } from "../listening-server.ts"
-import { parseMoment, parseSettling, parseSpeed } from "./replay-values.ts"
+import { parseMoment, parseReplayedKind, parseSeededKind, parseSettling, parseSpeed } from "./replay-values.ts"
 import { parseRecorderPlace } from "./source/running-recorder.ts"
 
 const parsePositiveDuration = (given: string): Reading<number> => {
@@ -144,14 +144,14 @@ export const replayOptions = {
   }),
   include: list({
     placeholder: "KIND",
-    help: "replay this kind although it usually is not, such as PersistentVolume or coordination.k8s.io/Lease; separate several with commas",
-    parse: text,
+    help: "replay this kind although it usually is not, such as pv, lease or coordination.k8s.io/Lease; separate several with commas",
+    parse: parseReplayedKind,
     split: true,
   }),
   seedStatus: list({
     placeholder: "KIND",
-    help: "give objects of this kind that exist at the start their recorded status, such as Node or example.com/Database; custom: all custom kinds; separate several with commas",
-    parse: text,
+    help: "give objects of this kind that exist at the start their recorded status, such as node or example.com/Database; custom: all custom kinds; separate several with commas",
+    parse: parseSeededKind,
     split: true,
   }),
   onConflict: withDefault("force", {

@@ -1,7 +1,10 @@
 /** Values of the command line that all replays have. */
+import { kindWithoutVersion } from "../../simulation/objects/not-replayed.ts"
+import { allCustom } from "../../simulation/objects/seeded-status.ts"
 import { type Speed, speedLimits } from "../../simulation/replay/replay-clock.ts"
 import { type Reading, refused, value } from "../command-line/arguments.ts"
 import { parseDuration, parseInstant } from "../command-line/instant.ts"
+import { isExactKind, readKind } from "../command-line/kind-option.ts"
 
 export const parseSpeed = (given: string): Reading<Speed> => {
   if (given === "max") return value("max")
@@ -12,14 +15,30 @@ export const parseSpeed = (given: string): Reading<Speed> => {
     : refused(`must be a number from ${minimum} to ${maximum}, or max`)
 }
 
-/** A moment of the trace; durations back from now would mean little in a trace. */
+/** A moment of the trace; durations back from now, and times of today, would mean little in a trace. */
 export const parseMoment = (given: string): Reading<number> =>
-  parseDuration(given.replace(/^-/, "")) === undefined && given !== "now"
+  parseDuration(given.replace(/^-/, "")) === undefined && given !== "now" && !isTimeOfDay(given)
     ? parseInstant(given, { now: 0, before: 0 })
     : refused("must be a time of the trace: RFC 3339 or seconds since 1970")
+
+const isTimeOfDay = (given: string): boolean => /^(?:(?:today|yesterday)[ T])?\d\d?:\d\d(?::\d\d)?$/i.test(given)
 
 /** µs. */
 export const parseSettling = (given: string): Reading<number> => {
   const duration = parseDuration(given)
   return duration === undefined ? refused("must be a duration such as 5s; 0s does not wait") : value(duration)
 }
+
+/**
+ * A kind without its version, as replays name kinds: `coordination.k8s.io/Lease`, `Node`; or by any name of a built-in kind, such as `lease`,
+ * `no` or `v1.Node`.
+ */
+export const parseReplayedKind = (given: string): Reading<string> => {
+  if (given.includes("/") && !isExactKind(given)) return value(given)
+  const reading = readKind(given)
+  return reading.tag === "kind" ? value(kindWithoutVersion(reading.text)) : refused(reading.problem)
+}
+
+/** The same, or `custom` for all custom kinds. */
+export const parseSeededKind = (given: string): Reading<string> =>
+  given === allCustom ? value(given) : parseReplayedKind(given)

@@ -3,10 +3,12 @@ import { ApiClient } from "../../kube/client/api-client.ts"
 import { AlreadyExistsError, ForbiddenError, NotFoundError } from "../../kube/client/api-errors.ts"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../../kube/credentials/errors.ts"
+import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
 import { optional, text } from "../command-line/arguments.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { describeRefused, isRefusedError } from "../command-line/refused-credentials.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { readVersion } from "../version.ts"
 
@@ -39,29 +41,36 @@ export const inCluster = async (
   choice: ClusterChoice,
   terminal: Terminal,
   run: (client: ApiClient) => Promise<ExitCode>,
-): Promise<ExitCode> =>
-  reporting(command, terminal, async () => {
+): Promise<ExitCode> => {
+  let endpoint: ApiEndpoint | undefined
+  const work = async (): Promise<ExitCode> => {
     const server = await loadCredentials({ kubeconfig: choice.kubeconfig, context: choice.context })
+    endpoint = await server.endpoint()
     const client = new ApiClient({ server, userAgent: `kubereel/${readVersion()}` })
     try {
       return await run(client)
     } finally {
       client.close()
     }
-  })
+  }
+  return reporting(command, terminal, work, () => endpoint)
+}
 
 /** As {@link inCluster}, for what needs no client of it. */
 export const reporting = async (
   command: string,
   { standardError }: Terminal,
   run: () => Promise<ExitCode>,
+  endpoint: () => ApiEndpoint | undefined = () => undefined,
 ): Promise<ExitCode> => {
   try {
     return await run()
   } catch (error) {
     if (!isKnown(error)) throw error
-    standardError.write(`${command}: ${visible(withConnectionAdvice(describe(error)))}\n`)
-    return error instanceof ForbiddenError ? exitCodes.notPermitted : exitCodes.failed
+    const isRefused = isRefusedError(error)
+    const message = isRefused ? describeRefused(error.detail, endpoint()) : withConnectionAdvice(describe(error))
+    standardError.write(`${command}: ${visible(message)}\n`)
+    return isRefused || error instanceof ForbiddenError ? exitCodes.notPermitted : exitCodes.failed
   }
 }
 

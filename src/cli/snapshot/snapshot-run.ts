@@ -1,9 +1,12 @@
 /** `reel snapshot` on a terminal: progress, interruption, where the trace goes, and what is printed about it. */
 import { randomBytes } from "node:crypto"
 import { backgroundClock } from "../../clock.ts"
+import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import type { RecorderConfiguration } from "../../recorder/configuration/tracked-kind.ts"
-import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
+import { byCause } from "../../recorder/kind-status.ts"
+import { serverTrouble } from "../../recorder/notices/server-trouble.ts"
+import { isRefusedCredentials, withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
 import { type SnapshotOutcome, type WrittenSnapshot, writeSnapshot } from "../../recorder/snapshot/write-snapshot.ts"
 import { OutputExists } from "../../trace/files/output-errors.ts"
 import { openOutputFile, streamOutput } from "../../trace/files/output-file.ts"
@@ -11,6 +14,7 @@ import { withoutCompressionExtension } from "../../trace/formats/compression-nam
 import type { TraceFormatName } from "../../trace/formats/names.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { describeRefused } from "../command-line/refused-credentials.ts"
 import type { LabelSelector } from "../export/export-client.ts"
 import { createLiveLine } from "../terminal/live-line.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
@@ -94,9 +98,10 @@ const report = (
       return reportLacking(outcome, format, say)
     }
     case "nothing-listed": {
-      const { missing } = outcome
-      for (const { gvk, detail } of missing) say(`${gvk} cannot be listed: ${withConnectionAdvice(detail)}`)
-      return missing.every(({ state }) => state === "forbidden") ? exitCodes.notPermitted : exitCodes.failed
+      const { missing, endpoint } = outcome
+      for (const { gvks, detail } of byCause(missing)) say(describeMissing(gvks, detail, endpoint))
+      const isRefused = missing.every(({ state, detail }) => state === "forbidden" || isRefusedCredentials(detail))
+      return isRefused ? exitCodes.notPermitted : exitCodes.failed
     }
     case "failed":
       say(outcome.error.message)
@@ -107,13 +112,21 @@ const report = (
   }
 }
 
+/** A trouble of the server is one of all kinds. */
+const describeMissing = (gvks: ReadonlyArray<string>, detail: string, endpoint: ApiEndpoint): string => {
+  if (isRefusedCredentials(detail)) return describeRefused(detail, endpoint)
+  const trouble = serverTrouble(detail)
+  const what = trouble?.subject ?? `${gvks.join(", ")} cannot be listed`
+  return `${what}: ${withConnectionAdvice(detail)}`
+}
+
 const reportLacking = (
   { missing, unknownOwners, leftOut: { objects, warnings } }: WrittenSnapshot,
   format: TraceFormatName,
   say: (line: string) => void,
 ): ExitCode => {
-  for (const { gvk, detail } of missing)
-    say(`the trace is incomplete: ${gvk} could not be listed: ${withConnectionAdvice(detail)}`)
+  for (const { gvks, detail } of byCause(missing))
+    say(`the trace is incomplete: ${gvks.join(", ")} could not be listed: ${withConnectionAdvice(detail)}`)
   if (unknownOwners.length > 0)
     say(`owners could not be looked up: ${unknownOwners.join(", ")}. Their objects were treated as unowned`)
   if (objects.size > 0)

@@ -16,8 +16,26 @@ const signalKeys: ReadonlyMap<string, NodeJS.Signals> = new Map([
   ["\u001a", "SIGTSTP"],
 ])
 
-/** Calls `listener` with each key: its character, or a name such as `right`. Returns what ends that; `undefined` if there is no keyboard. */
-export const listenToKeyboard = (listener: (key: string) => void): (() => void) | undefined => {
+/**
+ * Takes Ctrl-C for this process alone, if npm runs it; returns what ends that.
+ *
+ * npx and npm run start commands in a shell. A terminal sends SIGINT to all of them, the shell (dash) dies of it at once, and npm then ends
+ * with 130 although the command shuts down in order and ends with 0. bash as `sh` replaces itself by the command, which then gets a second
+ * SIGINT, from npm, and takes it for the user's second Ctrl-C.
+ */
+export const keepInterrupts = (
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): (() => void) | undefined =>
+  environment.npm_lifecycle_event === undefined ? undefined : listenToKeyboard(() => undefined, "self")
+
+/**
+ * Calls `listener` with each key: its character, or a name such as `right`. Returns what ends that; `undefined` if there is no keyboard.
+ * `interrupted`: who gets the SIGINT of Ctrl-C, the whole pipeline, as usual, or only this process.
+ */
+export const listenToKeyboard = (
+  listener: (key: string) => void,
+  interrupted: "pipeline" | "self" = "pipeline",
+): (() => void) | undefined => {
   const { stdin } = process
   if (stdin.isTTY !== true || !isInForeground()) return undefined
   const start = (): void => {
@@ -39,7 +57,7 @@ export const listenToKeyboard = (listener: (key: string) => void): (() => void) 
   }
   const send = (signal: NodeJS.Signals): void => {
     if (signal !== "SIGINT") stop()
-    if (process.platform === "win32") process.emit(signal)
+    if (process.platform === "win32" || (signal === "SIGINT" && interrupted === "self")) process.emit(signal, signal)
     // The process group, as the terminal does.
     else process.kill(0, signal)
   }

@@ -7,6 +7,10 @@ export const formatInteger = (number: number): string => String(Math.round(numbe
 export const formatCount = (number: number, noun: string): string =>
   `${formatInteger(number)} ${noun}${number === 1 ? "" : "s"}`
 
+/** What a recording has: objects that existed when it began, and changes. `1 object or change`, `12 objects and changes`. */
+export const formatRecorded = (number: number): string =>
+  `${formatInteger(number)} ${number === 1 ? "object or change" : "objects and changes"}`
+
 const byteUnits = ["kB", "MB", "GB", "TB"] as const
 
 /** `512 B`, `3.4 MB`: at most three digits; 1 kB is 1000 B. */

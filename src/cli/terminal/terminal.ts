@@ -1,6 +1,6 @@
 /** The parts of its process that a command uses, so that tests can replace them. */
 import type { Writable } from "node:stream"
-import { listenToKeyboard } from "./keyboard.ts"
+import { keepInterrupts, listenToKeyboard } from "./keyboard.ts"
 
 /** An output stream; `isTTY` and `columns` are set if it is a terminal. */
 export interface Output extends Writable {
@@ -21,6 +21,8 @@ export interface Terminal {
   readonly onInterrupt: (listener: () => void) => () => void
   /** Calls `listener` with each key that is pressed, see keyboard.ts; `undefined`: there is no keyboard. */
   readonly onKey?: (listener: (key: string) => void) => (() => void) | undefined
+  /** Keeps Ctrl-C from the shell that npm runs the command in, see keyboard.ts. Returns what ends that; `undefined`: not needed. */
+  readonly keepInterrupts?: () => (() => void) | undefined
   /** Calls `listener` for SIGUSR1 and SIGUSR2. The returned function removes it. */
   readonly onUserSignal?: (listener: (signal: UserSignal) => void) => () => void
 }
@@ -41,7 +43,8 @@ export const processTerminal: Terminal = {
       for (const signal of signals) process.off(signal, listener)
     }
   },
-  onKey: listenToKeyboard,
+  onKey: (listener) => listenToKeyboard(listener),
+  keepInterrupts: () => keepInterrupts(),
   onUserSignal(listener) {
     // Windows has no such signals, and Node rejects listeners for them there.
     if (process.platform === "win32") return () => undefined

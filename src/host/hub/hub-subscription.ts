@@ -63,6 +63,7 @@ export class HubSubscription implements HubSubscriptionHandle {
   /** A list has begun since it was attached, so that the list shows at least what its `after` has. */
   precedesList = false
   readonly #parts: SubscriptionParts
+  #filter: ObjectFilter | undefined
   /** What comes after the present state. */
   readonly #queue: CoalescingQueue<Waiting>
   #present: PresentState | undefined
@@ -79,6 +80,7 @@ export class HubSubscription implements HubSubscriptionHandle {
 
   constructor(parts: SubscriptionParts) {
     this.#parts = parts
+    this.#filter = parts.filter
     this.after = parts.after
     this.#queue = new CoalescingQueue<Waiting>({ maximumBytes: parts.maximumBytes, fold })
   }
@@ -129,11 +131,17 @@ export class HubSubscription implements HubSubscriptionHandle {
     }
   }
 
+  /** Another upstream serves it from now on, of which it sees that; before it has begun. */
+  servedWith(filter: ObjectFilter | undefined): void {
+    this.#filter = filter
+    this.precedesList = false
+  }
+
   /** Begins with the present state, which is that of `version`. */
   present(walk: ObjectWalk, version: ResourceVersion | string): void {
     this.hasBegun = true
     this.#hasNews = true
-    this.#present = new PresentState(walk, this.#parts.filter, version)
+    this.#present = new PresentState(walk, this.#filter, version)
   }
 
   /** Begins with the changes since its `after`, which the upstream has passed. */
@@ -153,7 +161,7 @@ export class HubSubscription implements HubSubscriptionHandle {
 
   /** A change of the upstream. */
   offer(change: StateChange): void {
-    const event = change.within(this.#parts.filter)
+    const event = change.within(this.#filter)
     if (event === undefined || this.#isOver) return
     if (this.#present?.includes(change) === true) {
       this.#skipped++

@@ -39,6 +39,8 @@ export interface UpstreamOptions {
   readonly keepManagedFields: boolean
   readonly journalBytes: number
   readonly listener: HubListener
+  /** The server forbids it, which was not known before. What is narrower may be permitted. */
+  readonly forbidden: () => void
 }
 
 export class Upstream {
@@ -63,6 +65,7 @@ export class Upstream {
     keepManagedFields,
     journalBytes,
     listener,
+    forbidden,
   }: UpstreamOptions) {
     const { gvk, namespace, labelSelector, fieldSelector } = selection.request
     this.selection = selection
@@ -78,6 +81,7 @@ export class Upstream {
           this.#kindState = state
           this.#detail = detail
           listener.stateChanged(name, state, detail)
+          if (state === "forbidden") forbidden()
         },
         alarm: (detail) => listener.alarm(`${name}: ${detail}`),
         unauthorized: () => listener.unauthorized(),

@@ -6,6 +6,8 @@
  * - Subscriptions of one selection share one watch session; a narrower one is served from a wider one that runs, if what it selects can be
  *   told from namespace, name and labels. Any other gets an upstream of its own. One that runs keeps its upstream when a wider one starts
  *   later: moving it would cost a comparison of both states for each subscription, and the narrow one ends with its subscribers.
+ * - One subscription that the server forbids holds up none that is narrower: those that wait for its list get an upstream of their own, and
+ *   those that have begun expire, so that they subscribe anew.
  * - Subscribers get what HubSubscription promises, over hang-ups, expired versions, restored servers and silence (WatchSession).
  * - A slow consumer holds up neither others nor the watch; what waits for it is bounded by bytes.
  * - Objects are kept once per upstream, as bytes, without managedFields unless they are asked for: those who need them share an upstream of their own.
@@ -57,7 +59,8 @@ export class WatchHub {
   readonly #options: WatchHubOptions
   /** By the key of the selection. */
   readonly #served = new Map<string, Served>()
-  readonly #subscriptions = new Set<HubSubscription>()
+  /** With what serves each. */
+  readonly #subscriptions = new Map<HubSubscription, { readonly selection: HubSelection; readonly served: Served }>()
 
   constructor(options: WatchHubOptions) {
     this.#options = options
@@ -92,12 +95,9 @@ export class WatchHub {
       consumer,
       consumerFailed: (error) =>
         this.#options.listener.alarm(`the consumer of subscription ${request.id} failed: ${messageOf(error)}`),
-      ended: (ended) => this.#ended(ended, served),
+      ended: (ended) => this.#ended(ended),
     })
-    this.#subscriptions.add(subscription)
-    served.grace?.cancel()
-    served.grace = undefined
-    served.upstream.attach(subscription)
+    this.#attach(subscription, selection, served)
     return subscription
   }
 
@@ -109,13 +109,13 @@ export class WatchHub {
   statistics(): HubStatistics {
     return {
       upstreams: [...this.#served.values()].map(({ upstream }) => upstream.statistics()),
-      subscriptions: [...this.#subscriptions].map((subscription) => subscription.statistics()),
+      subscriptions: [...this.#subscriptions.keys()].map((subscription) => subscription.statistics()),
     }
   }
 
   /** Ends all subscriptions and watches. */
   stop(): void {
-    for (const subscription of [...this.#subscriptions]) subscription.unsubscribe()
+    for (const subscription of [...this.#subscriptions.keys()]) subscription.unsubscribe()
     for (const served of this.#served.values()) {
       served.grace?.cancel()
       served.upstream.stop()
@@ -141,17 +141,44 @@ export class WatchHub {
       keepManagedFields: selection.hasManagedFields,
       journalBytes,
       listener,
+      forbidden: () => this.#forbidden(served),
     })
-    const served = { upstream, grace: undefined }
+    const served: Served = { upstream, grace: undefined }
     this.#served.set(selection.key, served)
     upstream.start()
     return { served, filter: undefined }
   }
 
-  #ended(subscription: HubSubscription, served: Served): void {
+  #attach(subscription: HubSubscription, selection: HubSelection, served: Served): void {
+    this.#subscriptions.set(subscription, { selection, served })
+    served.grace?.cancel()
+    served.grace = undefined
+    served.upstream.attach(subscription)
+  }
+
+  /** Whether the server permits an upstream is known after its first request only; until then narrower subscriptions wait for it. */
+  #forbidden(forbidden: Served): void {
+    for (const [subscription, { selection, served: present }] of [...this.#subscriptions]) {
+      if (present !== forbidden || selection.key === forbidden.upstream.selection.key) continue
+      if (subscription.hasBegun) subscription.expire("the server forbids the wider watch that has served this one")
+      else {
+        this.#leave(subscription, forbidden)
+        const { served, filter } = this.#serve(selection)
+        subscription.servedWith(filter)
+        this.#attach(subscription, selection, served)
+      }
+    }
+  }
+
+  #ended(subscription: HubSubscription): void {
+    const served = this.#subscriptions.get(subscription)?.served
+    this.#subscriptions.delete(subscription)
+    if (served !== undefined) this.#leave(subscription, served)
+  }
+
+  #leave(subscription: HubSubscription, served: Served): void {
     const { upstream } = served
     upstream.detach(subscription)
-    this.#subscriptions.delete(subscription)
     if (!upstream.isIdle || this.#served.get(upstream.selection.key) !== served) return
     served.grace?.cancel()
     served.grace = this.#options.clock.after(this.#options.graceMs ?? 30_000, () => {

@@ -23,7 +23,7 @@ import {
 /** What has changed since the last report. */
 export interface ModuleChanges {
   readonly added: ReadonlyArray<ModuleSource>
-  /** Another content under the same name; also if only the YAML differs. */
+  /** Another content under the same name, also if only the YAML differs; or the same in other files, because code is read again at each start. */
   readonly replaced: ReadonlyArray<{ readonly before: ModuleSource; readonly after: ModuleSource }>
   readonly removed: ReadonlyArray<ModuleSource>
   /** All present refusals; those that were reported before too. */
@@ -183,7 +183,8 @@ export class ModuleDirectory implements Disposable {
       added: listing.modules.filter(({ file }) => !before.has(file.name)),
       replaced: listing.modules.flatMap((one) => {
         const former = before.get(one.file.name)
-        return former === undefined || former.hash === one.hash ? [] : [{ before: former, after: one }]
+        if (former === undefined || (former.hash === one.hash && former.codePath === one.codePath)) return []
+        return [{ before: former, after: one }]
       }),
       removed: [...before.values()].filter(({ file }) => !after.has(file.name)),
       refusals: listing.refusals,

@@ -296,15 +296,15 @@ export class ScriptHost {
 
   /** It cannot be loaded: as good as removed, until its files change. */
   #refuse(script: Script, place: ScriptPlace, cause: unknown): void {
-    const reason =
-      cause instanceof CallDeadlineExceeded ? `it was not loaded within ${loadMs / 1000} s` : messageOf(cause)
+    const isLate = cause instanceof CallDeadlineExceeded
+    const reason = isLate ? `it was not loaded within ${loadMs / 1000} s` : messageOf(cause)
     const isFirst = script.lifecycle.restarts === 0
     script.lifecycle.step({ type: "remove" })
     script.isRefused = true
     script.place = undefined
     if (isFirst) this.#scripts.delete(script.source.file.name)
     else this.#options.onNote(script.source.file.name, `it is not run any more: ${reason}`)
-    script.settled.reject(isFirst && cause instanceof Error ? cause : new Error(reason))
+    script.settled.reject(isFirst && !isLate && cause instanceof Error ? cause : new Error(reason))
     void this.#leave(place)
   }
 

@@ -30,8 +30,8 @@ export const alerts: ReadonlyArray<Alert> = [
     expression: "kubereel_ready == 0",
     for: "15m",
     severity: "warning",
-    summary: "A kind is still in its first list.",
-    description: "Lists take a minute per 100,000 objects. /readyz?verbose names the kind.",
+    summary: "A kind is still in its first list, or nothing is being recorded.",
+    description: "Lists take a minute per 100,000 objects. /readyz says why, and /readyz?verbose names the kinds.",
   },
   {
     name: "KubereelKindNotRecorded",

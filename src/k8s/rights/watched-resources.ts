@@ -59,5 +59,8 @@ export const watchedResources = async (
   return { watched, unresolved: [...unresolved.values()] }
 }
 
-const detailOf = (answer: Exclude<Discovery, { tag: "found" }>): string =>
-  answer.tag === "failed" ? answer.status.message : answer.detail
+const detailOf = (answer: Exclude<Discovery, { tag: "found" }>): string => {
+  if (answer.tag !== "failed") return answer.detail
+  const { code, reason, message } = answer.status
+  return code === 401 ? `HTTP 401 ${reason}: ${message}` : message
+}

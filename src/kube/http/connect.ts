@@ -8,6 +8,7 @@
 import * as net from "node:net"
 import * as tls from "node:tls"
 import type { Timers } from "../../clock.ts"
+import { codeOfError, describeConnectionError } from "./connection-causes.ts"
 import { connectionCodes, type StreamEnd } from "./response-handler.ts"
 import { parseResponseHead } from "./response-head.ts"
 import { maximumHeadBytes } from "./response-parser.ts"
@@ -170,13 +171,22 @@ const refusalOf = (text: string, length: number): string | undefined => {
   return text.length > length ? "it sent data before the tunnel was used" : undefined
 }
 
-/** Converts Node's error: its own code, and a message that names the target. */
-const describeError = (error: Error & { code?: string }, target: string): StreamEnd => {
+/** Converts Node's error: its own code for programs, and a message for people that names the target. */
+const describeError = (error: SocketError, target: string): StreamEnd => {
   // Happy eyeballs: one error per address tried, wrapped in an error without a message.
-  const errors = error instanceof AggregateError ? (error.errors as ReadonlyArray<Error & { code?: string }>) : [error]
+  const errors = error instanceof AggregateError ? (error.errors as ReadonlyArray<SocketError>) : [error]
+  // A name may have several addresses, and the wrong ones.
+  const addresses = errors.flatMap(({ address = "" }) => (address === "" || target.includes(address) ? [] : address))
+  const where = addresses.length === 0 ? target : `${target} (${addresses.join(", ")})`
   return {
     tag: "connection",
-    code: error.code ?? errors[0]?.code ?? "ERR_CONNECTION",
-    message: `${target}: ${errors.map((each) => each.message).join("; ")}`,
+    code: codeOfError(error) ?? errors[0]?.code ?? "ERR_CONNECTION",
+    message: `${where}: ${[...new Set(errors.map(describeConnectionError))].join("; ")}`,
   }
+}
+
+interface SocketError extends Error {
+  readonly code?: string
+  /** The address that was tried. */
+  readonly address?: string
 }

@@ -35,6 +35,9 @@ export interface ExchangeOwner<Connection extends Carrier> {
   released(exchange: Exchange<Connection>, connection: Connection | undefined, isReusable: boolean): void
 }
 
+/** What an exchange may find out about the failure of its first request. */
+export type Explain = (end: StreamEnd) => Promise<StreamEnd>
+
 export class Exchange<Connection extends Carrier> implements HttpStream, Carried, ResponseSink {
   readonly #owner: ExchangeOwner<Connection>
   /** Opens a connection to the server that the request was written for, even if the client's endpoint has changed since. */
@@ -45,6 +48,8 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
   readonly #parser: ResponseParser
   /** The proxy that forwards the request, if any, for the message of a refusal. */
   readonly #forwardedBy: string | undefined
+  /** Finds out why a server that was reached has not responded in HTTP; `undefined` if there is no more to find out. */
+  readonly #explain: Explain | undefined
   #connection: Connection | undefined
   #isPaused = false
   #isOver = false
@@ -55,6 +60,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
   #bytesReceived = 0
   /** Whether the present read brought body bytes. */
   #hasData = false
+  #hasHead = false
 
   constructor(
     owner: ExchangeOwner<Connection>,
@@ -63,6 +69,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
     isRepeatable: boolean,
     handler: ResponseHandler,
     forwardedBy: string | undefined,
+    explain?: Explain,
   ) {
     this.#owner = owner
     this.#connect = connect
@@ -71,6 +78,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
     this.#handler = handler
     this.#parser = new ResponseParser(this)
     this.#forwardedBy = forwardedBy
+    this.#explain = explain
   }
 
   get bytesReceived(): number {
@@ -132,6 +140,7 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
   }
 
   head(status: number, headers: ReadonlyMap<string, string>): void {
+    this.#hasHead = true
     // Only a proxy asks for proxy credentials; passed on, it would look like a response of the API server.
     if (status === 407 && this.#forwardedBy !== undefined) {
       const message = `proxy ${this.#forwardedBy} refused to forward: it returned 407 Proxy Authentication Required`
@@ -154,11 +163,17 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
   /** Ends the exchange if the parser has finished; returns whether it has. */
   #settle(hasMore: boolean): boolean {
     const state = this.#parser.state
-    if (state === "malformed") this.#finish({ tag: "malformed", message: this.#parser.problem })
+    if (state === "malformed") this.#malformed({ tag: "malformed", message: this.#parser.problem })
     // Bytes after the response: the server frames it differently than we do, so the connection cannot be trusted.
     else if (state === "complete") this.#finish({ tag: "complete" }, this.#parser.isPersistent && !hasMore)
     else return false
     return true
+  }
+
+  /** A TLS alert in response to a plain request is no HTTP either. */
+  #malformed(end: StreamEnd): void {
+    if (this.#connection?.hasServed === true || this.#hasHead) this.#finish(end)
+    else this.#finishExplained(end)
   }
 
   #deliverKept(): void {
@@ -183,12 +198,21 @@ export class Exchange<Connection extends Carrier> implements HttpStream, Carried
 
   /** A reused connection that dies before the first byte of a response was usually closed by the server in the meantime. */
   #failOrRepeat(end: StreamEnd): void {
-    if (!this.#isRepeatable || this.#bytesReceived > 0 || this.#connection?.hasServed !== true) {
-      this.#finish(end)
+    const isStale = this.#bytesReceived === 0 && this.#connection?.hasServed === true
+    if (!this.#isRepeatable || !isStale) {
+      if (this.#bytesReceived > 0 || isStale) this.#finish(end)
+      else this.#finishExplained(end)
       return
     }
-    this.#connection.destroy()
+    this.#connection?.destroy()
     this.start()
+  }
+
+  #finishExplained(end: StreamEnd): void {
+    if (this.#isOver) return
+    if (this.#explain === undefined) return this.#finish(end)
+    this.#close(false)
+    void this.#explain(end).then((explained) => this.#handler.end(explained))
   }
 
   #finish(end: StreamEnd, isReusable = false): void {

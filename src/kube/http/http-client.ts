@@ -11,10 +11,12 @@ import { backgroundClock, type Timers } from "../../clock.ts"
 import type { ApiEndpoint } from "../endpoint.ts"
 import { type OpenSocket, openSocket } from "./connect.ts"
 import { Connection } from "./connection.ts"
-import { Exchange, type ExchangeOwner } from "./exchange.ts"
+import { describeCause } from "./connection-causes.ts"
+import { Exchange, type ExchangeOwner, type Explain } from "./exchange.ts"
 import { requestText } from "./request-text.ts"
 import { connectionCodes, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
 import { type InvalidTarget, parseTarget, sharesConnections, type Target } from "./target.ts"
+import { speaksTls } from "./tls-probe.ts"
 import type { HttpRequest, Transport } from "./transport.ts"
 
 export interface HttpClientOptions {
@@ -31,6 +33,9 @@ export interface HttpClientOptions {
   /** Default: over the network. */
   readonly open?: OpenSocket
 }
+
+/** What a plain request to a TLS port ends with, among other things. */
+const closedUnanswered: ReadonlySet<string> = new Set([connectionCodes.noResponse, "ECONNRESET", "ERR_CONNECTION"])
 
 /** Long enough for the next page of a list, shorter than the idle limit of any server but Node's. */
 const idleMs = 15_000
@@ -49,6 +54,8 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
   /** Idle connections, oldest first. */
   readonly #idle = new Map<Connection, { cancel(): void }>()
   #isClosed = false
+  /** The target that has responded in HTTP: why it hangs up later needs no probe. */
+  #proven: Target | undefined
 
   /** Every request to an unusable endpoint reports that; the constructor does not throw. */
   constructor(endpoint: ApiEndpoint, options: HttpClientOptions) {
@@ -74,7 +81,9 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
       return refuse(handler, connectionCodes.invalidRequest, text.problem)
     const forwardedBy = target.tls === undefined ? target.proxy?.description : undefined
     const isRepeatable = request.isRepeatable ?? request.method === "GET"
-    const exchange = new Exchange(this, () => this.#connect(target), text, isRepeatable, handler, forwardedBy)
+    const connect = (): Connection => this.#connect(target)
+    const explain = target.tls === undefined && target.proxy === undefined ? this.#explain(target) : undefined
+    const exchange = new Exchange(this, connect, text, isRepeatable, handler, forwardedBy, explain)
     this.#running.add(exchange)
     exchange.start(this.#takeIdle())
     return exchange
@@ -103,6 +112,7 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
   released(exchange: Exchange<Connection>, connection: Connection | undefined, isReusable: boolean): void {
     this.#running.delete(exchange)
     if (connection === undefined || !isReusable) return
+    this.#proven = this.#madeFor.get(connection)
     if (this.#isClosed || this.#madeFor.get(connection) !== this.#target) {
       connection.destroy()
       return
@@ -112,6 +122,18 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
     this.#idle.set(connection, timer)
     const oldest = this.#idle.keys().next().value
     if (this.#idle.size > this.#maximumIdle && oldest !== undefined) this.#discard(oldest)
+  }
+
+  /** Whether a port that did not respond to plain HTTP speaks TLS. Only for the network: a server in this process speaks HTTP. */
+  #explain(target: Target): Explain | undefined {
+    if (this.#open !== openSocket) return undefined
+    return async (end) => {
+      if (this.#proven === target) return end
+      const wasReached = end.tag === "malformed" || (end.tag === "connection" && closedUnanswered.has(end.code))
+      if (!wasReached || this.#isClosed || !(await speaksTls(target, this.#timers))) return end
+      const message = `${target.tunnelAuthority}: ${describeCause("tls-expected")}`
+      return { tag: "connection", code: connectionCodes.tlsExpected, message }
+    }
   }
 
   #connect(target: Target): Connection {

@@ -5,7 +5,7 @@
  * for the same with tagged errors). A response with an error status is not a failure.
  */
 import { backgroundClock, type Timers } from "../../clock.ts"
-import type { HttpStream, ResponseHandler, StreamEnd } from "./response-handler.ts"
+import { describeLost, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
 import type { HttpRequest, ReadTransport, Transport } from "./transport.ts"
 
 export interface RequestOptions {
@@ -114,7 +114,7 @@ const describeEnd = (end: Exclude<StreamEnd, { tag: "complete" }>): string => {
     case "aborted":
       return "the request was aborted"
     case "connection":
-      return `${end.message} (${end.code})`
+      return describeLost(end)
     case "malformed":
       return `the response is not valid HTTP: ${end.message}`
     case "timeout":

@@ -7,6 +7,8 @@
  * loses events).
  */
 
+import { causeOfCode } from "./connection-causes.ts"
+
 /** Receives one response. Interim responses (1xx) are skipped. */
 export interface ResponseHandler {
   /** Status and headers; names in lower case, repeated headers joined with `, `. */
@@ -41,6 +43,8 @@ export type StreamEnd =
 export const connectionCodes = {
   /** The server closed the connection without sending a byte. */
   noResponse: "ERR_NO_RESPONSE",
+  /** A plain http request went to a port that speaks TLS. */
+  tlsExpected: "ERR_TLS_EXPECTED",
   /** A proxy refused to forward; the message names proxy and status. */
   proxyRefused: "ERR_PROXY_REFUSED",
   /** The endpoint cannot be used: its URL, proxy URL, certificate or key does not parse. */
@@ -50,6 +54,12 @@ export const connectionCodes = {
   /** The client was closed before. */
   clientClosed: "ERR_CLIENT_CLOSED",
 } as const
+
+const ownCodes: ReadonlySet<string> = new Set(Object.values(connectionCodes))
+
+/** The end of a connection in words; a code is added only if the message is Node's own text. */
+export const describeLost = ({ code, message }: Extract<StreamEnd, { tag: "connection" }>): string =>
+  ownCodes.has(code) || causeOfCode(code) !== undefined ? message : `${message} (${code})`
 
 /** A running request. */
 export interface HttpStream {

@@ -4,6 +4,7 @@
  */
 import type { ResourceVersion } from "../resource-version.ts"
 import type { ScannedObject } from "../scanner/object/scanned-object.ts"
+import type { LateStretch, Timing } from "./liveness/timing.ts"
 
 /** 1: added or modified. 2: deleted, with the last state. The same codes as the action column of a frame. */
 type ObservedAction = 1 | 2
@@ -20,6 +21,12 @@ export class ObservedObject {
   bytes: Buffer = noBytes
   start = 0
   end = 0
+  /** Whether it was received when it happened. Objects of a list are live: what they were before is unknown. */
+  timing: Timing = "live"
+  /** The stretch in which a late or undecided change happened. */
+  stretch: LateStretch | undefined
+  /** When a late or undecided change happened according to the object itself, µs by the receiver's clock; 0: it does not say. */
+  happenedMicros = 0
   /** Its positions refer to `bytes`; some are outside [start, end). */
   readonly scanned: ScannedObject
 

@@ -30,14 +30,18 @@ const identify = (step: Transition, clusterUid: string | undefined): void => {
 }
 
 /** The kind exists: resume where the recording ends, or list. */
-export const begin = (step: Transition): void => {
+export const begin = (step: Transition): void => resume(step, step.memory.suspicious || step.moment.isStale)
+
+/** `isDoubtful`: the server has to be asked for its version before a watch. */
+const resume = (step: Transition, isDoubtful: boolean): void => {
   // A started list stays due, with its reason, even if the kind was uninstalled meanwhile.
   if (step.memory.listPending) return openList(step)
   const { delivered } = step.moment
   if (delivered === undefined) return list(step, "first")
   // Rule 12: a version from disk, or one that a restarted server may have lost, can be ahead of the server, which would then return 200 and
   // send nothing for ever.
-  if (step.memory.suspicious) return probe(step)
+  // Rule 14: and up to the server's present version, changes are late.
+  if (isDoubtful) return probe(step)
   openWatch(step, delivered)
 }
 
@@ -56,7 +60,7 @@ export const probed = (step: Transition, version: string, clusterUid: string | u
     return restored(step, `${change}: this is a different cluster, or it was rebuilt`)
   }
   if (step.isBehind(version)) return restored(step, step.behind(version))
-  begin(step)
+  resume(step, false)
 }
 
 /** The server's version is unknown: probes again, never resumes without knowing it. */

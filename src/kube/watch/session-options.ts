@@ -29,6 +29,8 @@ export interface SessionOptions {
   readonly fieldSelector: string | undefined
   /** The recording is complete up to this version, according to the store; `undefined`: the session lists. */
   readonly resumeVersion: string | undefined
+  /** µs since the Unix epoch at which it was known to be complete up to there. Default: unknown, so nothing counts as late for having been missed. */
+  readonly liveUntil?: number | undefined
   /** UID of namespace kube-system when it was last read. */
   readonly clusterUid: string | undefined
 }

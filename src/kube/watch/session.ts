@@ -6,6 +6,7 @@
  * a stream that the server then closes is resumed at the last version delivered (rule 11); `stop` closes every timer, stream and request.
  * Nothing that a server sends makes it throw.
  */
+import { Liveness } from "./liveness/liveness.ts"
 import { initialState, step } from "./protocol/machine.ts"
 import { permissionHint } from "./protocol/permission-hint.ts"
 import type { Command, Input, StreamId, WatchState } from "./protocol/protocol.ts"
@@ -24,6 +25,7 @@ export class WatchSession {
   readonly #options: SessionOptions
   readonly #streams: OpenStreams
   readonly #versions = new DeliveredVersions()
+  readonly #liveness: Liveness
   readonly statistics: WatchStatistics = noStatistics()
   #state: WatchState = initialState
   #selection: Selection
@@ -39,23 +41,27 @@ export class WatchSession {
     this.#options = options
     this.#selection = { path: "", labelSelector: options.labelSelector, fieldSelector: options.fieldSelector }
     this.#versions.reset(options.resumeVersion)
+    this.#liveness = new Liveness(options.clock, options.resumeVersion === undefined ? 0 : (options.liveUntil ?? 0))
     this.#streams = new OpenStreams(options.clock, (stream) => this.#input({ type: "silent", stream }))
     this.#events = {
       opened: (stream, serverTimeMs) => {
         // The server's clock is in whole seconds, so anything below a second is noise.
         if (serverTimeMs !== undefined) this.statistics.clockSkewMs = serverTimeMs - options.clock.wallMicros() / 1000
+        this.#liveness.opened(serverTimeMs)
         this.#input({ type: "opened", stream })
       },
       refused: (stream, status) => {
         this.#streams.forget(stream)
         this.#input({ type: "refused", stream, status })
       },
+      readBegins: () => this.#liveness.readBegins(),
       firstBytes: (stream) => this.#input({ type: "first-bytes", stream }),
       object: (object) => {
         const { fromList, version } = object
         if (typeof version === "string") {
           if (!fromList && !this.#versions.takeUnseen(version)) return void this.statistics.repeated++
         } else if (!fromList && !this.#versions.takeNewer(version)) return void this.statistics.repeated++
+        if (!fromList) this.#liveness.judge(object)
         this.statistics.objects++
         this.#progressed = true
         options.sink.observed(object)
@@ -63,6 +69,7 @@ export class WatchSession {
       bookmark: (stream, version) => {
         this.statistics.bookmarks++
         this.#versions.reach(version)
+        this.#liveness.reached(version)
         this.#input({ type: "bookmark", stream })
         // Never backwards: a successor's bookmark may be below what the old watch has delivered.
         options.sink.progressed(this.#versions.text ?? version)
@@ -82,6 +89,7 @@ export class WatchSession {
       },
       readDone: (bytes) => {
         this.statistics.bytes += bytes
+        this.#liveness.readDone()
         options.sink.readDone()
         if (!this.#blocked && !options.sink.isWritable) this.#block()
       },
@@ -89,6 +97,7 @@ export class WatchSession {
         // What a blocked stream had received is delivered after the block, and its end last.
         const whileBlocked = this.#streams.wasBlocked(stream) && outcome.tag !== "complete"
         this.#streams.forget(stream)
+        this.#liveness.ended(outcome.tag === "complete")
         this.#input({ type: "ended", stream, outcome, whileBlocked })
       },
     }
@@ -97,6 +106,11 @@ export class WatchSession {
   /** The machine's phase, for tests and logs. */
   get phase(): WatchState["phase"] {
     return this.#state.phase
+  }
+
+  /** Changes received later than they happened. */
+  get lateChanges(): number {
+    return this.#liveness.lateChanges
   }
 
   /** The version to resume from; `undefined` before the first complete list. */
@@ -145,6 +159,7 @@ export class WatchSession {
       random: this.#options.random,
       delivered: this.#versions.text,
       progressed: this.#progressed,
+      isStale: this.#liveness.isStale,
     }
     const [state, commands] = step(this.#options.policy, this.#state, input, moment)
     this.#state = state
@@ -162,7 +177,10 @@ export class WatchSession {
           .then((input) => this.#input(input))
         return
       case "probe":
-        void enquiries.probe(this.#selection).then((input) => this.#input(input))
+        void enquiries.probe(this.#selection).then((input) => {
+          if (input.type === "probed") this.#liveness.probed(input.version)
+          this.#input(input)
+        })
         return
       case "open-streaming-list":
       case "open-page":
@@ -196,6 +214,7 @@ export class WatchSession {
         return
       case "list-completed":
         this.#versions.reset(command.version)
+        this.#liveness.listed()
         sink.listCompleted(command.version)
         return
       case "epoch-started":

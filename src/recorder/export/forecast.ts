@@ -11,9 +11,11 @@ import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import type { RecorderConfiguration } from "../configuration/tracked-kind.ts"
 import { askCoverage, type Coverage, type KindCoverage } from "../http/coverage.ts"
+import { type Across, acrossOf, type LateFacts } from "../http/late-changes.ts"
 import { type ExportRefusal, type ExportRequest, filtersOf, ownerDeadlineMs, wantsKind, windowOf } from "./request.ts"
 import {
   asksOwners,
+  clockOf,
   type ExportContext,
   listingRefusal,
   missingOf,
@@ -21,7 +23,7 @@ import {
   requestedStatuses,
   trackedObjects,
 } from "./start.ts"
-import { describePart, incompleteKinds, untrackedKinds } from "./window-coverage.ts"
+import { describePart, futureOf, incompleteKinds, notBegun, untrackedKinds } from "./window-coverage.ts"
 
 /** What an export would contain of one kind. */
 interface KindForecast extends KindCoverage {
@@ -29,6 +31,12 @@ interface KindForecast extends KindCoverage {
   readonly events: number
   /** Objects that exist at the start of the window, which an export begins with. */
   readonly objects: number
+  readonly late: ReadonlyArray<
+    KindCoverage["late"][number] & {
+      /** The ends of the window across which these changes may belong; absent: all of them happened in it. */
+      readonly across: Across | undefined
+    }
+  >
 }
 
 /** What one export request would return. */
@@ -39,6 +47,8 @@ export interface ExportForecast extends Coverage {
   readonly format: string
   /** Kinds, or namespaces of kinds, that would be incomplete in the trace for reasons other than gaps, as in the header of the export. */
   readonly incomplete: ReadonlyArray<string>
+  /** The part of the window that is still to come, as in the header of the export; empty if it has ended. */
+  readonly future: string
   /** Recorded kinds that the format cannot represent. */
   readonly leftOut: ReadonlyArray<string>
   readonly unknownOwners: { readonly count: number; readonly first: ReadonlyArray<string> }
@@ -55,7 +65,8 @@ export const forecastExport = (
     const { fromTime, untilTime } = windowOf(request)
     const wanted = wantsKind(request)
     const window = { start: fromTime, end: untilTime }
-    const { cut, kinds } = yield* askCoverage(recording, window, nowMicros, compileFilters(filtersOf(request)))
+    const { times = "happened" } = request
+    const { cut, kinds } = yield* askCoverage(recording, window, nowMicros, compileFilters(filtersOf(request)), times)
     // A trace contains pod lifecycles as part of their owners; `incomplete` says so if they are not being tracked.
     const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
     const { format } = request
@@ -64,7 +75,8 @@ export const forecastExport = (
       : ({ unknown: 0, first: [] } satisfies Settled)
     const tracked = recording.statuses.all()
     const statuses = requestedStatuses(request, tracked)
-    const lacking = yield* incompleteKinds(recording, statuses, { fromTime, untilTime }, nowMicros)
+    const beginning = request.require === undefined ? undefined : recording.statuses
+    const lacking = yield* incompleteKinds(recording, statuses, { fromTime, untilTime }, nowMicros, beginning)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     const gaps = requested.reduce((sum, kind) => sum + kind.gaps.length, 0)
     const leftOut = format === "simkube" ? leftOutOf(configuration, wanted) : []
@@ -72,15 +84,24 @@ export const forecastExport = (
       cut,
       fromTime,
       untilTime,
+      times,
       kinds: requested.map(({ gvk }) => gvk).filter((gvk) => !leftOut.includes(gvk)),
       filters: filtersOf(request),
     })
     const listing = yield* recording.firstLists(statuses)
-    const missing = missingOf(request, incomplete, gaps, recording.knownUntil === undefined ? nowMicros : undefined)
+    const late = requested.flatMap(lateOf)
+    const missing = missingOf(request, { incomplete, gaps, late }, clockOf(recording, nowMicros))
     return {
       window,
       cut,
-      kinds: requested.map((kind) => ({ ...kind, ...(counts[kind.gvk] ?? { objects: 0, events: 0 }) })),
+      kinds: requested.map((kind) => ({
+        ...kind,
+        ...(counts[kind.gvk] ?? { objects: 0, events: 0 }),
+        late: kind.late.map((each) => ({
+          ...each,
+          across: times === "received" ? undefined : acrossOf([each.start, each.end], { fromTime, untilTime }),
+        })),
+      })),
       countedBefore: countedBefore(request, configuration),
       format,
       incomplete: incomplete.map(describePart),
@@ -91,11 +112,19 @@ export const forecastExport = (
           ({ gvk, namespace, name }) => `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`,
         ),
       },
-      refusals: [listing.length === 0 ? undefined : listingRefusal(listing).message, missing].filter(
-        (refusal) => refusal !== undefined,
-      ),
+      future: futureOf({ fromTime, untilTime }, clockOf(recording, nowMicros)) ?? "",
+      refusals: [
+        notBegun({ fromTime, untilTime }, clockOf(recording, nowMicros)),
+        listing.length === 0 ? undefined : listingRefusal(listing).message,
+        missing,
+      ].filter((refusal) => refusal !== undefined),
     }
   })
+
+const lateOf = ({ gvk, late }: KindCoverage): ReadonlyArray<LateFacts> =>
+  late.map(({ start, end, receivedStart, receivedEnd, ...facts }) => ({
+    ...{ gvk, ...facts, happened: [start, end], received: [receivedStart, receivedEnd], across: undefined },
+  }))
 
 const countedBefore = (
   request: ExportRequest,

@@ -51,8 +51,16 @@ export const ExportRequest = Schema.Struct({
   end_time: Schema.optionalKey(Schema.Int),
   /** Ours: ms that the response may wait for owner look-ups. Default {@link ownerDeadlineMs}. */
   owner_deadline_ms: Schema.optionalKey(count(600_000)),
-  /** Ours: `all` rejects the request if anything would be missing from the trace: kinds that are not being watched, gaps in the window. */
-  require: Schema.optionalKey(Schema.Literals(["all"])),
+  /**
+   * Ours: the times of the window and of the events. `happened`: those that were received later have estimates. Default. `received`: when the
+   * recorder received them.
+   */
+  times: Schema.optionalKey(Schema.Literals(["happened", "received"])),
+  /**
+   * Ours: `complete` rejects the request if anything would be missing from the trace: kinds that are not being watched, gaps in the window.
+   * `all` also rejects it if changes in the window were received later than they happened.
+   */
+  require: Schema.optionalKey(Schema.Literals(["all", "complete"])),
   /** Ours: abort the export after so many seconds. The recorder has its own limit; the smaller one applies. */
   maximum_seconds: Schema.optionalKey(count(Number.MAX_SAFE_INTEGER)),
   /** Ours: abort the export when the trace exceeds so many bytes. Likewise. */

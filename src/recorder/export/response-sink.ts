@@ -64,9 +64,11 @@ export const finishClient = async (
 
 /** Sets the headers that name what is missing from the trace and from its objects. */
 export const setFacts = (response: ServerResponse, facts: ExportFacts): void => {
-  const { incomplete, gaps, leftOut, warnings, unknownOwners, removed } = facts
+  const { incomplete, future, gaps, late, leftOut, warnings, unknownOwners, removed } = facts
   if (incomplete !== undefined) response.setHeader("Kubereel-Incomplete", incomplete)
+  if (future !== undefined) response.setHeader("Kubereel-Future", future)
   if (gaps > 0) response.setHeader("Kubereel-Gaps", String(gaps))
+  if (late !== undefined) response.setHeader("Kubereel-Late", late)
   if (leftOut.length > 0) response.setHeader("Kubereel-Left-Out", leftOut.join(", "))
   if (warnings.length > 0) response.setHeader("Kubereel-Warnings", headerText(warnings.join("; ")))
   if (unknownOwners !== undefined) response.setHeader("Kubereel-Unknown-Owners", unknownOwners)

@@ -13,6 +13,7 @@ import {
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import type { CallError } from "../../runtime/errors.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
+import type { LateChanges } from "../../trace/event.ts"
 
 /** Takes one export's pieces; `end` is the last call. */
 export interface ExportReader {
@@ -29,6 +30,8 @@ const exporterStartMs = 5000
 export interface RunningExport {
   /** Number of gaps of the recording in the window. */
   readonly gaps: number
+  /** Changes in the window that were received later than they happened. */
+  readonly late: ReadonlyArray<LateChanges>
   /** Tracked kinds that the format cannot represent. */
   readonly leftOut: ReadonlyArray<string>
   /** What will go wrong in a replay of the trace, one sentence each. */

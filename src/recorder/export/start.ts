@@ -8,6 +8,7 @@ import type { Settled } from "../../actors/owner-resolver/definition.ts"
 import type { CallError } from "../../runtime/errors.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
+import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../http/late-changes.ts"
 import type { KindStatus } from "../kind-status.ts"
 import { aborted } from "../races.ts"
 import type { Recording } from "../recording/recording.ts"
@@ -26,15 +27,21 @@ import type { ExportReader, RunningExport } from "./service.ts"
 import {
   aheadOfNow,
   describeIncomplete,
+  futureOf,
   type IncompleteKind,
   incompleteKinds,
+  notBegun,
   untrackedKinds,
 } from "./window-coverage.ts"
 
 /** A running export, with the facts for its headers. */
-export interface StartedExport extends RunningExport {
+export interface StartedExport extends Omit<RunningExport, "late"> {
+  /** Changes in the window that were received later than they happened, as text for a header; `undefined`: none. */
+  readonly late: string | undefined
   /** Kinds, or namespaces of kinds, that are incomplete for reasons other than gaps, as text for a header; the trace names the same ones. */
   readonly incomplete: string | undefined
+  /** The part of the window that is still to come, as text for a header; `undefined` if it has ended. */
+  readonly future: string | undefined
   /** Owners that could not be looked up, as text for a header; `undefined` if all are known. */
   readonly unknownOwners: string | undefined
   /** The fields removed from the objects; empty: none. */
@@ -58,6 +65,9 @@ export const startExport = (
 ): Effect.Effect<StartedExport, ExportRefusal> =>
   Effect.gen(function* () {
     const { fromTime, untilTime } = windowOf(request)
+    const clockMicros = clockOf(recording, nowMicros)
+    const future = notBegun({ fromTime, untilTime }, clockMicros)
+    if (future !== undefined) return yield* Effect.fail({ status: 400, message: future })
     const cut = yield* recording
       .cut()
       .pipe(
@@ -69,10 +79,10 @@ export const startExport = (
     const statuses = requestedStatuses(request, tracked)
     const listing = yield* recording.firstLists(statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
-    const lacking = yield* incompleteKinds(recording, statuses, { fromTime, untilTime }, nowMicros)
+    const beginning = request.require === undefined ? undefined : recording.statuses
+    const lacking = yield* incompleteKinds(recording, statuses, { fromTime, untilTime }, nowMicros, beginning)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
-    const aheadOf = recording.knownUntil === undefined ? nowMicros : undefined
-    yield* refuseIncomplete(request, incomplete, 0, aheadOf)
+    yield* refuseIncomplete(request, { incomplete, gaps: 0, late: [] }, clockMicros)
     const job = {
       format,
       compression,
@@ -80,6 +90,9 @@ export const startExport = (
       cut,
       fromTime,
       untilTime,
+      ...(request.times !== undefined && { times: request.times }),
+      // An open watch misses nothing.
+      ...(untilTime <= (recording.knownUntil ?? nowMicros) && statuses.some(isWatched) && { knownUntil: untilTime }),
       filters: filtersOf(request),
       skipOwned: skippedKinds(configuration),
       excludeOwned: leavesOwnedOut(request),
@@ -100,16 +113,25 @@ export const startExport = (
     const started = yield* recording.exports
       .start(job, reader)
       .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
-    yield* refuseIncomplete(request, incomplete, started.gaps, aheadOf).pipe(
+    const late = started.late.map((range) => lateFactsOf(range, { fromTime, untilTime }, request.times ?? "happened"))
+    yield* refuseIncomplete(request, { incomplete, gaps: started.gaps, late }, clockMicros).pipe(
       Effect.tapError(() => Effect.sync(started.cancel)),
     )
     return {
       ...started,
+      late: describeLate(late),
       incomplete: describeIncomplete(incomplete),
+      future: futureOf({ fromTime, untilTime }, clockMicros),
       unknownOwners: describeUnknown(settled),
       removed: removedFrom(request),
     }
   })
+
+const isWatched = ({ state }: KindStatus): boolean => state === "watching"
+
+/** The time from which on a window is in the future; for a recording that is over, `incomplete` says what it lacks at its end. */
+export const clockOf = ({ knownUntil }: Recording, nowMicros: number): number =>
+  knownUntil === undefined ? nowMicros : Number.MAX_SAFE_INTEGER
 
 const noneUnknown: Settled = { unknown: 0, first: [] }
 
@@ -148,33 +170,37 @@ export const listingRefusal = (kinds: ReadonlyArray<string>): ExportRefusal => {
   return { status: 503, message, retryAfterSeconds: 1 }
 }
 
-/**
- * What violates `require=all`; `undefined` if nothing is missing or the request does not set it. `nowMicros`: absent where `incomplete` says
- * what the recording lacks at its end.
- */
+/** What a window lacks, and which of it is not certain. */
+interface WindowFaults {
+  readonly incomplete: ReadonlyArray<IncompleteKind>
+  readonly gaps: number
+  readonly late: ReadonlyArray<LateFacts>
+}
+
+/** What violates `require`; `undefined` if nothing does or the request does not set it. */
 export const missingOf = (
   request: ExportRequest,
-  incomplete: ReadonlyArray<IncompleteKind>,
-  gaps: number,
-  nowMicros: number | undefined,
+  { incomplete, gaps, late }: WindowFaults,
+  nowMicros: number,
 ): string | undefined => {
-  if (request.require !== "all") return undefined
+  if (request.require === undefined) return undefined
   const faults = incomplete.map(
     ({ gvk, namespace, fault }) => `${gvk} ${namespace === "" ? fault : `in namespace ${namespace} ${fault}`}`,
   )
   if (gaps > 0) faults.push(`the window has ${gaps} ${gaps === 1 ? "gap" : "gaps"}`)
-  const ahead = nowMicros === undefined ? undefined : aheadOfNow(windowOf(request), nowMicros)
+  const ahead = aheadOfNow(windowOf(request), nowMicros)
   if (ahead !== undefined) faults.push(ahead)
-  return faults.length === 0 ? undefined : `not everything requested is recorded: ${faults.join("; ")}`
+  const missing = faults.length === 0 ? undefined : `not everything requested is recorded: ${faults.join("; ")}`
+  const uncertain = request.require === "all" ? lateFault(late) : undefined
+  return missing === undefined || uncertain === undefined ? (missing ?? uncertain) : `${missing}; ${uncertain}`
 }
 
 const refuseIncomplete = (
   request: ExportRequest,
-  incomplete: ReadonlyArray<IncompleteKind>,
-  gaps: number,
-  nowMicros: number | undefined,
+  faults: WindowFaults,
+  nowMicros: number,
 ): Effect.Effect<void, ExportRefusal> => {
-  const message = missingOf(request, incomplete, gaps, nowMicros)
+  const message = missingOf(request, faults, nowMicros)
   return message === undefined ? Effect.void : Effect.fail({ status: 409, message })
 }
 

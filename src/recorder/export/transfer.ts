@@ -19,7 +19,7 @@ import type { StartedExport } from "./start.ts"
 /** The facts that an export announces before its first byte. */
 export type ExportFacts = Pick<
   StartedExport,
-  "incomplete" | "gaps" | "leftOut" | "warnings" | "unknownOwners" | "removed"
+  "incomplete" | "future" | "gaps" | "late" | "leftOut" | "warnings" | "unknownOwners" | "removed"
 >
 
 /** Takes the bytes of one export. */

@@ -1,14 +1,15 @@
 /**
  * Whether the recording covers all of an export's window, kind by kind.
  *
- * No recording of a running recorder contains two parts of a window: the time before a kind's first list was complete, and the future. The former is reported as
- * missing from the trace, unless the window begins at 0, which means the start of the recording. The latter is not reported: many requests
- * name an end far in the future to get everything up to now, as SimKube permits; only `require=all` rejects a window that has not ended.
+ * A recording that continues lacks two parts of a window: the time before a kind's first list was complete, and the future. The former is reported as
+ * missing from the trace, unless the window begins at 0, which means the start of the recording; `require=all` rejects also that for a kind
+ * that was noticed later. The latter has a header of its own and is no fault: many requests name an end far in the future to get everything up
+ * to now, as SimKube permits. Only `require=all` rejects a window that has not ended, and every export one that has not begun.
  *
- * Of a recording that is read without its recorder, the time after its end is unknown and therefore missing.
+ * Of a recording that is read without its recorder, the time after its end is unknown, and therefore missing.
  */
 import * as Effect from "effect/Effect"
-import type { RecordedSince } from "../../actors/reader/definition.ts"
+import { sameStartMicros } from "../../trace/same-start.ts"
 import type { KindStatus } from "../kind-status.ts"
 import type { Recording } from "../recording/recording.ts"
 import type { ExportRefusal } from "./request.ts"
@@ -50,12 +51,19 @@ export const clockTolerance = 10_000_000
  * recorded, if at all.
  */
 export const partlyRecorded = (
+  window: RequestedWindow,
+  since: number | undefined,
+  nowMicros: number,
+): Omit<IncompleteKind, keyof RecordedPart> | undefined =>
+  // 0 means the start of the recording.
+  window.fromTime <= 0 ? undefined : lackingBefore(window, since, nowMicros)
+
+const lackingBefore = (
   { fromTime, untilTime }: RequestedWindow,
   since: number | undefined,
   nowMicros: number,
 ): Lacking | undefined => {
-  // 0 means the start of the recording.
-  if (untilTime <= fromTime || fromTime <= 0) return undefined
+  if (untilTime <= fromTime) return undefined
   if (fromTime > nowMicros + clockTolerance)
     return { state: "unrecorded", fault: "is not recorded in the window, which is in the future" }
   const end = Math.min(untilTime, nowMicros)
@@ -68,19 +76,42 @@ export const partlyRecorded = (
   return { state, fault: `is recorded only from ${first} on` }
 }
 
-/** Why part of the window is not recorded of something that is recorded from `since` until `until` and no longer; `undefined` if all is. */
-const recordedPart = ({ fromTime, untilTime }: RequestedWindow, since: number, until: number): Lacking | undefined => {
-  if (untilTime <= fromTime) return undefined
-  // 0 means the start of the recording.
-  const start = fromTime <= 0 ? 0 : Math.max(fromTime, since)
-  const end = Math.min(untilTime, until)
-  if (start === Math.max(0, fromTime) && end === untilTime) return undefined
-  const from = instant(Math.ceil((start === 0 ? since : start) / 1000))
-  const to = instant(Math.floor(end / 1000))
-  const faults = [...(start > Math.max(0, fromTime) ? [`only from ${from} on`] : []), ...(end < untilTime ? [`only until ${to}`] : [])]
-  const fault = `is recorded ${faults.join(" and ")}`
-  return start >= end ? { state: "unrecorded", fault } : { state: `recorded-${from}/${to}`, fault }
+/** Since when a part is recorded, the whole recording, and whether the part was not installed when the recorder first looked for it. */
+interface Beginnings {
+  readonly since: number
+  readonly recordingSince: number
+  readonly hasAppeared: boolean
 }
+
+/**
+ * What a recording may have missed at its beginning of a kind that was noticed only while it ran; `undefined` if the kind is recorded from the
+ * beginning. Until the recorder noticed a definition, objects of the kind may have been created, changed and deleted unseen.
+ */
+export const missedAtBeginning = (
+  window: RequestedWindow,
+  { since, recordingSince, hasAppeared }: Beginnings,
+  nowMicros: number,
+): Omit<IncompleteKind, keyof RecordedPart> | undefined => {
+  if (!hasAppeared && since <= recordingSince + sameStartMicros) return undefined
+  const lacking = lackingBefore({ ...window, fromTime: recordingSince }, since, nowMicros)
+  if (lacking === undefined) return undefined
+  const noticed = hasAppeared ? ", when its definition was noticed" : ""
+  const from = instant(Math.ceil(since / 1000))
+  const fault = `is recorded only from ${from} on${noticed}: the recording begins at ${instant(Math.ceil(recordingSince / 1000))}, and what happened to its objects in between is missing`
+  return { ...lacking, fault }
+}
+
+/** Why a window that has not begun is rejected; `undefined` if it has, or is empty. */
+export const notBegun = ({ fromTime, untilTime }: RequestedWindow, nowMicros: number): string | undefined =>
+  fromTime < untilTime && fromTime > nowMicros + clockTolerance
+    ? `the window starts at ${instant(Math.floor(fromTime / 1000))}, which is in the future; it is now ${instant(Math.floor(nowMicros / 1000))}`
+    : undefined
+
+/** The part of a window that is in the future, `START/END` for a header; `undefined` if it has ended. */
+export const futureOf = (window: RequestedWindow, nowMicros: number): string | undefined =>
+  aheadOfNow(window, nowMicros) === undefined
+    ? undefined
+    : [nowMicros, window.untilTime].map((micros) => instant(Math.floor(micros / 1000))).join("/")
 
 /** The reason to reject `require=all` for a window that has not ended; `undefined` if it has. */
 export const aheadOfNow = ({ fromTime, untilTime }: RequestedWindow, nowMicros: number): string | undefined =>
@@ -132,41 +163,74 @@ export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string
 }
 
 /**
- * What lacks something now: requested kinds, or requested namespaces of them, that are not being watched or do not hold all of the window.
- * `statuses`: as far as they are requested.
+ * What lacks something: requested kinds, or requested namespaces of them, that do not hold all of the window: they are not being watched, and
+ * were not up to its end, or they were not from its start.
+ * `statuses`: as far as they are requested. `beginning`: name also kinds that were noticed while the recorder ran, for a window from 0.
  */
 export const incompleteKinds = (
   { reader, knownUntil }: Pick<Recording, "reader" | "knownUntil">,
   statuses: ReadonlyArray<KindStatus>,
   window: RequestedWindow,
   nowMicros: number,
-): Effect.Effect<ReadonlyArray<IncompleteKind>, ExportRefusal> =>
-  Effect.map(window.fromTime > 0 || knownUntil !== undefined ? reader.ask("recordedSince", undefined) : fromItsBeginning, (rows) =>
-    statuses.flatMap(partsOf).flatMap(({ gvk, namespace, state, detail }): ReadonlyArray<IncompleteKind> => {
+  beginning?: { readonly hasAppeared: (gvk: string) => boolean },
+): Effect.Effect<ReadonlyArray<IncompleteKind>, ExportRefusal> => {
+  const isFromBeginning = window.fromTime <= 0
+  const isRead = beginning !== undefined || knownUntil !== undefined || needsRows(statuses, window)
+  return Effect.map(isRead ? reader.ask("recordedSince", undefined) : nothingRead, (rows) => {
+    const recordingSince = Math.min(...rows.map(({ since }) => since))
+    return statuses.flatMap(partsOf).flatMap(({ gvk, namespace, state, detail }): ReadonlyArray<IncompleteKind> => {
       const row = rows.find((each) => each.gvk === gvk && each.namespace === namespace)
-      if (knownUntil !== undefined) {
-        const until = state === "watching" ? knownUntil : (row?.completeTime ?? 0) + 1
-        const lacking = row === undefined ? unrecorded(state, detail) : recordedPart(window, row.since, until)
-        return lacking === undefined ? [] : [{ gvk, namespace, ...lacking }]
-      }
-      if (state !== "watching") return [{ gvk, namespace, ...unlisted(state, detail) }]
-      const lacking = partlyRecorded(window, row?.since, nowMicros)
+      const fault = lackingAtEnd(window, row, { state, detail }, knownUntil)
+      if (fault !== undefined) return [{ gvk, namespace, ...fault }]
+      const since = row?.since
+      const lacking =
+        isFromBeginning && beginning !== undefined && since !== undefined
+          ? missedAtBeginning(window, { since, recordingSince, hasAppeared: beginning.hasAppeared(gvk) }, nowMicros)
+          : partlyRecorded(window, since, nowMicros)
       return lacking === undefined ? [] : [{ gvk, namespace, ...lacking }]
-    }),
-  )
+    })
+  })
+}
 
-const unlisted = (state: KindStatus["state"], detail: string): Lacking => ({
-  state,
-  fault: `is ${state}${detail === "" ? "" : ` (${detail})`}`,
-})
+interface PartState {
+  readonly state: KindStatus["state"]
+  readonly detail: string
+}
 
-/** Of something without a first list that no recorder goes on with. */
-const unrecorded = (state: KindStatus["state"], detail: string): Lacking =>
-  state === "watching" ? { state: "unrecorded", fault: "is not recorded" } : unlisted(state, detail)
+/**
+ * Why a part is not recorded up to the end of the window; `undefined` if it is. What has become of a kind since does not concern a window that
+ * it was recorded through. `knownUntil`: as in {@link Recording}.
+ */
+const lackingAtEnd = (
+  { fromTime, untilTime }: RequestedWindow,
+  row: Pick<RecordedRow, "since" | "completeTime"> | undefined,
+  { state, detail }: PartState,
+  knownUntil: number | undefined,
+): Lacking | undefined => {
+  const isRecordedThrough = row !== undefined && row.completeTime >= untilTime
+  if (isRecordedThrough || (state === "watching" && knownUntil === undefined)) return undefined
+  if (knownUntil === undefined || (row === undefined && state !== "watching"))
+    return { state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }
+  if (row === undefined) return { state: "unrecorded", fault: "is not recorded" }
+  const until = state === "watching" ? knownUntil : row.completeTime + 1
+  if (untilTime <= Math.max(fromTime, until)) return undefined
+  const start = Math.max(fromTime, row.since)
+  const [first, last] = [instant(Math.ceil(start / 1000)), instant(Math.floor(until / 1000))]
+  const fault = `is recorded only ${start > fromTime && fromTime > 0 ? `from ${first} ` : ""}until ${last}`
+  return start >= until ? { state: "unrecorded", fault } : { state: `recorded-${first}/${last}`, fault }
+}
 
 /** What of a kind has a state of its own. */
 const partsOf = ({ gvk, state, detail, namespaces }: KindStatus) =>
   namespaces.length === 0 ? [{ gvk, namespace: "", state, detail }] : namespaces.map((each) => ({ gvk, ...each }))
 
-/** A window from 0 on lacks nothing before that, so the recording need not be read. */
-const fromItsBeginning: Effect.Effect<ReadonlyArray<RecordedSince>> = Effect.succeed([])
+/** A window from 0 on lacks nothing before that, so while every kind is watched, the recording need not be read. */
+const needsRows = (statuses: ReadonlyArray<KindStatus>, { fromTime }: RequestedWindow): boolean =>
+  fromTime > 0 || statuses.flatMap(partsOf).some(({ state }) => state !== "watching")
+
+interface RecordedRow extends RecordedPart {
+  readonly since: number
+  readonly completeTime: number
+}
+
+const nothingRead: Effect.Effect<ReadonlyArray<RecordedRow>> = Effect.succeed([])

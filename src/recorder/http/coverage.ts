@@ -1,17 +1,19 @@
 /**
  * What the recording covers: the response to `GET /v1/coverage`.
  *
- * Counts are of received events.
+ * Counts are of events that happened in the window, as far as is known: those that were received late are named beside the gaps.
  */
 import * as Effect from "effect/Effect"
-import type { NamespaceState } from "../../actors/watcher/progress/namespace-states.ts"
 import type { ReadCoverage, ReadKind } from "../../actors/reader/definition.ts"
+import type { NamespaceState } from "../../actors/watcher/progress/namespace-states.ts"
+import type { EventTimes, LateCause } from "../../trace/event.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { CompiledFilters } from "../../trace/selection/filters.ts"
 import type { ExportRefusal } from "../export/request.ts"
 import { requestedStatus } from "../export/requested-status.ts"
 import type { KindStatus } from "../kind-status.ts"
 import type { Recording } from "../recording/recording.ts"
+import { latestOf } from "./late-changes.ts"
 
 /** µs since the Unix epoch; the end is exclusive. */
 export interface TimeRange {
@@ -27,6 +29,17 @@ interface CoverageGap extends TimeRange {
   readonly detail: string
 }
 
+/** A range in which changes happened that were received later: none is missing, but their times are estimates. */
+interface CoverageLate extends TimeRange {
+  readonly receivedStart: number
+  readonly receivedEnd: number
+  /** The only namespace of the changes; the empty string: all namespaces. */
+  readonly namespace: string
+  /** How many changes, also those outside the window. */
+  readonly events: number
+  readonly cause: LateCause
+}
+
 export interface KindCoverage {
   readonly gvk: string
   /** As in `/readyz?verbose`; `untracked`: the kind was recorded before but no longer is. */
@@ -34,11 +47,12 @@ export interface KindCoverage {
   readonly detail: string
   /** The requested namespaces, where the kind is recorded namespace by namespace; else empty. */
   readonly namespaces: ReadonlyArray<NamespaceCoverage>
-  /** Events received in the window. */
+  /** Events in the window. */
   readonly events: number
   /** The recorded parts of the window without a gap, in order; the first starts when the kind's first list was complete. */
   readonly ranges: ReadonlyArray<TimeRange>
   readonly gaps: ReadonlyArray<CoverageGap>
+  readonly late: ReadonlyArray<CoverageLate>
   /** Nothing of the window is missing up to now, or up to the end of a recording without recorder; a window from 0 on begins with the recording. */
   readonly isComplete: boolean
 }
@@ -69,7 +83,11 @@ export const coverageOf = (
   nowMicros: number,
   requested: RequestedNamespaces = allNamespaces,
 ): Coverage => {
-  const kinds = all.map((kind) => ({ ...kind, gaps: kind.gaps.filter((gap) => !requested.excludesGap(gap)) }))
+  const kinds = all.map((kind) => ({
+    ...kind,
+    gaps: kind.gaps.filter((gap) => !requested.excludesGap(gap)),
+    late: kind.late.filter((range) => !requested.excludesGap(range)),
+  }))
   const recorded = new Map(kinds.map((kind) => [kind.gvk, kind]))
   const tracked = statuses.map((whole) => {
     const status = requestedStatus(whole, requested) ?? whole
@@ -104,8 +122,10 @@ const kindCoverage = (
   window: TimeRange,
   nowMicros: number,
 ): KindCoverage => {
-  if (recorded === undefined)
-    return { gvk, state, detail, namespaces: states, events: 0, ranges: [], gaps: [], isComplete: false }
+  if (recorded === undefined) {
+    const nothing = { events: 0, ranges: [], gaps: [], late: [], isComplete: false }
+    return { gvk, state, detail, namespaces: states, ...nothing }
+  }
   const { events, since, completeTime } = recorded
   // Until the next bookmark, the row is older than what is known: an open watch misses nothing.
   const end = state === "watching" ? nowMicros : completeTime
@@ -116,6 +136,15 @@ const kindCoverage = (
     namespace,
     reason,
     detail: said,
+  }))
+  const late = recorded.late.map((range) => ({
+    start: range.notBefore,
+    end: latestOf(range),
+    receivedStart: range.receivedFrom,
+    receivedEnd: range.receivedTo,
+    namespace: range.namespace,
+    events: range.events,
+    cause: range.cause,
   }))
   const ranges = completeTime === 0 ? [] : without(whole, gaps)
   const isComplete =
@@ -128,7 +157,7 @@ const kindCoverage = (
     if (row?.since === undefined) return each
     return { ...each, since: row.since, until: each.state === "watching" ? nowMicros : row.completeTime }
   })
-  return { gvk, state, detail, namespaces, events, ranges, gaps, isComplete }
+  return { gvk, state, detail, namespaces, events, ranges, gaps, late, isComplete }
 }
 
 /** The parts of a range outside of all gaps. */
@@ -152,10 +181,11 @@ export const askCoverage = (
   window: TimeRange,
   nowMicros: number,
   requested?: RequestedNamespaces,
+  times: EventTimes = "happened",
 ): Effect.Effect<Coverage, ExportRefusal> =>
   recording.cut().pipe(
     // A full disk is no reason to hide what is recorded on it.
     Effect.ignore,
-    Effect.andThen(recording.reader.ask("coverage", { fromTime: window.start, untilTime: window.end })),
+    Effect.andThen(recording.reader.ask("coverage", { fromTime: window.start, untilTime: window.end, times })),
     Effect.map((recorded) => coverageOf(recorded, recording.statuses.all(), window, nowMicros, requested)),
   )

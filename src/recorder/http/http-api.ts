@@ -30,7 +30,8 @@ export { ListenError } from "./listen-error.ts"
 
 /** What the interface needs from the recorder. */
 export interface HttpApiSources extends ExportSources {
-  readonly isReady: () => boolean
+  /** Why the recorder is not ready; `undefined` if it is. */
+  readonly notReady: () => string | undefined
   readonly verboseReadiness: () => string
   readonly metrics: Effect.Effect<string>
   readonly coverage: (window: TimeRange) => Effect.Effect<Coverage, ExportRefusal>
@@ -160,9 +161,10 @@ const answer = (
     if (path === "/healthz" && reads) return text(response, 200, "ok\n")
     if (sources === undefined) return text(response, 503, "the recorder is starting; try again\n")
     if (path === "/readyz" && reads) {
-      const status = sources.isReady() ? 200 : 503
-      const short = sources.isReady() ? "ok\n" : "not ready: first lists are not complete; see /readyz?verbose\n"
-      return text(response, status, url?.searchParams.has("verbose") ? sources.verboseReadiness() : short)
+      const reason = sources.notReady()
+      const short = reason === undefined ? "ok\n" : `not ready: ${reason}; see /readyz?verbose\n`
+      const body = url?.searchParams.has("verbose") ? sources.verboseReadiness() : short
+      return text(response, reason === undefined ? 200 : 503, body)
     }
     const action = actions.get(path)
     if (action === undefined) {

@@ -113,6 +113,11 @@ const metricsOf = (
       perKind((each) => each.repeated),
     ),
     counter(
+      "kubereel_kind_late_total",
+      "Events received later than they happened, so that their times are estimates.",
+      perKind((each) => each.late),
+    ),
+    counter(
       "kubereel_kind_gaps_total",
       "Gaps: ranges of versions that the server no longer had.",
       perKind((each) => each.gaps),

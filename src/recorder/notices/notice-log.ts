@@ -2,12 +2,13 @@
  * The recorder's log of its own state, for someone who reads it the next morning: everything that is news, once.
  *
  * A server that is down for a night makes each kind fail and retry hundreds of times for the same reason. Only the first
- * failure is logged, until the reason changes or the kind has been well for a second. The repetitions are logged at debug
- * level.
+ * failure is logged, until the reason changes or the kind has been well for a second; a trouble of the server itself once for
+ * all kinds. The repetitions are logged at debug level.
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { RecorderNotice } from "./recorder-notice.ts"
+import { type ServerTrouble, serverTrouble } from "./server-trouble.ts"
 
 /** Where a recorder logs. */
 export interface RecorderLog {
@@ -35,22 +36,25 @@ type KindNotice = Extract<RecorderNotice, { type: "kind" }>
 export class NoticeLog {
   readonly #log: RecorderLog
   readonly #clock: Clock
+  readonly #expired: () => string | undefined
   /** The last logged state of each kind, with its reason. */
   readonly #logged = new Map<string, { readonly state: KindState; readonly reason: string }>()
   /** Lists that leave gaps and began while their kind was failing: logged when it recovers, which may take less than {@link settleMs}. */
   readonly #unloggedGaps = new Map<string, string>()
   /** Recoveries that are not logged yet. */
   readonly #settling = new Map<string, Timer>()
-  /** Kinds that received a 401 and have not recovered. */
-  readonly #unauthorized = new Set<string>()
+  /** The kinds that suffer from each trouble of the server, which is logged with the first of them. */
+  readonly #suffering = new Map<string, Set<string>>()
   /** UID of the namespace kube-system, once known. */
   #cluster: string | undefined
   /** Last logged trouble of the store and of the credentials. */
   readonly #troubles = new Map<string, { readonly reason: string; readonly atMs: number }>()
 
-  constructor(log: RecorderLog, clock: Clock) {
+  /** `expired`: which credentials have expired, if they say so themselves. */
+  constructor(log: RecorderLog, clock: Clock, expired: () => string | undefined = () => undefined) {
     this.#log = log
     this.#clock = clock
+    this.#expired = expired
   }
 
   hear(notice: RecorderNotice): void {
@@ -61,7 +65,10 @@ export class NoticeLog {
       case "actor":
         if (notice.state === "backing-off") {
           // Whatever it reports after the restart is news again.
-          if (notice.gvk !== undefined) this.#logged.delete(notice.gvk)
+          if (notice.gvk !== undefined) {
+            this.#logged.delete(notice.gvk)
+            this.#heal(notice.gvk)
+          }
           return log.warn(`${notice.name} stopped and is being restarted`, { reason: notice.reason })
         }
         return log.debug(`${notice.name} ${notice.state}`, notice.state === "gave-up" ? { reason: notice.reason } : {})
@@ -102,10 +109,8 @@ export class NoticeLog {
       case "alarm":
         return log.warn(`${gvk}: ${report.detail}`)
       case "unauthorized":
-        // Once for all kinds: they share the credentials.
-        if (this.#unauthorized.size === 0) log.warn("the server does not accept the credentials (401); refreshing them")
-        this.#unauthorized.add(gvk)
-        return
+        // The state that follows is logged, once for all kinds.
+        return log.debug(`${gvk}: the server does not accept the credentials (401); refreshing them`)
       case "cluster":
         if (this.#cluster !== report.uid) {
           const write = this.#cluster === undefined ? log.debug : log.warn
@@ -126,10 +131,14 @@ export class NoticeLog {
     this.#settling.delete(gvk)
     const logged = this.#logged.get(gvk)
     // Durations and sizes differ each time.
-    const reason = isTrouble(state) ? detail.replace(/\d+/g, "#") : ""
+    const shared = isTrouble(state) ? serverTrouble(detail) : undefined
+    const reason = isTrouble(state) ? (shared?.cause ?? detail.replace(/\d+/g, "#")) : ""
     const relist = state === "listing" ? relistMeanings.get(detail) : undefined
     const line = `${gvk} ${state}: ${relist ?? detail}`
-    if (state === "stopped") this.#logGap(gvk)
+    if (state === "stopped") {
+      this.#logGap(gvk)
+      this.#heal(gvk)
+    }
     if (state === "stopped" || (logged?.state === state && logged.reason === reason)) return this.#log.debug(line)
     if (relist !== undefined) this.#unloggedGaps.set(gvk, line)
     const write = (): void => {
@@ -137,13 +146,35 @@ export class NoticeLog {
       if (relist !== undefined) this.#unloggedGaps.delete(gvk)
       if (!isTrouble(state)) this.#logGap(gvk)
       this.#logged.set(gvk, { state, reason })
-      if (!isTrouble(state)) this.#unauthorized.delete(gvk)
-      if (isTrouble(state) || relist !== undefined) this.#log.warn(line)
+      const isNews = this.#isNews(gvk, shared)
+      if (!isNews) this.#log.debug(line)
+      else if (shared !== undefined) this.#log.warn(this.#describeShared(shared))
+      else if (isTrouble(state) || relist !== undefined) this.#log.warn(line)
       else this.#log.info(line)
     }
     if (logged === undefined || !isTrouble(logged.state) || isTrouble(state)) return write()
     this.#log.debug(line)
     this.#settling.set(gvk, this.#clock.after(settleMs, write))
+  }
+
+  #describeShared({ cause, subject, detail }: ServerTrouble): string {
+    const expired = cause === "credentials" ? this.#expired() : undefined
+    return `${subject}${expired === undefined ? "" : ` (${expired})`}: ${detail}`
+  }
+
+  /** Notes which trouble of the server the kind suffers from, if any. False if another kind suffers from it already. */
+  #isNews(gvk: string, shared: ServerTrouble | undefined): boolean {
+    const kinds = shared && this.#suffering.get(shared.cause)
+    const isKnown = kinds !== undefined && [...kinds].some((other) => other !== gvk)
+    this.#heal(gvk)
+    if (shared !== undefined) this.#suffering.set(shared.cause, new Set([...(kinds ?? []), gvk]))
+    return !isKnown
+  }
+
+  /** The kind does not suffer from any trouble of the server any more. */
+  #heal(gvk: string): void {
+    for (const [cause, kinds] of this.#suffering)
+      if (kinds.delete(gvk) && kinds.size === 0) this.#suffering.delete(cause)
   }
 
   #logGap(gvk: string): void {

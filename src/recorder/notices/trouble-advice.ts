@@ -2,58 +2,61 @@
  * Advice for a server that cannot be reached, in terms of what the user can change: the kubeconfig and the machine. The layers
  * that produce the reasons know neither.
  */
+import { type ConnectionCause, causeIn } from "../../kube/http/connection-causes.ts"
 
-/** By the error code at the end of the reason: the system's (errno), Node's or OpenSSL's. */
-const adviceByCode: ReadonlyMap<string, string> = new Map([
-  ["ECONNREFUSED", "connection refused: is the API server running, and is the server in the kubeconfig correct?"],
-  ["ENOTFOUND", "host not found: check the server in the kubeconfig"],
-  ["EAI_AGAIN", "the name server does not respond: check the network"],
-  ["ETIMEDOUT", "check the network, and whether a proxy is needed (HTTPS_PROXY, or proxy-url in the kubeconfig)"],
-  ["EHOSTUNREACH", "check the network and the server in the kubeconfig"],
-  ["ENETUNREACH", "check the network and the server in the kubeconfig"],
-  ["ERR_NO_RESPONSE", "if the server speaks TLS, write https:// in the kubeconfig"],
-  [
-    "ERR_TLS_CERT_ALTNAME_INVALID",
-    "in the kubeconfig, use the server name that its certificate has, or set tls-server-name",
-  ],
-  ["CERT_HAS_EXPIRED", "the certificate has expired: renew it, or check this machine's clock"],
-  ["CERT_NOT_YET_VALID", "check this machine's clock"],
-  ["EPROTO", "the server does not speak TLS: check the server in the kubeconfig"],
-  [
-    "ERR_SSL_WRONG_VERSION_NUMBER",
-    "the server does not speak TLS: write http:// in the kubeconfig if that is intended",
-  ],
-  ...[
-    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-    "UNABLE_TO_GET_ISSUER_CERT",
-    "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-    "DEPTH_ZERO_SELF_SIGNED_CERT",
-    "SELF_SIGNED_CERT_IN_CHAIN",
-    "CERT_SIGNATURE_FAILURE",
-  ].map(
-    (code) =>
-      [
-        code,
-        "the server's certificate is not signed by the kubeconfig's certificate-authority: is it the right one?",
-      ] as const,
-  ),
+/** What to do, for each cause that someone can do something about. */
+const advice: Readonly<Record<ConnectionCause, string | undefined>> = {
+  refused: "is the API server running, and is the server in the kubeconfig correct?",
+  "unknown-host": "check the server in the kubeconfig",
+  "name-server-silent": "check the network",
+  unreachable: "check the network and the server in the kubeconfig",
+  "no-answer": "check the network, and whether a proxy is needed (HTTPS_PROXY, or proxy-url in the kubeconfig)",
+  lost: undefined,
+  "no-response": "check the server in the kubeconfig, and what is in front of it",
+  "tls-expected": "write https:// in the kubeconfig",
+  "tls-unspoken": "check the server in the kubeconfig; write http:// if that is intended",
+  "unknown-authority": "is the certificate-authority in the kubeconfig the right one?",
+  "other-name": "in the kubeconfig, use a server name that the certificate has, or set tls-server-name",
+  "certificate-expired": "renew it, or check this machine's clock",
+  "certificate-not-yet-valid": "check this machine's clock",
+  "client-certificate-expired": "renew the client certificate in the kubeconfig, or log in again",
+  "client-certificate-missing": "add a client certificate to the user in the kubeconfig",
+  "client-certificate-refused": "is the user in the kubeconfig one of this cluster?",
+  "tls-failed": "check the server in the kubeconfig, and what is in front of it",
+  "proxy-refused": "check HTTPS_PROXY, or proxy-url in the kubeconfig, and the proxy's user and password",
+}
+
+const clientCertificateCauses: ReadonlySet<ConnectionCause> = new Set([
+  "client-certificate-expired",
+  "client-certificate-missing",
+  "client-certificate-refused",
 ])
 
-/** Node's own advice is for users who start Node themselves. */
-const advertisement = /; if the root CA is installed locally, try running Node\.js with --use-system-ca/
+/** Whether the server refused the client certificate, or the lack of one, in the handshake. */
+export const isRefusedCertificate = (reason: string): boolean => {
+  const cause = causeIn(reason)
+  return cause !== undefined && clientCertificateCauses.has(cause)
+}
+
+/** Whether the server refused the credentials: with a 401, or in the handshake. */
+export const isRefusedCredentials = (reason: string): boolean =>
+  /\bHTTP 401\b/.test(reason) || isRefusedCertificate(reason)
+
+/** What to do about refused credentials. */
+export const credentialsAdvice = "log in again, or renew the token or the client certificate in the kubeconfig"
 
 /** The reason why a connection failed, followed by advice if there is any. */
 export const withConnectionAdvice = (reason: string): string => {
-  const plain = reason.replace(advertisement, "")
-  const code = /\(([A-Z][A-Z0-9_]+)\)/.exec(plain)?.[1]
-  const advice = code === undefined ? undefined : adviceByCode.get(code)
-  return advice === undefined ? plain : `${plain}; ${advice}`
+  const cause = causeIn(reason)
+  const advised = cause === undefined ? undefined : advice[cause]
+  // Another clause follows a server's own sentence.
+  return advised === undefined ? reason : `${reason.replace(/\.$/, "")}; ${advised}`
 }
 
 /** The same for a recorder, which keeps retrying and reads changed credentials by itself: also advises on a 401. */
 export const withAdvice = (reason: string): string => {
-  const plain = withConnectionAdvice(reason)
-  return /HTTP 401\b/.test(plain)
-    ? `${plain}; the credentials are not accepted: log in again, or renew the token (in a pod: check that its ServiceAccount exists and that the kubelet renews the token); credentials on disk are read again automatically`
-    : plain
+  const advised = withConnectionAdvice(reason)
+  return /\bHTTP 401\b/.test(reason)
+    ? `${advised}; ${credentialsAdvice} (in a pod: check that its ServiceAccount exists and that the kubelet renews the token); credentials on disk are read again automatically`
+    : advised
 }

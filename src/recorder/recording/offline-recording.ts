@@ -13,8 +13,8 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { maximumNamed, type Settled } from "../../actors/owner-resolver/definition.ts"
 import { openOwnershipGraph } from "../../actors/owner-resolver/graph.ts"
-import { isBeingWritten } from "../../archive/reading-access.ts"
 import { type RecordingFacts, readRecordingFacts } from "../../archive/reading/recording-facts.ts"
+import { isBeingWritten } from "../../archive/reading-access.ts"
 import { openTarget } from "../../blob/open-target.ts"
 import { systemClock } from "../../clock.ts"
 import { parseGvk } from "../../kube/gvk.ts"
@@ -77,7 +77,9 @@ interface Listeners {
 
 const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome }: Listeners) =>
   Effect.gen(function* () {
-    const { kinds, statuses } = stateOf(facts)
+    const state = stateOf(facts)
+    const { kinds } = state
+    const statuses = KindStatuses.of(state.statuses, state.appeared)
     const configuration: RecorderConfiguration = { kinds, source: "" }
     const memory = memoryBound()
     const system = yield* Effect.acquireRelease(
@@ -92,7 +94,7 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       clock: systemClock,
     })
     const recording: Recording = {
-      statuses: { all: () => statuses },
+      statuses,
       reader,
       exports: { start: unlessDisturbed(exports, directory, facts) },
       owners: { settle: () => Effect.sync(() => unknownOwners(directory, recordedWhole(kinds))) },
@@ -104,8 +106,8 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
     const context: ExportContext = { recording, configuration, nowMicros: facts.lastTime }
     const api = yield* makeApiServer(systemClock)
     yield* serveHttpApi(api, {
-      isReady: () => true,
-      verboseReadiness: () => KindStatuses.of(statuses).verboseReadiness(),
+      notReady: () => undefined,
+      verboseReadiness: () => statuses.verboseReadiness(),
       metrics: Effect.succeed(""),
       access: anonymousAccess,
       rejected: () => undefined,
@@ -142,7 +144,7 @@ const stateOf = ({ metadata, kinds, lastTime }: RecordingFacts): RecorderState =
       isRefused: false,
     }),
   )
-  return { kinds: given, statuses }
+  return { kinds: given, statuses, appeared: [] }
 }
 
 const defaultKind = (gvkText: string, hasLives: boolean): TrackedKind | undefined => {

@@ -1,4 +1,6 @@
 /** The actors that only read a recording: the exporter and the reader, each spawned on its first use. */
+
+import * as Effect from "effect/Effect"
 import { type ExporterConfig, exporterDefinition } from "../../actors/exporter/definition.ts"
 import { exporterName, readerName } from "../../actors/names.ts"
 import { readerDefinition } from "../../actors/reader/definition.ts"
@@ -8,7 +10,6 @@ import type { RestartPolicy } from "../../runtime/supervisor.ts"
 import type { StartThread } from "../../runtime/thread/thread.ts"
 import { ExportService } from "../export/service.ts"
 import { makeReaderService } from "../reader-service.ts"
-import * as Effect from "effect/Effect"
 
 interface ReadingActorsOptions {
   readonly config: ExporterConfig

@@ -29,6 +29,8 @@ const RecorderState = Schema.fromJsonString(
     kinds: Schema.Array(TrackedKind),
     /** Includes pods that are watched for their lifecycles only. */
     statuses: Schema.Array(Status),
+    /** Those that were installed while the recorder ran. */
+    appeared: Schema.Array(Schema.String),
   }),
 )
 export type RecorderState = typeof RecorderState.Type

@@ -6,7 +6,7 @@ import type { OwnerResolution } from "../owner-resolution.ts"
 import type { ReaderService } from "../reader-service.ts"
 
 export interface Recording {
-  readonly statuses: Pick<KindStatuses, "all">
+  readonly statuses: Pick<KindStatuses, "all" | "hasAppeared">
   readonly reader: Pick<ReaderService, "ask">
   readonly exports: Pick<ExportService, "start">
   readonly owners: Pick<OwnerResolution, "settle">

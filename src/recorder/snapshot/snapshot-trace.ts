@@ -179,8 +179,8 @@ const missingKind = (gvk: string, discovery: Exclude<Discovery, { tag: "found" }
   return { gvk, state: discovery.tag === "absent" ? "waiting" : "failing", detail: discovery.detail }
 }
 
-const refusedKind = (gvk: string, { code, message }: ApiStatus): MissingKind => ({
+const refusedKind = (gvk: string, { code, reason, message }: ApiStatus): MissingKind => ({
   gvk,
   state: code === 401 || code === 403 ? "forbidden" : "failing",
-  detail: message,
+  detail: code === 401 ? `HTTP 401 ${reason}: ${message}` : message,
 })

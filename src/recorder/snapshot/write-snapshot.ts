@@ -4,6 +4,7 @@
  */
 import { tmpdir } from "node:os"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
+import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import { OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
 import type { OutputSink } from "../../trace/files/output-file.ts"
@@ -53,7 +54,7 @@ export interface WrittenSnapshot {
 export type SnapshotOutcome =
   | ({ readonly tag: "written" } & WrittenSnapshot)
   /** No kind could be listed. Nothing was kept. */
-  | { readonly tag: "nothing-listed"; readonly missing: ReadonlyArray<MissingKind> }
+  | { readonly tag: "nothing-listed"; readonly missing: ReadonlyArray<MissingKind>; readonly endpoint: ApiEndpoint }
   /** A problem with the kubeconfig, the disk or the format, in words for people. Nothing was kept. */
   | { readonly tag: "failed"; readonly error: Error }
   | { readonly tag: "aborted" }
@@ -70,15 +71,15 @@ export const writeSnapshot = async (job: SnapshotJob): Promise<SnapshotOutcome> 
   let client: HttpClient | undefined
   let sink: OutputSink | undefined
   try {
-    const connected = await connect(job.cluster)
-    if (!(connected instanceof HttpClient)) return { tag: "failed", error: connected }
-    client = connected
+    const endpoint = await connect(job.cluster)
+    if (endpoint instanceof Error) return { tag: "failed", error: endpoint }
+    client = new HttpClient(endpoint, { userAgent: job.cluster.userAgent })
     sink = await job.openSink()
     const snapshot = await takeSnapshot(order, { client, signal, sleep, spool: openSpool(), now, onProgress })
     const { missing } = snapshot
     if (missing.length === order.kinds.length) {
       await sink.discard()
-      return { tag: "nothing-listed", missing }
+      return { tag: "nothing-listed", missing, endpoint }
     }
     const written = await write(job, snapshot, sink, openSpool)
     await sink.commit()
@@ -94,10 +95,10 @@ export const writeSnapshot = async (job: SnapshotJob): Promise<SnapshotOutcome> 
   }
 }
 
-const connect = async ({ kubeconfig, context, userAgent }: SnapshotCluster): Promise<HttpClient | Error> => {
+const connect = async ({ kubeconfig, context }: SnapshotCluster): Promise<ApiEndpoint | Error> => {
   try {
     const credentials = await loadCredentials({ kubeconfig, context })
-    return new HttpClient(await credentials.endpoint(), { userAgent })
+    return await credentials.endpoint()
   } catch (cause) {
     if (cause instanceof Error && "_tag" in cause) return cause
     throw cause

@@ -17,6 +17,7 @@ import {
   type WatcherReport,
   watcherDefinition,
 } from "../../actors/watcher/definition.ts"
+import { VersionClock } from "../../actors/watcher/late/version-clock.ts"
 import type { Clock } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
@@ -28,7 +29,7 @@ import { recordedWhole, type TrackedKind } from "../configuration/tracked-kind.t
 import type { KindStatuses } from "../kind-status.ts"
 import { type MailboxLimits, MailboxShares } from "../memory/mailbox-limits.ts"
 import type { RecorderNotice } from "../notices/recorder-notice.ts"
-import { withAdvice } from "../notices/trouble-advice.ts"
+import { isRefusedCertificate, withAdvice } from "../notices/trouble-advice.ts"
 import { patiently } from "../patient-writes.ts"
 import { watchedKinds } from "./pod-stream.ts"
 
@@ -115,6 +116,7 @@ export class Watchers {
   readonly #store: WatchedStore
   readonly #options: WatchersOptions
   readonly #shares = new MailboxShares()
+  readonly #versions = VersionClock.memory()
   readonly #watchers = new Map<string, RecordedWatcher>()
   /** By kind, aborted when its watcher has ended. */
   readonly #ends = new Map<string, AbortController>()
@@ -203,7 +205,8 @@ export class Watchers {
       start: options.start,
       config: async () => {
         const endpoint = await options.endpoint(name)
-        return watcherConfig(kind, tracksPods, endpoint, this.#shares.take(name, this.#plan.kinds.size), options)
+        const limits = this.#shares.take(name, this.#plan.kinds.size)
+        return watcherConfig(kind, tracksPods, endpoint, limits, options, this.#versions)
       },
       incarnation: () => options.nextIncarnation(name, ended.signal),
       restart: options.restart,
@@ -217,6 +220,11 @@ export class Watchers {
       },
       onReport: (given) => {
         const report = given.type === "state" ? advised(given) : given
+        // A 401 is reported by the watcher; a certificate that is refused in the handshake ends the connection.
+        if (report.type === "state" && report.state === "failing" && isRefusedCertificate(report.detail)) {
+          statuses.setUnauthorized(gvk)
+          options.onUnauthorized()
+        }
         if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros, report.namespaces)
         if (report.type === "cluster") options.onCluster(report.uid)
         if (report.type === "unauthorized") {
@@ -268,6 +276,7 @@ const watcherConfig = (
   endpoint: ApiEndpoint,
   limits: MailboxLimits,
   { userAgent, policy, reportEvents }: Pick<WatchersOptions, "userAgent" | "policy" | "reportEvents">,
+  versions: SharedArrayBuffer,
 ): WatcherConfig => ({
   gvk: kind.gvkText,
   tracksPods,
@@ -276,5 +285,6 @@ const watcherConfig = (
   ...settingsOf(kind),
   policy,
   reportEvents,
+  versions,
   ...limits,
 })

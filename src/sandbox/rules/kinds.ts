@@ -18,6 +18,9 @@ import {
 import { mutatingWebhookKind, validatingWebhookKind } from "./groups/webhook-rules.ts"
 import type { Kind } from "./kind.ts"
 import type { Fields, MutableObject } from "./kind-rules.ts"
+import { endpointSliceKind } from "./networking/endpoint-slice-rules.ts"
+import { ingressClassKind, ingressKind } from "./networking/ingress-rules.ts"
+import { networkPolicyKind } from "./networking/network-policy-rules.ts"
 import { podTemplate } from "./pods/pod-defaults.ts"
 import { podKind } from "./pods/pod-rules.ts"
 import { checkPodTemplate } from "./pods/pod-validation.ts"
@@ -183,6 +186,10 @@ export const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ["apps/ControllerRevision", controllerRevisionKind],
   ["batch/Job", jobKind],
   ["batch/CronJob", cronJobKind],
+  ["networking.k8s.io/NetworkPolicy", networkPolicyKind],
+  ["networking.k8s.io/Ingress", ingressKind],
+  ["networking.k8s.io/IngressClass", ingressClassKind],
+  ["discovery.k8s.io/EndpointSlice", endpointSliceKind],
   ["policy/PodDisruptionBudget", podDisruptionBudgetKind],
   ["rbac.authorization.k8s.io/Role", roleKind],
   ["rbac.authorization.k8s.io/ClusterRole", clusterRoleKind],

@@ -127,7 +127,7 @@ export class TargetRecording {
   async ready(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     const deadline = clock.monotonicMs() + readyMs
-    const isWaiting = (): boolean => !this.#actors.statuses.isReady && this.#failure === undefined && !signal.aborted
+    const isWaiting = (): boolean => !this.#actors.statuses.isListed && this.#failure === undefined && !signal.aborted
     while (isWaiting() && clock.monotonicMs() < deadline) await this.#pause()
   }
 

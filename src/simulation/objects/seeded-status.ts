@@ -10,7 +10,8 @@ import type { TargetPlace } from "./target-object.ts"
 /** Kinds without version, such as `Node`; `custom` means every kind that Kubernetes does not define. */
 export type SeededKinds = ReadonlySet<string>
 
-const allCustom = "custom"
+/** Means every kind that is not built into Kubernetes. */
+export const allCustom = "custom"
 
 /** Whether the status of objects of this kind is to be set. */
 export const isStatusSeeded = (gvk: string, kinds: SeededKinds): boolean =>

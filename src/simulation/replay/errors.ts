@@ -15,6 +15,8 @@ export class TargetUnusable extends Schema.TaggedError<TargetUnusable>()("Target
   detail: Schema.String,
   /** Whether a permission is missing. */
   isForbidden: Schema.Boolean,
+  /** Whether the target does not accept the credentials; `detail` is then its reason alone. */
+  isUnauthorized: Schema.Boolean,
 }) {
   override get message(): string {
     return `cannot replay into this cluster: ${this.detail}`

@@ -1,10 +1,17 @@
 /** The namespace to which everything that a replay creates belongs, and the check that the target is not the cluster that was recorded. */
 import { randomUUID } from "node:crypto"
 import type { ApiClient } from "../../kube/client/api-client.ts"
-import { AlreadyExistsError, ForbiddenError, NotFoundError } from "../../kube/client/api-errors.ts"
+import {
+  AlreadyExistsError,
+  ApiUnreachableError,
+  ForbiddenError,
+  NotFoundError,
+  UnauthorizedError,
+} from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
+import { isRefusedCertificate } from "../../recorder/notices/trouble-advice.ts"
 import { type ReplayRoot, replayLabel } from "../objects/target-object.ts"
 import { RecordedCluster, ReplayExists, TargetUnusable } from "../replay/errors.ts"
 import { type CleanUpOptions, cleanUp, RemovalUnchecked } from "./clean-up.ts"
@@ -73,8 +80,12 @@ export const refuseCluster = async (client: ApiClient, clusterUid: string): Prom
   if (uid === clusterUid) throw new RecordedCluster({ clusterUid })
 }
 
-const unusable = (error: unknown): TargetUnusable =>
-  new TargetUnusable({ detail: messageOf(error), isForbidden: error instanceof ForbiddenError })
+const unusable = (error: unknown): TargetUnusable => {
+  const isUnauthorized =
+    error instanceof UnauthorizedError || (error instanceof ApiUnreachableError && isRefusedCertificate(error.detail))
+  const detail = isUnauthorized ? error.detail : messageOf(error)
+  return new TargetUnusable({ detail, isForbidden: error instanceof ForbiddenError, isUnauthorized })
+}
 
 const createOrFind = async (client: ApiClient, object: ApiObject): Promise<ApiObject> => {
   try {

@@ -61,6 +61,8 @@ const classes = [InputUnreadable, InputBad, NotConvertible, OutputExists, Output
 
 /** How far the conversion is. */
 export interface ConvertProgress extends ReadProgress {
+  /** Objects that exist at the start. */
+  objects: number
   events: number
   bytesWritten: number
   size: number | undefined
@@ -88,6 +90,8 @@ interface ConvertOptions {
 /** What was written. */
 export interface ConvertSummary {
   readonly from: TraceFormatName
+  /** Objects that exist at the start. */
+  readonly objects: number
   readonly events: number
   readonly bytes: number
   readonly leftOut: LeftOut
@@ -136,7 +140,14 @@ const transfer = async (
   openSpool: () => Spool,
 ): Promise<ConvertSummary> => {
   const { to } = options
-  const progress: ConvertProgress = { events: 0, bytesRead: 0, bytesWritten: 0, size: input.size, passes: 1 }
+  const progress: ConvertProgress = {
+    objects: 0,
+    events: 0,
+    bytesRead: 0,
+    bytesWritten: 0,
+    size: input.size,
+    passes: 1,
+  }
   // Whether a pipe must be read twice is known only once its format is known.
   const kept = input.size === undefined && (to !== "ndjson" || options.excludeOwned) ? openSpool() : undefined
   const reading = { ...options, onProgress: () => options.onProgress(progress) }
@@ -170,7 +181,7 @@ const transfer = async (
       progress.bytesWritten += piece.length
       options.onProgress(progress)
     }
-    return { from, events: progress.events, bytes: progress.bytesWritten, leftOut }
+    return { from, objects: progress.objects, events: progress.events, bytes: progress.bytesWritten, leftOut }
   } finally {
     await plain.return()
     await again?.return()

@@ -26,7 +26,9 @@ export const surveyTrace = async (source: AsyncIterable<Uint8Array>, decoder: Tr
 
 /** The progress of a conversion. */
 export interface ConversionProgress {
-  /** Objects, changes and gaps so far, without those that were left out. */
+  /** Objects that exist at the start, without those that were left out. */
+  objects: number
+  /** Changes and gaps so far, without those that were left out. */
   events: number
 }
 
@@ -41,14 +43,16 @@ export async function* convertTrace(
   source: AsyncIterable<Uint8Array>,
   decoder: TraceDecoder,
   encoder: TraceEncoder,
-  progress: ConversionProgress = { events: 0 },
+  progress: ConversionProgress = { objects: 0, events: 0 },
   filter: ItemFilter = { filtered: (item) => item, warnings: [] },
 ): AsyncGenerator<Uint8Array, LeftOut> {
   const add = (given: TraceItem): void => {
     const item = filter.filtered(given)
     if (item === undefined) return
     encoder.add(item)
-    if (item.type === "event") progress.events++
+    if (item.type !== "event") return
+    if (item.isSnapshot) progress.objects++
+    else progress.events++
   }
   for await (const chunk of source) {
     for (const item of decoder.push(chunk)) {

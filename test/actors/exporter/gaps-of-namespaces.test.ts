@@ -21,19 +21,22 @@ const recordingWithGaps = (namespaces: ReadonlyArray<string>): string => {
 
 /** The counts in the headers, and the namespaces of the gaps in the trace. */
 const exported = async (directory: string, filters: GivenFilters) => {
-  const { gaps, pieces } = openExport({ directory }, {
-    format: "ndjson",
-    cut: Number.MAX_SAFE_INTEGER,
-    fromTime: 0,
-    untilTime: Number.MAX_SAFE_INTEGER,
-    filters,
-    skipOwned: [],
-    excludeOwned: false,
-    excludeDaemonSetOwned: false,
-    recordedKinds: [],
-    trackedObjects: { [gvk]: {} },
-    incomplete: [],
-  })
+  const { gaps, pieces } = openExport(
+    { directory },
+    {
+      format: "ndjson",
+      cut: Number.MAX_SAFE_INTEGER,
+      fromTime: 0,
+      untilTime: Number.MAX_SAFE_INTEGER,
+      filters,
+      skipOwned: [],
+      excludeOwned: false,
+      excludeDaemonSetOwned: false,
+      recordedKinds: [],
+      trackedObjects: { [gvk]: {} },
+      incomplete: [],
+    },
+  )
   const chunks: Uint8Array[] = []
   for await (const piece of pieces) chunks.push(Buffer.from(piece))
   const lines = Buffer.concat(chunks).toString().trimEnd().split("\n")

@@ -56,19 +56,22 @@ type Wanted = Pick<ExportJob, "format"> & Partial<ExportJob>
 
 /** An export of all of it, including owned objects unless requested otherwise. */
 export const openedExport = (directory: string, kinds: ReadonlyArray<string>, job: Wanted): OpenExport =>
-  openExport({ directory }, {
-    cut: Number.MAX_SAFE_INTEGER,
-    fromTime: 0,
-    untilTime: 2 * minute,
-    filters: { excluded_namespaces: [], excluded_labels: [] },
-    skipOwned: [],
-    excludeOwned: false,
-    excludeDaemonSetOwned: false,
-    recordedKinds: kinds,
-    trackedObjects: Object.fromEntries(kinds.map((gvk) => [gvk, {}])),
-    incomplete: [],
-    ...job,
-  })
+  openExport(
+    { directory },
+    {
+      cut: Number.MAX_SAFE_INTEGER,
+      fromTime: 0,
+      untilTime: 2 * minute,
+      filters: { excluded_namespaces: [], excluded_labels: [] },
+      skipOwned: [],
+      excludeOwned: false,
+      excludeDaemonSetOwned: false,
+      recordedKinds: kinds,
+      trackedObjects: Object.fromEntries(kinds.map((gvk) => [gvk, {}])),
+      incomplete: [],
+      ...job,
+    },
+  )
 
 /** Its bytes. */
 export const exportOf = async (directory: string, kinds: ReadonlyArray<string>, job: Wanted): Promise<Buffer> => {

@@ -12,6 +12,7 @@ import { parseResourceVersion } from "../../../src/kube/resource-version.ts"
 import { compileDetectRules, type Detect } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../../src/kube/scanner/object/object-scanner.ts"
 import { scanObjectSlowly } from "../../../src/kube/scanner/object/slow-path.ts"
+import type { ObservedObject } from "../../../src/kube/watch/observed-object.ts"
 import { decodeObservations, type Gap, type PodLife } from "../../../src/wire/observations.ts"
 import type { StoredObject } from "../../../src/wire/stored-state.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
@@ -74,6 +75,12 @@ export class SinkBench {
   readonly #resumeObjects: ReadonlyArray<StoredObject>
   #reserved: Buffer | undefined
   isWritable = true
+  /** The timing of what is observed next. */
+  late: Pick<ObservedObject, "timing" | "stretch" | "happenedMicros"> = {
+    timing: "live",
+    stretch: undefined,
+    happenedMicros: 0,
+  }
 
   constructor(options: BenchOptions = {}) {
     const rules = compileDetectRules({ gvk, detect: options.detect ?? "all", ignore: options.ignore ?? [] })
@@ -143,7 +150,8 @@ export class SinkBench {
     if (read instanceof Error) throw read
     const version = read.bytes.toString("utf8", scanner.resourceVersionStart, scanner.resourceVersionEnd)
     const value = parseResourceVersion(version) ?? version
-    this.sink.observed({ action, fromList, version: value, ...read, scanned: scanner })
+    const { timing, stretch, happenedMicros } = this.late
+    this.sink.observed({ action, fromList, version: value, timing, stretch, happenedMicros, ...read, scanned: scanner })
     // The bytes belong to the connection: they are overwritten by the next read.
     bytes.fill(0x21)
   }

@@ -34,8 +34,10 @@ const anyHistory = fc.oneof(
   fc.array(anyChange(fc.string({ minLength: 1, maxLength: 8 })), { maxLength: 60 }),
 )
 
+const noFloors = { timeFloor: 0, receivedFloor: 0 }
+
 const collect = (events: ReadonlyArray<SampleEvent>, firstSequence: number): ObjectStates => {
-  const frame = new BlockFrame(firstSequence, 0, 0, decodeObservations(encodeFrame({ gvk: "v1.Pod", events })))
+  const frame = new BlockFrame(firstSequence, 0, noFloors, decodeObservations(encodeFrame({ gvk: "v1.Pod", events })))
   const collector = new StateCollector()
   for (let index = 0; index < events.length; index++) collector.add(frame, index)
   return collector.finish()
@@ -132,7 +134,7 @@ test("a table of contents locates every frame and matches the .proto file", () =
             events: events.map((e) => ({ ...e, object: e.action === "vanished" ? "" : "{}" })),
           }),
         )
-        writeTableEntry(table, sequence, frame.payload.length, floor, frame.columns)
+        writeTableEntry(table, sequence, frame.payload.length, { timeFloor: floor, receivedFloor: 0 }, frame.columns)
         const place = { sequence, payload, count: events.length, floor }
         sequence += events.length
         payload += frame.payload.length

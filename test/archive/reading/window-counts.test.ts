@@ -23,7 +23,8 @@ test("any window counts the objects at its start and the events in it that an ex
       fc.tuple(fc.nat(150), fc.nat(150), fc.nat(90)),
       fc.integer({ min: 200, max: 3000 }),
       fc.uniqueArray(fc.integer({ min: 1, max: 6 })),
-      async (frames, [one, other, through], blockBytes, hidden) => {
+      fc.record({ lag: fc.constantFrom(0, 7), times: fc.constantFrom("happened" as const, "received" as const) }),
+      async (frames, [one, other, through], blockBytes, hidden, { lag, times }) => {
         const directory = temporaryDirectory()
         const writer = openWriter(directory, blockBytes)
         const known = new Set<number>()
@@ -39,17 +40,19 @@ test("any window counts the objects at its start and the events in it that an ex
             const action = isEnd && alive.has(number) ? "deleted" : "applied"
             if (action === "applied") alive.add(number)
             else alive.delete(number)
-            return { action, number, time: START + clock, version, object: `{"at":${clock},"x":"${"y".repeat(80)}"}` }
+            const object = `{"at":${clock},"x":"${"y".repeat(80)}"}`
+            return { action, number, time: START + clock, received: START + clock + lag, version, object }
           })
           writer.append("w", 1, index + 1, encodeFrame({ gvk, events, newObjects }))
           writer.commit()
         }
-        const limits = { cut: through, fromTime: START + Math.min(one, other), untilTime: START + Math.max(one, other) }
+        const [fromTime, untilTime] = [START + Math.min(one, other), START + Math.max(one, other)]
+        const limits = { cut: through, fromTime, untilTime, times }
         const names = new Set(hidden.map((number) => nameOf(gvk, number).name))
         const reader = ArchiveReader.open(directory)
         onTestFinished(() => reader.close())
         const isShown = ({ name }: { readonly name: string }): boolean => !names.has(name)
-        const snapshot = [...reader.snapshotAt({ cut: through, time: limits.fromTime })].filter(isShown)
+        const snapshot = [...reader.snapshotAt({ cut: through, time: fromTime, times })].filter(isShown)
         const events = [...reader.events(limits)].flatMap((event) =>
           event.type === "object" && isShown(event) ? [event] : [],
         )

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { formatInstant, parseDuration, parseInstant } from "../../../src/cli/command-line/instant.ts"
+import { describeInstant, formatInstant, parseDuration, parseInstant } from "../../../src/cli/command-line/instant.ts"
 import { rounds } from "../../harness/effort.ts"
 
 const second = 1_000_000
@@ -117,11 +117,11 @@ describe("points in time", () => {
     ["2300-01-01T00:00:00Z", "it is after 2254"],
     [
       "yesterday",
-      "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m",
+      "must be a time such as 2026-11-21T10:00:00Z, 03:12, yesterday 03:12, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m",
     ],
     [
       "",
-      "must be a time such as 2026-11-21T10:00:00Z, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m",
+      "must be a time such as 2026-11-21T10:00:00Z, 03:12, yesterday 03:12, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m",
     ],
   ])("%j is refused: %s", (text, reason) => {
     expect(refusal(text)).toBe(reason)
@@ -138,5 +138,57 @@ describe("points in time", () => {
       }),
       { numRuns: rounds(1000) },
     )
+  })
+})
+
+describe("times of day", () => {
+  const zone = process.env.TZ
+  const inZone = (name: string | undefined): void => {
+    if (name === undefined) delete process.env.TZ
+    else process.env.TZ = name
+  }
+  /** Reads it in Berlin, at `from` (UTC), and says it back. */
+  const read = (text: string, from: string, until = from): string => {
+    inZone("Europe/Berlin")
+    try {
+      const moment = Date.parse(from) * 1000
+      const reading = parseInstant(text, { now: moment, before: Date.parse(until) * 1000 })
+      return reading._tag === "Refused" ? reading.reason : describeInstant(reading.value, moment)
+    } finally {
+      inZone(zone)
+    }
+  }
+
+  test.each([
+    ["03:12", "2026-11-25T10:00:00Z", "03:12:00 CET (2026-11-25T02:12:00Z)"],
+    ["3:12:05", "2026-11-25T10:00:00Z", "03:12:05 CET (2026-11-25T02:12:05Z)"],
+    ["03:12", "2026-07-25T10:00:00Z", "03:12:00 CEST (2026-07-25T01:12:00Z)"],
+    ["yesterday 03:12", "2026-11-25T10:00:00Z", "2026-11-24 03:12:00 CET (2026-11-24T02:12:00Z)"],
+    ["today 23:59", "2026-11-25T10:00:00Z", "23:59:00 CET (2026-11-25T22:59:00Z)"],
+    // Just after midnight, the last evening is meant.
+    ["23:50", "2026-11-24T23:10:00Z", "2026-11-24 23:50:00 CET (2026-11-24T22:50:00Z)"],
+    // The day before the clocks were set back has 25 hours.
+    ["yesterday 12:00", "2026-10-26T11:00:00Z", "2026-10-25 12:00:00 CET (2026-10-25T11:00:00Z)"],
+    ["02:30", "2026-03-29T10:00:00Z", "there was no such time that day: the clocks were set forward"],
+    ["24:00", "2026-11-25T10:00:00Z", "there is no such time of day"],
+    ["03:60", "2026-11-25T10:00:00Z", "there is no such time of day"],
+    ["2026-11-25T02:12:00Z", "2026-11-25T10:00:00Z", "03:12:00 CET (2026-11-25T02:12:00Z)"],
+  ])("%s at %s is %s", (text, from, expected) => {
+    expect(read(text, from)).toBe(expected)
+  })
+
+  test("of a start are the last before the end", () => {
+    expect(read("23:00", "2026-11-25T10:00:00Z", "2026-11-24T02:12:00Z")).toBe(
+      "2026-11-23 23:00:00 CET (2026-11-23T22:00:00Z)",
+    )
+  })
+
+  test("are named where the zone has no abbreviation", () => {
+    inZone("Asia/Kolkata")
+    try {
+      expect(describeInstant(now, now)).toBe("15:30:00 UTC+05:30 (2026-11-21T10:00:00Z)")
+    } finally {
+      inZone(zone)
+    }
   })
 })

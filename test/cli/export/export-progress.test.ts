@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest"
 import type { Forecast } from "../../../src/cli/export/export-forecast.ts"
 import {
   type ExportState,
-  expectedEvents,
+  expectedLines,
   renderProgress,
   showProgress,
 } from "../../../src/cli/export/export-progress.ts"
@@ -56,27 +56,31 @@ describe("the progress line of an export", () => {
     sinceFirstByteMs: 2000,
     elapsedMs: 3000,
     bytes: 12_300_000,
-    count: { events: 3000, of: undefined },
-    expected: { events: 12_000, accuracy: "about" },
+    count: { unit: "line", number: 3000, of: undefined },
+    expected: { number: 12_000, accuracy: "about" },
   }
   const line = (changes: Partial<ExportState>): string => renderProgress("waiting", { ...state, ...changes })
 
-  test("has bytes, events and the time left, if they are known", () => {
-    expect(line({})).toBe("exporting: 12 MB, 3,000 of about 12,000 events, 6 s left")
-    expect(line({ count: { events: 500, of: 1000 } })).toBe("exporting: 12 MB, 500 of 1,000 events, 2 s left")
-    expect(line({ expected: { events: 12_000, accuracy: "at most" } })).toBe(
-      "exporting: 12 MB, 3,000 of at most 12,000 events, at most 6 s left",
+  test("has bytes, lines or events, and the time left, if they are known", () => {
+    expect(line({})).toBe("exporting: 12 MB, 3,000 of about 12,000 lines, 6 s left")
+    expect(line({ count: { unit: "event", number: 500, of: 1000 } })).toBe(
+      "exporting: 12 MB, 500 of 1,000 events, 2 s left",
     )
-    expect(line({ expected: undefined })).toBe("exporting: 12 MB, 3,000 events")
+    expect(line({ expected: { number: 12_000, accuracy: "at most" } })).toBe(
+      "exporting: 12 MB, 3,000 of at most 12,000 lines, at most 6 s left",
+    )
+    expect(line({ expected: undefined })).toBe("exporting: 12 MB, 3,000 lines")
     expect(line({ count: undefined })).toBe("exporting: 12 MB, 3 s")
     expect(line({ count: undefined, elapsedMs: 900 })).toBe("exporting: 12 MB")
   })
 
   test("estimates nothing from the first second, and nothing from an expectation that is exceeded", () => {
-    expect(line({ sinceFirstByteMs: 999 })).toBe("exporting: 12 MB, 3,000 of about 12,000 events")
-    expect(line({ count: { events: 0, of: 10 } })).toBe("exporting: 12 MB, 0 of 10 events")
-    expect(line({ count: { events: 12_001, of: undefined } })).toBe("exporting: 12 MB, 12,001 events")
-    expect(line({ count: { events: 12_000, of: undefined } })).toBe("exporting: 12 MB, 12,000 of about 12,000 events")
+    expect(line({ sinceFirstByteMs: 999 })).toBe("exporting: 12 MB, 3,000 of about 12,000 lines")
+    expect(line({ count: { unit: "event", number: 0, of: 10 } })).toBe("exporting: 12 MB, 0 of 10 events")
+    expect(line({ count: { unit: "line", number: 12_001, of: undefined } })).toBe("exporting: 12 MB, 12,001 lines")
+    expect(line({ count: { unit: "line", number: 12_000, of: undefined } })).toBe(
+      "exporting: 12 MB, 12,000 of about 12,000 lines",
+    )
   })
 
   test("says how long nothing has arrived", () => {
@@ -113,24 +117,24 @@ describe("the progress line of an export", () => {
     expect(stream.text()).toBe("")
     advanceTo(2100)
     expect(painted()).toBe("waiting: 2 s")
-    let events = 10
-    progress.expect({ events: 40, accuracy: "about" })
-    progress.received(1000, () => ({ events, of: undefined }))
+    let number = 10
+    progress.expect({ number: 40, accuracy: "about" })
+    progress.received(1000, () => ({ unit: "line", number, of: undefined }))
     advanceTo(4100)
-    expect(painted()).toBe("exporting: 1.0 kB, 10 of about 40 events, 6 s left")
-    events = 20
+    expect(painted()).toBe("exporting: 1.0 kB, 10 of about 40 lines, 6 s left")
+    number = 20
     advanceTo(5100)
-    expect(painted()).toBe("exporting: 1.0 kB, 20 of about 40 events, 3 s left")
+    expect(painted()).toBe("exporting: 1.0 kB, 20 of about 40 lines, 3 s left")
     progress.close()
     expect(painted()).toBe("")
     expect(waiting).toEqual([])
   })
 })
 
-describe("the expected events of a trace", () => {
+describe("the expected lines of a trace", () => {
   test("are its objects, changes and gaps; fewer may arrive if filters were not applied", () => {
-    expect(expectedEvents(forecast(10, 20))).toEqual({ events: 30, accuracy: "about" })
-    expect(expectedEvents(forecast(10, 20, ["owner filters"]))).toEqual({ events: 30, accuracy: "at most" })
+    expect(expectedLines(forecast(10, 20))).toEqual({ number: 30, accuracy: "about" })
+    expect(expectedLines(forecast(10, 20, ["owner filters"]))).toEqual({ number: 30, accuracy: "at most" })
   })
 
   test("are requested in parallel with the export on a terminal, and never for a file in the background", async () => {
@@ -169,7 +173,7 @@ describe("the expected events of a trace", () => {
     const ended = exportCommand().run(words, watched)
     await expect
       .poll(() => watched.standardError.text(), { timeout: patient(15_000) })
-      .toMatch(/exporting: \d+ B, 2 of about 8 events, \d/)
+      .toMatch(/exporting: \d+ B, 2 of about 8 lines, \d/)
     finish?.()
     expect(await ended).toBe(0)
     expect(asked).toEqual([false, false, true])
@@ -184,8 +188,8 @@ describe("a trace that is arriving", () => {
       check.add(Buffer.from(line))
       return check.counted()
     })
-    // A possible last line is not counted as an event until another one follows.
-    expect(counts.map(({ events }) => events)).toEqual([0, 0, 1, 2, 3, 4])
+    // A possible last line is not counted until another one follows.
+    expect(counts.map(({ number }) => number)).toEqual([0, 0, 1, 2, 3, 4])
   })
 
   test.each([0, 1, 15, 16, 70_000])("in SimKube's format is counted by its seconds, %i of them", (count) => {
@@ -206,13 +210,13 @@ describe("a trace that is arriving", () => {
     const step = Math.max(1, Math.floor(bytes.length / 500))
     for (let at = 0; at < bytes.length; at += step) {
       expect(check.add(bytes.subarray(at, at + step))).toBeUndefined()
-      const { events, of } = check.counted()
-      expect(events).toBeGreaterThanOrEqual(before)
-      if (events > 0) expect(of).toBe(count)
-      before = events
+      const { number, of } = check.counted()
+      expect(number).toBeGreaterThanOrEqual(before)
+      if (number > 0) expect(of).toBe(count)
+      before = number
     }
-    expect(check.counted()).toEqual({ events: count, of: count })
-    expect(check.finish()).toEqual({ _tag: "Whole", events: undefined })
+    expect(check.counted()).toEqual({ unit: "event", number: count, of: count })
+    expect(check.finish()).toEqual({ _tag: "Whole", contents: undefined })
   })
 
   test("counts exactly what has begun to arrive", () => {

@@ -61,7 +61,10 @@ describe("an NDJSON trace", () => {
   test("is complete for any division into pieces, and its events are counted", () => {
     fc.assert(
       fc.property(anyObjects, anyCuts, (objects, cuts) => {
-        expect(verdict("ndjson", pieces(ndjson(objects), cuts))).toEqual({ _tag: "Whole", events: objects.length })
+        expect(verdict("ndjson", pieces(ndjson(objects), cuts))).toEqual({
+          _tag: "Whole",
+          contents: { objects: Math.ceil(objects.length / 3), events: Math.floor((objects.length * 2) / 3) },
+        })
       }),
     )
   })
@@ -154,7 +157,7 @@ describe("a SimKube trace", () => {
   const trace = encodeMessagePack({ version: 2, config: {}, events: [], index: {}, pod_lifecycles: {} })
 
   test("is complete if its one map is", () => {
-    expect(verdict("simkube", [trace])).toEqual({ _tag: "Whole", events: undefined })
+    expect(verdict("simkube", [trace])).toEqual({ _tag: "Whole", contents: undefined })
     expect(verdict("simkube", [trace.subarray(0, -1)])).toEqual({ _tag: "Cut", reason: "the trace is truncated" })
     expect(verdict("simkube", [])).toEqual({ _tag: "Cut", reason: "the trace is truncated" })
   })

@@ -44,6 +44,12 @@ export const knownDifferences: readonly KnownDifference[] = [
     pointer: "/body/items/admissionregistration.k8s.io/versions/0/resources/*",
     reason: notServed,
   })),
+  ...["aggregated groups", "aggregated, as kubectl asks"].map((step) => ({
+    script: "discovery",
+    step,
+    pointer: "/body/items/networking.k8s.io/versions/0/resources/*",
+    reason: notServed,
+  })),
   { script: "discovery", step: "OpenAPI index", pointer: "/body/paths/*", reason: notServed },
   ...["resize", "ephemeral containers"].map((step) => ({
     script: "pod-changes",

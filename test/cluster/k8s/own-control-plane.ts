@@ -58,10 +58,11 @@ export class OwnControlPlane implements AsyncDisposable {
     this.#pids.set(port, pid)
   }
 
-  static async start(): Promise<OwnControlPlane> {
+  /** @param nodes fake nodes, on which pods run. */
+  static async start({ nodes = 0 } = {}): Promise<OwnControlPlane> {
     const directory = await mkdtemp(join(tmpdir(), "kubereel-own-"))
     const port = await freePorts(4)
-    const environment = { ...process.env, STATE: directory, PORT: String(port), AUDIT: "1", NODES: "0" }
+    const environment = { ...process.env, STATE: directory, PORT: String(port), AUDIT: "1", NODES: String(nodes) }
     try {
       const { stdout } = await run(script("up"), { env: environment })
       const { KUBECTL: _theirs, ...rest } = process.env

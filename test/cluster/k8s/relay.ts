@@ -5,6 +5,7 @@ export class Relay implements AsyncDisposable {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #target: number | undefined
+  #isHeld = false
 
   private constructor(server: Server, target: number) {
     this.#server = server
@@ -32,6 +33,18 @@ export class Relay implements AsyncDisposable {
     this.#target = target
   }
 
+  /** From now on nothing passes, and no connection breaks: a black hole. */
+  hold(): void {
+    this.#isHeld = true
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  /** What was held arrives now. */
+  release(): void {
+    this.#isHeld = false
+    for (const socket of this.#sockets) socket.resume()
+  }
+
   /** Breaks every open connection. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
@@ -53,6 +66,7 @@ export class Relay implements AsyncDisposable {
       socket.on("error", () => other.destroy())
     }
     near.pipe(far).pipe(near)
+    if (this.#isHeld) for (const socket of [near, far]) socket.pause()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -99,6 +99,40 @@ describe("A narrower subscription", () => {
     expect(narrow.state).toEqual({ a: "1" })
   })
 
+  test("gets an upstream of its own when the wider one for which it waits turns out to be forbidden", async () => {
+    const { subscribe, put, sees, states, sandbox, hub } = await startHub()
+    put("a", "1", { tier: "a" }, "shop")
+    put("b", "1")
+    sandbox.faults.respond("configmaps", 403, { times: 1 })
+    const wide = subscribe()
+    const narrow = [subscribe({ namespace: "shop" }), subscribe({ namespace: "shop", labelSelector: "tier=a" })]
+    await sees(() => narrow.every(({ isSynced }) => isSynced), 0)
+    expect(states).toContain("v1.ConfigMap: forbidden")
+    expect(narrow.map(({ state }) => state)).toEqual([{ a: "1" }, { a: "1" }])
+    expect(hub.statistics().upstreams.map(({ subscriptions }) => subscriptions)).toEqual([1, 2])
+    // The wide one waits for its right.
+    await sees(() => wide.isSynced)
+    expect(wide.state).toEqual({ a: "1", b: "1" })
+  })
+
+  test("that has begun expires when the wider one becomes forbidden, and begins anew with its own", async () => {
+    const { subscribe, put, remove, sees, states, sandbox } = await startHub()
+    put("a", "1", {}, "shop")
+    put("b", "1", {}, "shop")
+    const wide = subscribe()
+    const narrow = subscribe({ namespace: "shop" })
+    await sees(() => wide.isSynced && narrow.isSynced)
+    sandbox.faults.respond("configmaps", 403, { times: 1 })
+    sandbox.faults.hangUp("configmaps")
+    await sees(() => states.includes("v1.ConfigMap: forbidden"))
+    remove("b", "shop")
+    expect(narrow.story.at(-1)).toBe("expired")
+    const again = subscribe({ namespace: "shop" })
+    await sees(() => again.isSynced, 0)
+    expect(again.state).toEqual({ a: "1" })
+    expect(wide.isExpired).toBe(false)
+  })
+
   test("of a cluster-scoped kind is the kind, whatever its namespace", async () => {
     const { subscribe, sees, hub } = await startHub()
     const all = [subscribe({ kind: kinds.namespaces, namespace: "x" }), subscribe({ kind: kinds.namespaces })]

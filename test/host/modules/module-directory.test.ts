@@ -186,6 +186,16 @@ describe("A directory of modules", () => {
     expect(await news()).toEqual(["replaced x with other code"])
   })
 
+  test("replaces a module whose files are renamed, because its next start reads the code from there", async () => {
+    const { news, modules, directory } = await start({ "b.yaml": wasm("x"), "b.wasm": "1" })
+    await news()
+    for (const extension of ["yaml", "wasm"])
+      await rename(join(directory, `b.${extension}`), join(directory, `c.${extension}`))
+    expect(await news()).toEqual(["replaced x"])
+    expect(modules.modules.get("x")?.codePath).toBe(join(directory, "c.wasm"))
+    expect(await news()).toEqual([])
+  })
+
   test("is not read while it changes", async () => {
     const { put, clock, event, story, idle } = await start()
     story.length = 0

@@ -108,7 +108,12 @@ describe("Scripts", { timeout: patient(60_000) }, () => {
   test("that cannot be run are refused by name, and hinder no other", async () => {
     const { add, has, put, host } = await start()
     await add("good")
-    await expect(add("broken", { text: "export default {" })).rejects.toThrow(/broken\.ts cannot be loaded: /)
+    await expect(add("broken", { text: "const a = 1\nexport default {" })).rejects.toThrow(
+      /broken\.ts cannot be loaded: .* \(line 2 of broken\.ts\)$/,
+    )
+    await expect(add("thrower", { text: "const none = undefined as any\n\nexport default none.of" })).rejects.toThrow(
+      /thrower\.ts cannot be loaded: Cannot read properties of undefined .* \(line 3 of thrower\.ts\)$/,
+    )
     await expect(add("lost", { text: 'import "./nowhere.ts"' })).rejects.toThrow(/lost\.ts cannot be loaded: .*nowhere/)
     await expect(add("empty", { text: "export default 7" })).rejects.toThrow(/empty\.ts does not export by default/)
     const twice =

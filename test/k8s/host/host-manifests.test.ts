@@ -8,7 +8,7 @@ import { hostCommand } from "../../../src/cli/host.ts"
 import { hostAlerts } from "../../../src/k8s/index.ts"
 import { capturedTerminal } from "../../cli/captured-terminal.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
-import { type Printed, type PrintedObject, printed } from "../printed.ts"
+import { imageNeeded, type Printed, type PrintedObject, printed } from "../printed.ts"
 import { clusterIdentity, rightsOf } from "../rights.ts"
 
 const crd = fileURLToPath(new URL("../../../examples/host/simplepod-crd.yaml", import.meta.url))
@@ -66,7 +66,7 @@ describe("the rights", () => {
       "  - { apiGroups: [apps], resources: [deployments], verbs: [get] }",
     )
     const output = await print()
-    expect(output.error).toBe("")
+    expect(output.error).toBe(imageNeeded("reel k8s --host"))
     expect(granted(output, "shop", "pods")).toEqual({
       "Role/shop": ["create,patch /events", "get,list,watch,patch /pods"],
     })
@@ -129,7 +129,7 @@ describe("the rights", () => {
     expect(output.error).toMatch(/odd\.yaml has no permissions, so its module gets none/)
     expect(granted(output, "shop", "odd")).toEqual({})
     guest("odd", account("shop", "odd"), "permissions: []")
-    expect(await print()).toMatchObject({ code: 0, error: "" })
+    expect(await print()).toMatchObject({ code: 0, error: imageNeeded("reel k8s --host") })
   })
 
   test("of kinds that only a definition knows are found with it", async () => {
@@ -233,7 +233,7 @@ describe("the pod", () => {
     write("pods.js", script("checkpoint: true"))
     guest("keys", "permissions: []", "checkpoint: true")
     const output = await print("--size", "2Gi", "--storage-class", "fast")
-    expect({ code: output.code, error: output.error }).toEqual({ code: 0, error: "" })
+    expect({ code: output.code, error: output.error }).toEqual({ code: 0, error: imageNeeded("reel k8s --host") })
     expect(output.one("PersistentVolumeClaim")).toMatchObject({
       metadata: { name: "kubereel-host-state", namespace: "kubereel-host" },
       spec: {

@@ -164,12 +164,18 @@ describe("a response", () => {
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n",
       { tag: "truncated" },
     ],
-    ["before anything", "", { tag: "connection", code: "ERR_NO_RESPONSE" }],
   ])("truncated %s is not taken for a complete one", async (_name, text, expected) => {
     await using server = await TcpServer.start((socket) => socket.end(text))
     const { outcome } = await fetched(clientFor(server.url))
     expect(outcome).toMatchObject(expected)
     expect(server.peers).toHaveLength(1)
+  })
+
+  test("that never begins is a failure, after the question whether the port speaks TLS", async () => {
+    await using server = await TcpServer.start((socket) => socket.end())
+    const { outcome } = await fetched(clientFor(server.url))
+    expect(outcome).toMatchObject({ tag: "connection", code: "ERR_NO_RESPONSE" })
+    expect(server.peers).toHaveLength(2)
   })
 
   test("broken by a reset ends once, as a broken connection (J4, J7)", async () => {

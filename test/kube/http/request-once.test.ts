@@ -108,7 +108,7 @@ describe("a one-off request", () => {
 
   test.each([
     ["in the middle of the response", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"],
-    ["without a response (ERR_NO_RESPONSE)", ""],
+    ["closed the connection without a response", ""],
     ["not valid HTTP: not an HTTP/1 response", "hello"],
   ])("fails with a message for people: %s", async (words, text) => {
     await using server = await TcpServer.start((socket) => socket.end(text))

@@ -1,4 +1,9 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import type { IncomingMessage } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import type { TLSSocket } from "node:tls"
 import { describe, expect, onTestFinished, test } from "vitest"
 import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
@@ -118,4 +123,64 @@ describe("TLS", () => {
     await using secure = await startServer()
     expect((await fetchFrom({ server: `http://127.0.0.1:${secure.port}` })).outcome).not.toEqual({ tag: "complete" })
   })
+
+  test("expected by a port that was addressed with http:// is reported as such, and so is the reverse", async () => {
+    await using secure = await startServer()
+    expect((await fetchFrom({ server: `http://localhost:${secure.port}` })).outcome).toEqual({
+      tag: "connection",
+      code: "ERR_TLS_EXPECTED",
+      message: `localhost:${secure.port}: the server speaks TLS, but was addressed with http://`,
+    })
+    await using plain = await startWebServer((_request, response) => response.end())
+    expect(
+      (await fetchFrom({ server: `https://localhost:${plain.port}`, certificateAuthority })).outcome,
+    ).toMatchObject({
+      tag: "connection",
+      message: `localhost:${plain.port}: the server does not speak TLS, but was addressed with https://`,
+    })
+  })
+
+  test.each([
+    ["that has expired", certificates.expiredClient, "the server refused the client certificate: it has expired"],
+    ["of another authority", makeCertificates().client, "the server refused the client certificate"],
+    ["that is missing", undefined, "the server requires a client certificate"],
+  ])("with a client certificate %s is refused in words", async (_name, pair, words) => {
+    await using server = await startStrictServer()
+    const client = pair && { clientCertificate: pair.certificate, clientKey: pair.key }
+    const { outcome } = await fetchFrom({ server: `https://localhost:${server.port}`, certificateAuthority, ...client })
+    expect(outcome).toMatchObject({ tag: "connection", message: `localhost:${server.port}: ${words}` })
+  })
 })
+
+/** OpenSSL's own server, which sends an alert when it refuses a client's certificate, as servers in Go do and Node does not. */
+const startStrictServer = async (): Promise<{ readonly port: number } & AsyncDisposable> => {
+  const directory = mkdtempSync(join(tmpdir(), "kubereel-strict-"))
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text)
+    return join(directory, name)
+  }
+  const { certificate, key } = certificates.server
+  const identity = ["-cert", file("server.pem", certificate), "-key", file("server.key", key)]
+  const clients = ["-CAfile", file("ca.pem", certificates.authority), "-Verify", "1", "-verify_return_error"]
+  const child = spawn("openssl", ["s_server", "-4", "-accept", "127.0.0.1:0", ...identity, ...clients, "-www"], {
+    stdio: ["pipe", "pipe", "pipe"],
+  })
+  child.stderr.resume()
+  let said = ""
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once("error", reject)
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      said += text
+      const [, listening] = /ACCEPT [^\n]*:(\d+)\n/.exec(said) ?? []
+      if (listening !== undefined) resolve(Number(listening))
+    })
+  })
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL")
+      await once(child, "exit")
+      rmSync(directory, { recursive: true })
+    },
+  }
+}

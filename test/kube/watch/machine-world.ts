@@ -27,6 +27,7 @@ export class World {
   isRetryDue = false
   delivered: string | undefined
   progressed = false
+  isStale = false
   nowMs = 1000
   random = 0
   /** Reason of the list that has started and is not complete. */
@@ -62,8 +63,8 @@ export class World {
     }
     if ((input.type === "probed" || input.type === "probe-failed") && this.enquiry === "probe") this.enquiry = undefined
     if (input.type === "retry") this.isRetryDue = false
-    const { nowMs, delivered, progressed } = this
-    const moment = { nowMs, delivered, progressed, random: () => this.random }
+    const { nowMs, delivered, progressed, isStale } = this
+    const moment = { nowMs, delivered, progressed, isStale, random: () => this.random }
     const [state, commands] = step(defaultWatchPolicy, this.state, input, moment)
     this.state = state
     for (const command of commands) this.#carryOut(command)

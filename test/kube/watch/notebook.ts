@@ -1,3 +1,4 @@
+import type { LateStretch, Timing } from "../../../src/kube/watch/liveness/timing.ts"
 import type { ObservedObject } from "../../../src/kube/watch/observed-object.ts"
 import type { KindState, ListReason } from "../../../src/kube/watch/protocol/protocol.ts"
 import type { SessionListener, WatchSink } from "../../../src/kube/watch/sink.ts"
@@ -10,6 +11,8 @@ export interface Observed {
   readonly uid: string
   readonly name: string
   readonly json: string
+  readonly timing: Timing
+  readonly stretch: LateStretch | undefined
 }
 
 /** A report of a session that is not about an object, as `what detail`. */
@@ -38,7 +41,8 @@ export class Notebook implements WatchSink, SessionListener {
   /** Called after each object; may change {@link isWritable}. */
   onObserved: (() => void) | undefined
 
-  observed({ action, fromList, version, bytes, start, end, scanned }: Readonly<ObservedObject>): void {
+  observed(object: Readonly<ObservedObject>): void {
+    const { action, fromList, version, bytes, start, end, scanned, timing, stretch } = object
     const text = (from: number, until: number): string => bytes.toString("utf8", from, until)
     const observed: Observed = {
       action: action === 2 ? "deleted" : "applied",
@@ -47,6 +51,8 @@ export class Notebook implements WatchSink, SessionListener {
       uid: text(scanned.uidStart, scanned.uidEnd),
       name: text(scanned.nameStart, scanned.nameEnd),
       json: text(start, end),
+      timing,
+      stretch,
     }
     this.objects.push(observed)
     this.story.push(`${observed.action} ${observed.name}@${observed.version}`)

@@ -39,7 +39,10 @@ describe("rule 3", () => {
       const { story } = watched.notebook
       expect(story).toContain(relisting)
       stories.push(
-        story.filter((line) => !line.startsWith("cluster ") && !line.includes("ECONN") && line !== relisting),
+        story.filter(
+          (line) =>
+            !line.startsWith("cluster ") && !/connection (?:refused|was closed)/.test(line) && line !== relisting,
+        ),
       )
     }
     const [byStatus = [], inStream = []] = stories

@@ -25,6 +25,7 @@ export interface WatchedOptions {
   readonly policy?: Partial<WatchPolicy>
   readonly resumeVersion?: string
   readonly clusterUid?: string
+  readonly liveUntil?: number
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
@@ -78,6 +79,7 @@ export class Watched {
       fieldSelector: options.fieldSelector,
       resumeVersion: options.resumeVersion,
       clusterUid: options.clusterUid,
+      liveUntil: options.liveUntil,
     })
   }
 

@@ -217,7 +217,7 @@ describe("when the API server cannot be asked", () => {
     await server[Symbol.asyncDispose]()
     using asked = accessTo({ server: server.url })
     expect(await asked.decide("export")).toMatchObject({ tag: "refused", status: 503 })
-    expect(asked.troubles).toEqual([expect.stringContaining("ECONNREFUSED")])
+    expect(asked.troubles).toEqual([expect.stringMatching(/: connection refused$/)])
   })
 })
 

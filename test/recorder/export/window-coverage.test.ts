@@ -1,13 +1,20 @@
 /** The parts of a window that no recording contains: the time before a kind's first list, and the future. */
+import * as Effect from "effect/Effect"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
   aheadOfNow,
   clockTolerance,
   describeIncomplete,
+  futureOf,
+  incompleteKinds,
+  missedAtBeginning,
+  notBegun,
   partlyRecorded,
   untrackedKinds,
 } from "../../../src/recorder/export/window-coverage.ts"
+import type { KindStatus } from "../../../src/recorder/kind-status.ts"
+import type { ReaderService } from "../../../src/recorder/reader-service.ts"
 
 const second = 1_000_000
 const at = (text: string): number => Date.parse(text) * 1000
@@ -34,6 +41,39 @@ describe("a window", () => {
 
   test("from 0 asks for the recording from its beginning, so nothing is missing before that", () => {
     expect(partlyRecorded({ fromTime: 0, untilTime: now }, since.get("v1.Pod"), now)).toBeUndefined()
+  })
+
+  test("from 0 may lack the beginning of a kind that was noticed later", () => {
+    const begins = (offset: number, hasAppeared = false) =>
+      missedAtBeginning(
+        { fromTime: 0, untilTime: now },
+        {
+          since: at("2026-11-21T10:00:00Z") + offset * second,
+          recordingSince: at("2026-11-21T10:00:00Z"),
+          hasAppeared,
+        },
+        now,
+      )
+    // The first lists of one start take different times.
+    expect(begins(0)).toBeUndefined()
+    expect(begins(60)).toBeUndefined()
+    expect(begins(61)).toEqual({
+      state: "recorded-2026-11-21T10:01:01.000Z/2026-11-21T10:30:00.000Z",
+      fault:
+        "is recorded only from 2026-11-21T10:01:01.000Z on: the recording begins at 2026-11-21T10:00:00.000Z, and what happened to its objects in between is missing",
+    })
+    expect(begins(5, true)?.fault).toContain("on, when its definition was noticed: the recording begins at")
+  })
+
+  test("that has not begun is rejected, and one that has not ended says so", () => {
+    const [later, latest] = [at("2026-11-21T11:00:00Z"), at("2026-11-21T12:00:00Z")]
+    expect(notBegun({ fromTime: later, untilTime: latest }, now)).toBe(
+      "the window starts at 2026-11-21T11:00:00.000Z, which is in the future; it is now 2026-11-21T10:30:00.000Z",
+    )
+    expect(notBegun({ fromTime: now + clockTolerance, untilTime: latest }, now)).toBeUndefined()
+    expect(notBegun({ fromTime: later, untilTime: later }, now)).toBeUndefined()
+    expect(futureOf({ fromTime: 0, untilTime: later }, now)).toBe("2026-11-21T10:30:00.000Z/2026-11-21T11:00:00.000Z")
+    expect(futureOf({ fromTime: 0, untilTime: now + clockTolerance }, now)).toBeUndefined()
   })
 
   test("that ended before the recording began, or has not begun, contains nothing", () => {
@@ -75,6 +115,31 @@ test("a kind that is requested by name and not recorded is reported; a pattern o
     ]),
   ).toEqual([["v1.Pods", "untracked"]])
   expect(untrackedKinds(undefined, tracked)).toEqual([])
+})
+
+test("a past window is not incomplete because of what has become of a kind since, only because of what it was then", async () => {
+  const status = (state: KindStatus["state"]): KindStatus => ({
+    ...{ gvk: "v1.Pod", state, detail: "why", since: 0, namespaces: [], isRefused: false },
+  })
+  const row = { gvk: "v1.Pod", namespace: "", since: 5 * second, completeTime: 60 * second }
+  const reader = { ask: () => Effect.succeed([row]), reader: undefined } as unknown as ReaderService
+  const lacking = (state: KindStatus["state"], fromTime: number, untilTime: number, knownUntil?: number) =>
+    Effect.runSync(incompleteKinds({ reader, knownUntil }, [status(state)], { fromTime, untilTime }, now)).map(
+      (each) => each.state,
+    )
+  expect(lacking("failing", 10 * second, 60 * second)).toEqual([])
+  expect(lacking("failing", 0, 60 * second)).toEqual([])
+  expect(lacking("failing", 10 * second, 60 * second + 1)).toEqual(["failing"])
+  expect(lacking("forbidden", 1, 60 * second)).toEqual([expect.stringMatching(/^recorded-/)])
+  expect(lacking("watching", 10 * second, 70 * second)).toEqual([])
+  // Without its recorder, a recording is over at some moment: a watched kind then, another one when it was last complete.
+  const end = 65 * second
+  const until = (seconds: number) => `recorded-1970-01-01T00:00:10.000Z/1970-01-01T00:01:0${seconds}.000Z`
+  expect(lacking("watching", 10 * second, 65 * second, end)).toEqual([])
+  expect(lacking("watching", 10 * second, 70 * second, end)).toEqual([until(5)])
+  expect(lacking("failing", 10 * second, 60 * second, end)).toEqual([])
+  expect(lacking("failing", 10 * second, 65 * second, end)).toEqual([until(0)])
+  expect(lacking("watching", 66 * second, 70 * second, end)).toEqual(["unrecorded"])
 })
 
 test("the list of incomplete kinds fits into a header for any number of kinds and any names", () => {

@@ -160,19 +160,22 @@ async function exportRecording(
   reader.close()
   // The window that SimKube exported began with its first event and ended after its last.
   const seconds = simkube.changes.map((change) => change.seconds)
-  const { pieces } = openExport({ directory }, {
-    format: "simkube",
-    cut,
-    fromTime: (Math.min(...seconds) - 60) * 1_000_000,
-    untilTime: (until ?? Math.max(...seconds) + 3600) * 1_000_000,
-    filters: { excluded_namespaces: ["kube-system"], excluded_labels: [] },
-    skipOwned: Object.entries(trackedObjects).flatMap(([gvk, entry]) => (entry?.skipOwned === true ? [gvk] : [])),
-    excludeOwned,
-    excludeDaemonSetOwned: excludeOwned,
-    recordedKinds: Object.keys(trackedObjects),
-    trackedObjects,
-    incomplete: [],
-  })
+  const { pieces } = openExport(
+    { directory },
+    {
+      format: "simkube",
+      cut,
+      fromTime: (Math.min(...seconds) - 60) * 1_000_000,
+      untilTime: (until ?? Math.max(...seconds) + 3600) * 1_000_000,
+      filters: { excluded_namespaces: ["kube-system"], excluded_labels: [] },
+      skipOwned: Object.entries(trackedObjects).flatMap(([gvk, entry]) => (entry?.skipOwned === true ? [gvk] : [])),
+      excludeOwned,
+      excludeDaemonSetOwned: excludeOwned,
+      recordedKinds: Object.keys(trackedObjects),
+      trackedObjects,
+      incomplete: [],
+    },
+  )
   const chunks: Array<Uint8Array> = []
   for await (const piece of pieces) chunks.push(piece)
   return readTrace(Buffer.concat(chunks))

@@ -23,7 +23,7 @@ class Exports {
 
   sources(more: Partial<HttpApiSources> = {}): HttpApiSources {
     return {
-      isReady: () => true,
+      notReady: () => undefined,
       verboseReadiness: () => "",
       metrics: Effect.succeed(""),
       startExport: (_, reader) =>
@@ -32,9 +32,11 @@ class Exports {
           const cancel = (): void => void this.cancelled++
           return {
             incomplete: undefined,
+            future: undefined,
             unknownOwners: undefined,
             removed: [],
             gaps: 0,
+            late: undefined,
             leftOut: [],
             warnings: [],
             cancel,

@@ -10,7 +10,7 @@ import { everything } from "./recorder-command.ts"
 const head = '{"incomplete":{"v1.Pod":"forbidden"}}\n'
 
 const sources: HttpApiSources = {
-  isReady: () => true,
+  notReady: () => undefined,
   verboseReadiness: () => "all\n",
   metrics: Effect.succeed(""),
   startExport: (_, reader: ExportReader) =>
@@ -18,9 +18,11 @@ const sources: HttpApiSources = {
       void reader.piece(Buffer.from(head)).then(() => reader.end(undefined))
       return {
         incomplete: "v1.Pod=forbidden",
+        future: "2026-11-21T10:30:00.000Z/2030-01-01T00:00:00.000Z",
         unknownOwners: undefined,
         removed: [],
         gaps: 2,
+        late: undefined,
         leftOut: [],
         warnings: [],
         cancel: () => undefined,

@@ -65,6 +65,7 @@ test("/metrics is valid for Prometheus, with the documented names", async () => 
     "kubereel_ready",
     "kubereel_kind_state",
     "kubereel_kind_received_total",
+    "kubereel_kind_late_total",
     "kubereel_kind_gaps_total",
     "kubereel_store_events_total",
     "kubereel_store_failing",

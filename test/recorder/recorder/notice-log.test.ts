@@ -43,7 +43,7 @@ test("another reason is logged again", () => {
   kind("failing", "HTTP 500")
   kind("forbidden", "HTTP 403")
   expect(said).toEqual([
-    "warn v1.Pod failing: connection refused",
+    "warn the API server cannot be reached: connection refused",
     "warn v1.Pod failing: HTTP 500",
     "warn v1.Pod forbidden: HTTP 403",
   ])
@@ -72,21 +72,56 @@ test("a gap is logged even if its kind was failing and recovers at once", () => 
   kind("listing", "expired")
   kind("stopped", "asked to")
   const shortened = said.map((line) => line.replace("v1.Pod ", "").split(/[:;]/)[0])
-  const turn = ["warn failing", "warn listing", "info watching"]
-  expect(shortened).toEqual(["info watching", ...turn, ...turn, ...turn, "warn failing", "warn listing"])
+  const failing = "warn the API server cannot be reached"
+  const turn = [failing, "warn listing", "info watching"]
+  expect(shortened).toEqual(["info watching", ...turn, ...turn, ...turn, failing, "warn listing"])
 })
 
-test("a 401 is logged once for all kinds, and again after one has recovered", () => {
+test("a trouble of the server is logged once for all kinds, and again after all have recovered", () => {
   const { clock, said, kind, hear } = listening()
-  const unauthorized = (gvk: string): void => hear({ type: "kind", gvk, report: { type: "unauthorized" } })
-  unauthorized("v1.Pod")
-  unauthorized("v1.Node")
-  unauthorized("v1.Pod")
-  expect(said).toHaveLength(1)
-  for (const gvk of ["v1.Pod", "v1.Node"]) kind("watching", "from version 7", gvk)
-  clock.advance(1000)
-  unauthorized("v1.Pod")
-  expect(said.filter((line) => line.includes("401"))).toHaveLength(2)
+  const kinds = ["v1.Pod", "v1.Node", "apps/v1.Deployment"]
+  const refused = (gvk: string): void => {
+    hear({ type: "kind", gvk, report: { type: "unauthorized" } })
+    kind("failing", "list: HTTP 401 Unauthorized: Unauthorized; log in again", gvk)
+  }
+  const recover = (...some: ReadonlyArray<string>): void => {
+    for (const gvk of some) kind("watching", "from version 7", gvk)
+    clock.advance(1000)
+  }
+  for (const round of [1, 2]) {
+    for (const gvk of kinds) kind("failing", `discovery: localhost:${round}: connection refused`, gvk)
+    for (const gvk of kinds) refused(gvk)
+    // One that has recovered and fails again meanwhile is no news.
+    recover("v1.Pod")
+    refused("v1.Pod")
+    recover(...kinds)
+  }
+  const each = (round: number): ReadonlyArray<string> => [
+    `warn the API server cannot be reached: localhost:${round}: connection refused`,
+    "warn the API server does not accept the credentials: HTTP 401 Unauthorized: Unauthorized; log in again",
+  ]
+  expect(said.filter((line) => line.startsWith("warn"))).toEqual([...each(1), ...each(2)])
+})
+
+test("credentials that say that they have expired are reported as expired", () => {
+  const said: string[] = []
+  const write = (message: string): void => void said.push(message)
+  const log = new NoticeLog(
+    { error: write, warn: write, info: write, debug: () => undefined },
+    new ManualClock(),
+    () => "the client certificate expired on 2026-11-20 03:12:00 CET",
+  )
+  const report = {
+    type: "state",
+    state: "failing",
+    detail: "list: HTTP 401 Unauthorized",
+    namespaces: [],
+    atMicros: 0,
+  } as const
+  log.hear({ type: "kind", gvk: "v1.Pod", report })
+  expect(said).toEqual([
+    "the API server does not accept the credentials (the client certificate expired on 2026-11-20 03:12:00 CET): HTTP 401 Unauthorized",
+  ])
 })
 
 test("a full disk is logged at once, then once a minute, and when there is room again", () => {

@@ -29,7 +29,7 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
       } finally {
         workload.stop()
       }
-      const said = Number(/recorded ([\d,]+) events/.exec(recorder.log)?.[1]?.replaceAll(",", ""))
+      const said = Number(/recorded ([\d,]+) objects and changes/.exec(recorder.log)?.[1]?.replaceAll(",", ""))
       // A server that is down adds nothing: the next recorder exports what the first has written.
       await sandbox.faults.refuseConnections()
       const later = place.record({ cluster: { server: sandbox.url }, kinds })

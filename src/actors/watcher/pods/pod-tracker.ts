@@ -58,6 +58,9 @@ export class PodTracker {
   readonly #reported = new Set<PodProblem | PodOddity>()
   #nextNumber: number
   #list = 0
+  /** The change that is being observed; `undefined`: a list has ended. */
+  #observation: Readonly<ObservedObject> | undefined
+  #streamNamespace = ""
 
   constructor(frames: FrameWriter, alarm: (detail: string) => void, known: KnownPods) {
     this.#frames = frames
@@ -74,8 +77,14 @@ export class PodTracker {
     return this.#pods.size
   }
 
-  /** Observes one object; never throws because of the object's content. */
-  observed({ action, bytes, start, end, scanned }: Readonly<ObservedObject>): void {
+  /**
+   * Observes one object; never throws because of the object's content. `streamNamespace`: the only one that its stream watches; the empty string:
+   * all.
+   */
+  observed(observation: Readonly<ObservedObject>, streamNamespace = ""): void {
+    const { action, bytes, start, end, scanned } = observation
+    this.#observation = observation
+    this.#streamNamespace = streamNamespace
     const isDeleted = action === 2
     const known = this.#pods.get(bytes, scanned.uidStart, scanned.uidEnd)
     if (known !== undefined) known.list = this.#list
@@ -122,6 +131,7 @@ export class PodTracker {
   }
 
   #end(isGone: (pod: TrackedPod) => boolean): void {
+    this.#observation = undefined
     for (const pod of [...this.#pods.values()]) {
       if (!isGone(pod)) continue
       this.#pods.delete(pod.uid)
@@ -157,11 +167,17 @@ export class PodTracker {
     identity: PodIdentity | undefined,
     ownerReferences: Uint8Array | undefined,
   ): void {
-    const time = this.#frames.now()
+    const observation = this.#observation
+    const time = observation === undefined ? this.#frames.now() : this.#frames.timeOf(observation)
     const { start, end } = gone ? endedLifetime(life, Math.floor(time / 1_000_000)) : life
     this.statistics.records++
-    const names = { ...(identity && { identity }), ...(ownerReferences && { ownerReferences }) }
-    this.#frames.podLife({ pod, time, start, end, gone, ...names }, objectBytes)
+    const received = this.#frames.now()
+    const names = {
+      ...(received > time && { received }),
+      ...(identity && { identity }),
+      ...(ownerReferences && { ownerReferences }),
+    }
+    this.#frames.podLife({ pod, time, start, end, gone, ...names }, objectBytes, observation, this.#streamNamespace)
   }
 
   /** `undefined`, and counted, if the pod's spec cannot be hashed. */

@@ -27,6 +27,29 @@ export const coordinationResources: ReadonlyArray<Resource> = [
   coordination.namespaced("Lease", "leases", { zeroValue: '"spec":{}' }),
 ]
 
+const networking = kindsOf("networking.k8s.io", "v1")
+
+export const networkingResources: ReadonlyArray<Resource> = [
+  networking.clusterScoped("IngressClass", "ingressclasses", { zeroValue: '"spec":{}' }),
+  networking.namespaced("Ingress", "ingresses", {
+    shortNames: ["ing"],
+    subresources: ["status"],
+    zeroValue: '"spec":{},"status":{"loadBalancer":{}}',
+  }),
+  networking.namespaced("NetworkPolicy", "networkpolicies", {
+    shortNames: ["netpol"],
+    zeroValue: '"spec":{"podSelector":{}}',
+  }),
+]
+
+const endpointSlices = kindsOf("discovery.k8s.io", "v1")
+
+export const endpointSliceResources: ReadonlyArray<Resource> = [
+  endpointSlices.namespaced("EndpointSlice", "endpointslices", {
+    zeroValue: '"addressType":"","endpoints":null,"ports":null',
+  }),
+]
+
 const policy = kindsOf("policy", "v1")
 
 export const policyResources: ReadonlyArray<Resource> = [

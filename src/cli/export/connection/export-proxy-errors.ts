@@ -3,6 +3,12 @@
  * or its service proxy. Each message names the next step; none contains a token.
  */
 import * as Schema from "effect/Schema"
+import { causeOfCode, describeCause } from "../../../kube/http/connection-causes.ts"
+import {
+  credentialsAdvice,
+  isRefusedCertificate,
+  withConnectionAdvice,
+} from "../../../recorder/notices/trouble-advice.ts"
 
 /** The kubeconfig cannot be used; the message is that of `src/kube/credentials`. */
 export class CredentialsUnusable extends Schema.TaggedError<CredentialsUnusable>()("CredentialsUnusable", {
@@ -24,33 +30,21 @@ export class ApiServerUnreachable extends Schema.TaggedError<ApiServerUnreachabl
   override get message(): string {
     return `cannot reach the API server ${this.server}: ${unreachableAdvice(this.code, this.detail)}`
   }
+
+  /** The server refused the client certificate. */
+  get isRefused(): boolean {
+    const cause = causeOfCode(this.code)
+    return cause !== undefined && isRefusedCertificate(describeCause(cause))
+  }
 }
 
 const unreachableAdvice = (code: string, detail: string): string => {
-  switch (code) {
-    case "ECONNREFUSED":
-      return "connection refused. Is the cluster running, and is --context correct?"
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return "host not found. Is --context correct?"
-    case "TIMEOUT":
-      return `${detail}. Try again, or allow more time with --timeout`
-    case "DEPTH_ZERO_SELF_SIGNED_CERT":
-    case "SELF_SIGNED_CERT_IN_CHAIN":
-    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
-    case "UNABLE_TO_GET_ISSUER_CERT":
-    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
-    case "CERT_SIGNATURE_FAILURE":
-      return `its certificate is not signed by the kubeconfig's certificate-authority (${code}). Is the kubeconfig for this cluster?`
-    case "CERT_HAS_EXPIRED":
-      return "its certificate has expired"
-    case "CERT_NOT_YET_VALID":
-      return "its certificate is not valid yet. Is this machine's clock correct?"
-    case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return `its certificate is for a different name. ${detail}`
-    default:
-      return detail.includes(code) ? detail : `${detail} (${code})`
-  }
+  if (code === "TIMEOUT") return `${detail}. Try again, or allow more time with --timeout`
+  const cause = causeOfCode(code)
+  if (cause === undefined) return code === "" || detail.includes(code) ? detail : `${detail} (${code})`
+  // The text of a proxy's refusal names the proxy, that of a wrong name the right ones; the address before it is in the sentence already.
+  const isTelling = cause === "proxy-refused" || cause === "other-name"
+  return withConnectionAdvice(isTelling ? detail.replace(/^[^ ]+:\d+: /, "") : describeCause(cause))
 }
 
 /** Why the API server responded instead of the recorder. */
@@ -92,7 +86,7 @@ const describeObstacle = (error: NotProxied): string => {
   const name = `${namespace}/${service}`
   switch (error.obstacle) {
     case "unauthenticated":
-      return `the API server ${server} does not accept the kubeconfig's credentials: ${detail}`
+      return `the API server ${server} does not accept the kubeconfig's credentials: ${detail}; ${credentialsAdvice}`
     case "forbidden":
       return missingPermission(error)
     case "no-service":

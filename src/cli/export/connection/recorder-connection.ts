@@ -11,6 +11,10 @@ import type {
   OutgoingHttpHeaders,
   RequestOptions,
 } from "node:http"
+import { backgroundClock } from "../../../clock.ts"
+import { causeIn, codeOfError, describeConnectionError } from "../../../kube/http/connection-causes.ts"
+import { connectionCodes } from "../../../kube/http/response-handler.ts"
+import { speaksTls } from "../../../kube/http/tls-probe.ts"
 import { messageOf } from "../../../message-of.ts"
 import { visible } from "../../../recorder/configuration/quoted.ts"
 import { codeOf, ExportInterrupted } from "../../../trace/files/output-errors.ts"
@@ -29,7 +33,7 @@ export interface Recorder {
   /** Connection options: TLS, a tunnel through a proxy. Waits at most `timeoutMs`. */
   readonly connect: (signal: AbortSignal, timeoutMs: number) => Promise<RequestOptions>
   /** The error for a request without a response. */
-  readonly unreachable: (cause: unknown) => ExportError
+  readonly unreachable: (cause: unknown) => ExportError | Promise<ExportError>
   /** The error for a response whose status is not 200. */
   readonly refused: (refusal: Refusal) => ExportError
   /** Of a recording in a directory, which no recorder answers for. */
@@ -75,7 +79,13 @@ export const recorderAt = (server: URL, token: string | undefined, option = "--s
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     // For one request, a keep-alive connection would only keep the process alive.
     connect: async () => ({ agent: false }),
-    unreachable: (cause) => new ServerUnreachable({ server: origin, option, ...describeCause(cause) }),
+    unreachable: async (cause) => {
+      const facts = {
+        ...describeCause(cause),
+        ...((await expectsTls(server, cause)) && { code: connectionCodes.tlsExpected }),
+      }
+      return new ServerUnreachable({ server: origin, option, ...facts })
+    },
     refused: (refusal) =>
       refusedByRecorder(origin, refusal, {
         401: "Pass a token with --token-file or in KUBEREEL_TOKEN",
@@ -92,7 +102,8 @@ export const refusedByRecorder = (
 ): ExportRefused => {
   const requestId = headerOf({ headers }, "kubereel-request-id") ?? ""
   const retryAfter = Number(headerOf({ headers }, "retry-after"))
-  const hint = status === 401 && requestId === "" ? undefined : advice[status]
+  const isPlainToTls = requestId === "" && causeIn(body.toString("utf8")) === "tls-expected"
+  const hint = isPlainToTls ? "Write https://" : status === 401 && requestId === "" ? undefined : advice[status]
   return new ExportRefused({
     server,
     status,
@@ -105,9 +116,17 @@ export const refusedByRecorder = (
 
 /** The facts of an error that messages contain. */
 export const describeCause = (cause: unknown): { readonly code: string; readonly detail: string } => ({
-  code: codeOf(cause),
-  detail: messageOf(cause),
+  code: (cause instanceof Error ? codeOfError(cause) : undefined) ?? codeOf(cause),
+  detail: cause instanceof Error ? describeConnectionError(cause) : messageOf(cause),
 })
+
+/** Whether a plain request failed because the port speaks TLS. */
+const expectsTls = async ({ protocol, hostname, port }: URL, cause: unknown): Promise<boolean> => {
+  const { code } = describeCause(cause)
+  if (protocol !== "http:" || !(code === "ECONNRESET" || code.startsWith("HPE_"))) return false
+  const host = hostname.replace(/^\[|\]$/g, "")
+  return speaksTls({ host, port: Number(port || 80) }, backgroundClock)
+}
 
 /** Posts an export request; as {@link askRecorder}. */
 export const postExport = (
@@ -115,8 +134,7 @@ export const postExport = (
   body: string,
   accept: string,
   signal: AbortSignal,
-): Promise<IncomingMessage> =>
-  askRecorder(address, { method: "POST", url: address.recorder.url, body, accept }, signal)
+): Promise<IncomingMessage> => askRecorder(address, { method: "POST", url: address.recorder.url, body, accept }, signal)
 
 interface Question {
   readonly method: "GET" | "POST"
@@ -137,8 +155,8 @@ export const askRecorder = async (
 ): Promise<IncomingMessage> => {
   const { recorder } = address
   const { request } = recorder.url.protocol === "https:" ? await import("node:https") : await import("node:http")
-  const response = await send(address, question, request, signal).catch((cause: unknown) => {
-    throw signal.aborted ? new ExportInterrupted() : recorder.unreachable(cause)
+  const response = await send(address, question, request, signal).catch(async (cause: unknown) => {
+    throw signal.aborted ? new ExportInterrupted() : await recorder.unreachable(cause)
   })
   const { statusCode: status = 0, headers } = response
   if (status === 200) return response

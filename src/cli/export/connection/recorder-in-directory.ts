@@ -1,7 +1,8 @@
 /** The recording in a directory, asked as a recorder is, without one. */
-import { openOfflineRecording } from "../../../recorder/recording/offline-recording.ts"
+
 import { isArchiveError } from "../../../archive/archive-errors.ts"
-import { formatLocalTime } from "../../terminal/local-time.ts"
+import { formatLocalTime } from "../../../local-time.ts"
+import { openOfflineRecording } from "../../../recorder/recording/offline-recording.ts"
 import { OfflineRefused, RecordingUnreadable } from "../export-errors.ts"
 import { describeCause, oneLine, type Recorder } from "./recorder-connection.ts"
 
@@ -17,7 +18,7 @@ export const recorderInDirectory = async (
     throw isArchiveError(cause) ? new RecordingUnreadable({ message: cause.message }) : cause
   })
   const { facts, connect, close } = offline
-  const last = formatLocalTime(facts.lastTime)
+  const last = formatLocalTime(facts.lastTime / 1000, Date.now())
   if (facts.lacksLog)
     say(
       `the recorder of ${directory} did not end in order, and recording.db-wal is missing: this is an older state, up to ${last}, without the last changes; copy that file too, if it still exists`,

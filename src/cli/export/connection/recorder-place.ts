@@ -83,7 +83,8 @@ export const faultOfPlace = ({
     ...(inCluster === undefined ? [] : ["--in-cluster"]),
   ]
   if (places.length > 1) return `${places.join(" and ")} each name a recording: use only one of them`
-  if (dataDir !== undefined && tokenFile !== undefined) return "--token-file is for a recorder: --data-dir needs no token"
+  if (dataDir !== undefined && tokenFile !== undefined)
+    return "--token-file is for a recorder: --data-dir needs no token"
   const idle = kubeconfig !== undefined ? "--kubeconfig" : context !== undefined ? "--context" : undefined
   return idle === undefined || inCluster !== undefined ? undefined : `${idle} requires --in-cluster NAMESPACE/SERVICE`
 }

@@ -13,6 +13,7 @@ import { UnusableDefinition } from "../../crd/definition-types.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import { readVersion } from "../../version.ts"
 import { withResolver } from "../k8s-resolver.ts"
+import { defaultImage, prerequisites } from "../prerequisites.ts"
 import { hostOptions } from "./host-options.ts"
 import { ModuleTooLarge, moduleConfigMapsOf, UnusableFileName } from "./module-config-maps.ts"
 import { type DirectoryNeeds, readModuleNeeds } from "./module-needs.ts"
@@ -58,6 +59,8 @@ const run = async (given: Options, { standardOutput, standardError, environment 
     for (const problem of needs.problems) say(problem)
     if (needs.problems.length > 0) return exitCodes.failed
     standardOutput.write(await print(given, needs, say))
+    const monitoringKinds = given.monitoring ? ["PodMonitor", "PrometheusRule"] : []
+    for (const sentence of prerequisites({ image: given.image, version: readVersion(), monitoringKinds })) say(sentence)
     for (const path of needs.withoutPermissions)
       say(`${path} has no permissions, so its module gets none; permissions: [] says that it needs none`)
     return needs.withoutPermissions.length === 0 ? exitCodes.ok : exitCodes.incomplete
@@ -90,7 +93,7 @@ const print = async (
   const manifests = hostManifestsFor({
     name: given.name,
     namespace: given.namespace,
-    image: given.image ?? `kubereel:${version}`,
+    image: given.image ?? defaultImage(version),
     version,
     modules,
     place,

@@ -6,6 +6,7 @@ import type { CommandSyntax } from "../../command-line/arguments.ts"
 import { type Command, command } from "../../command-line/command.ts"
 import { exitCodes } from "../../command-line/exit-codes.ts"
 import { readVersion } from "../../version.ts"
+import { defaultImage, prerequisites } from "../prerequisites.ts"
 import { controllerNeeds } from "./controller-needs.ts"
 import { simulationOptions } from "./simulation-options.ts"
 
@@ -28,11 +29,11 @@ const defaultApiServerPorts: ReadonlyArray<number> = [443, 6443]
 
 /** Runs in the place of `reel k8s` when `--simulation` is given. */
 export const k8sSimulationCommand = (): Command =>
-  command(syntax, async (given, { standardOutput }) => {
+  command(syntax, async (given, { standardOutput, standardError }) => {
     const version = readVersion()
     const manifests = simulationManifestsFor({
       namespace: given.namespace,
-      image: given.image ?? `kubereel:${version}`,
+      image: given.image ?? defaultImage(version),
       version,
       definitions: simulationDefinitions(),
       rights: await controllerNeeds(given.namespace),
@@ -47,5 +48,8 @@ export const k8sSimulationCommand = (): Command =>
     standardOutput.write(
       renderManifests(manifests, `kubereel ${version}, Simulations in a cluster: docs/guides/simulations.md`),
     )
+    const monitoringKinds = given.monitoring ? ["PodMonitor"] : []
+    for (const sentence of prerequisites({ image: given.image, version, monitoringKinds }))
+      standardError.write(`${syntax.name}: ${sentence}\n`)
     return exitCodes.ok
   })

@@ -5,9 +5,9 @@ import { fileSpool } from "../../../trace/spool.ts"
 import { type Reading, value } from "../../command-line/arguments.ts"
 import { parseServiceAddress, type ServiceAddress } from "../../export/connection/export-service-address.ts"
 import { type Recorder, recorderAt } from "../../export/connection/recorder-connection.ts"
+import { parseServer } from "../../export/connection/recorder-place.ts"
 import { recorderToken } from "../../export/connection/recorder-token.ts"
 import { requestExport } from "../../export/export-client.ts"
-import { parseServer } from "../../export/connection/recorder-place.ts"
 import { readVersion } from "../../version.ts"
 
 /** Which recorder, and how to be let in. */
@@ -65,6 +65,7 @@ export const exportedWindow = async (
       ownerDeadlineMs: undefined,
       sanitise: undefined,
       require: undefined,
+      times: undefined,
       maximumSeconds: undefined,
       maximumBytes: undefined,
     },

@@ -1,6 +1,7 @@
 /** A file becomes controllers: its default export is what `defineController` of `kubereel/host` returns, several of them, or a function that returns them. */
 import { realpath } from "node:fs/promises"
-import { pathToFileURL } from "node:url"
+import { dirname, relative } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import * as Schema from "effect/Schema"
 import { isRecord } from "../../../is-record.ts"
 import { messageOf } from "../../../message-of.ts"
@@ -32,20 +33,37 @@ export const loadScript = async ({
 }: ScriptFile): Promise<ReadonlyArray<DefinedController>> => {
   const refuse = (problem: string): ScriptRefused => new ScriptRefused({ path: codePath, problem })
   let exported: unknown
+  let directory = dirname(codePath)
   try {
     // Node remembers for ever where a link leads. Those of a mounted ConfigMap lead to another directory after each change.
-    const url = pathToFileURL(await realpath(codePath))
+    const realPath = await realpath(codePath)
+    directory = dirname(realPath)
+    const url = pathToFileURL(realPath)
     // The hash makes Node load a replaced file anew; what the file itself imports is loaded once.
     const loaded: { readonly default?: unknown } = await import(`${url}?${codeHash}`)
     const environment = Object.fromEntries(env.map(({ name, value }) => [name, value]))
     exported = typeof loaded.default === "function" ? await loaded.default(environment) : loaded.default
   } catch (cause) {
-    throw refuse(`cannot be loaded: ${messageOf(cause)}`)
+    const position = positionIn(directory, cause)
+    throw refuse(`cannot be loaded: ${messageOf(cause)}${position === undefined ? "" : ` (${position})`}`)
   }
   const controllers = Array.isArray(exported) ? exported : [exported]
   if (controllers.length === 0 || !controllers.every(isController))
     throw refuse("does not export by default what defineController of kubereel/host returns, nor a list of it")
   return controllers
+}
+
+/**
+ * `line 4 of shared/pods.ts`: where in the directory the error arose. Node has it in the stack only, before the message if the syntax is wrong;
+ * it has none for wrong syntax in JavaScript.
+ */
+const positionIn = (directory: string, cause: unknown): string | undefined => {
+  const stack = cause instanceof Error ? (cause.stack ?? "") : ""
+  for (const [, url = "", line] of stack.matchAll(/((?:file:\/\/)?\/[^\s?()]+)(?:\?[^\s:]*)?:(\d+)(?::\d+)?\)?$/gm)) {
+    const path = relative(directory, url.startsWith("file:") ? fileURLToPath(url) : url)
+    if (!path.startsWith("..")) return `line ${line} of ${path}`
+  }
+  return undefined
 }
 
 /** A copy of the library beside the script may have made it, so its class says nothing. */

@@ -111,6 +111,8 @@ export interface Moment {
   readonly delivered: string | undefined
   /** Whether an event was delivered since the present stream was opened. */
   readonly progressed: boolean
+  /** Whether the last proof that the stream was live is older than a second. */
+  readonly isStale: boolean
 }
 
 export type Command =

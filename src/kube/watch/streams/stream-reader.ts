@@ -3,7 +3,7 @@
  *
  * Whatever the bytes, the outcome is a call of {@link StreamEvents}; after {@link StreamReader.disown} there is none.
  */
-import type { ResponseHandler, StreamEnd } from "../../http/response-handler.ts"
+import { describeLost, type ResponseHandler, type StreamEnd } from "../../http/response-handler.ts"
 import { parseResourceVersion, type ResourceVersion } from "../../resource-version.ts"
 import { readResourceVersion } from "../../scanner/json/resource-version-digits.ts"
 import type { ScannedObject } from "../../scanner/object/scanned-object.ts"
@@ -16,9 +16,11 @@ export interface StreamEvents {
   /** 200; `serverTimeMs`: the server's clock, ms since the Unix epoch; `undefined` if it sends none. */
   opened(stream: StreamId, serverTimeMs: number | undefined): void
   refused(stream: StreamId, status: ApiStatus): void
+  /** A network read with body bytes begins. */
+  readBegins(): void
   firstBytes(stream: StreamId): void
-  /** The record belongs to the reader, which refills it for the next object. */
-  object(object: Readonly<ObservedObject>): void
+  /** The record belongs to the reader, which refills it for the next object. The session adds its timing. */
+  object(object: ObservedObject): void
   bookmark(stream: StreamId, version: string): void
   initialEventsEnd(stream: StreamId, version: string): void
   pageComplete(stream: StreamId, version: string, continueToken: string | undefined): void
@@ -72,6 +74,7 @@ export abstract class StreamReader implements ResponseHandler {
       this.#refusalLength += end - start
       return
     }
+    if (this.#readBytes === 0) this.events.readBegins()
     if (!this.#hasBytes) {
       this.#hasBytes = true
       this.events.firstBytes(this.stream)
@@ -148,7 +151,7 @@ const describeEnd = (outcome: StreamEnd, pending: number): string => {
     case "aborted":
       return "closed by this client"
     case "connection":
-      return `${outcome.message} (${outcome.code})${cut}`
+      return `${describeLost(outcome)}${cut}`
     case "malformed":
     case "timeout":
       return `${outcome.message}${cut}`

@@ -3,7 +3,7 @@
  * Written by hand because a schema costs more per line than parsing it.
  */
 
-import type { Action, GapReason, TraceEvent } from "../../event.ts"
+import type { Action, EventTimes, GapReason, LateCause, LateChanges, TraceEvent } from "../../event.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
 import type { Sanitised } from "../../trace-item.ts"
 import { NDJSON_FORMAT, NDJSON_VERSION, type NdjsonCounts, type NdjsonHeader } from "./ndjson.ts"
@@ -13,6 +13,8 @@ export type Fail = (reason: "shape" | "format", detail: string) => Error
 
 const ACTIONS: ReadonlyArray<Action> = ["applied", "deleted", "vanished"]
 const SANITISED: ReadonlyArray<Sanitised> = ["none", "simkube", "replay"]
+const TIMES: ReadonlyArray<EventTimes> = ["happened", "received"]
+const LATE_CAUSES: ReadonlyArray<LateCause> = ["stopped", "disconnected", "delayed"]
 const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored"]
 
 /** The first line. Throws the error from `fail`: `format` if it is not a header of this version, `shape` if a field is wrong. */
@@ -29,6 +31,8 @@ export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
   if (sanitised !== undefined && !isJsonObject(sanitised)) throw fail("shape", "sanitised is not an object")
   if (!isArrayOf(kinds, isString)) throw fail("shape", "kinds is not an array of strings")
   if (!isArrayOf(incomplete, isJsonObject)) throw fail("shape", "incomplete is not an array of objects")
+  const late = own(fields, "late")
+  if (late !== undefined && !isArrayOf(late, isJsonObject)) throw fail("shape", "late is not an array of objects")
   return {
     ...(window !== null && {
       window: { start: integer(window, "start", fail), end: integer(window, "end", fail) },
@@ -40,10 +44,23 @@ export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
       ...(own(part, "namespace") !== undefined && { namespace: string(part, "namespace", fail) }),
       state: string(part, "state", fail),
     })),
+    ...(late !== undefined && { late: late.map((range) => lateOf(range, fail)) }),
+    ...(own(fields, "times") !== undefined && { times: oneOf(fields, "times", TIMES, fail) }),
     ...(sanitised !== undefined && { sanitised: oneOf(sanitised, "for", SANITISED, fail) }),
     ...(own(fields, "clusterUid") !== undefined && { clusterUid: string(fields, "clusterUid", fail) }),
   }
 }
+
+const lateOf = (range: JsonObject, fail: Fail): LateChanges => ({
+  gvk: string(range, "gvk", fail),
+  namespace: string(range, "namespace", fail),
+  notBefore: integer(range, "notBefore", fail),
+  notAfter: integer(range, "notAfter", fail),
+  receivedFrom: integer(range, "receivedFrom", fail),
+  receivedTo: integer(range, "receivedTo", fail),
+  events: integer(range, "events", fail),
+  cause: oneOf(range, "cause", LATE_CAUSES, fail),
+})
 
 /** The last line; `undefined` if this is another line. */
 export const countsOf = (fields: JsonObject, fail: Fail): NdjsonCounts | undefined => {
@@ -86,6 +103,7 @@ export const eventOf = (fields: JsonObject, object: Uint8Array, fail: Fail): Tra
     type: "object",
     sequence,
     time,
+    ...(own(fields, "received") !== undefined && { received: integer(fields, "received", fail) }),
     gvk,
     action: oneOf(fields, "action", ACTIONS, fail),
     uid: string(fields, "uid", fail),

@@ -27,7 +27,8 @@ export class NdjsonWriter {
     const { window = null, cut, kinds, incomplete, clusterUid } = header
     const sanitised = header.sanitised ?? "none"
     const marks = sanitised === "none" ? {} : { sanitised: { for: sanitised, removed: removedFor[sanitised] } }
-    const facts = { window, cut, kinds, incomplete, ...marks, clusterUid }
+    const { late, times } = header
+    const facts = { window, cut, kinds, incomplete, late, times, ...marks, clusterUid }
     this.#line(JSON.stringify({ format: NDJSON_FORMAT, version: NDJSON_VERSION, ...facts }))
   }
 
@@ -86,7 +87,9 @@ export class NdjsonWriter {
 
   #object(event: ObjectEvent, mark: string): void {
     const start =
-      `{"sequence":${event.sequence},"time":${event.time},"action":"${event.action}","gvk":${JSON.stringify(event.gvk)}` +
+      `{"sequence":${event.sequence},"time":${event.time}` +
+      (event.received === undefined ? "" : `,"received":${event.received}`) +
+      `,"action":"${event.action}","gvk":${JSON.stringify(event.gvk)}` +
       `,"uid":${JSON.stringify(event.uid)},"namespace":${JSON.stringify(event.namespace)}` +
       `,"name":${JSON.stringify(event.name)},"resourceVersion":${JSON.stringify(event.resourceVersion)}${mark}`
     if (event.object.length === 0) {

@@ -19,7 +19,10 @@
  * {"lifecycles":{"gvk":…,"owner":"namespace/name","pods":[{"hash":"…","lives":[{"state":"finished","start":…,"end":…}]}]}}
  * ```
  *
- * and a header with `"sanitised":{"for":…,"removed":[…]}`. The schema is in docs/reference/trace-formats.md.
+ * and a header with `"sanitised":{"for":…,"removed":[…]}`.
+ *
+ * Changes that were received later than they happened have `"received"` beside `"time"`, which is an estimate then, and the header has
+ * `"late":[…]`: readers may ignore both. A header with `"times":"received"` says that all times are those of receipt. The schema is in docs/reference/trace-formats.md.
  *
  * Times are µs since the Unix epoch, except that those of lives are Unix seconds; hashes are decimal digits in a string, since most readers
  * of JSON lose integers beyond 2^53. `snapshot` is only on events of the start snapshot (the objects as they were at the start of the

@@ -216,7 +216,7 @@ describe("an export from a recorder in a cluster", () => {
     const { code, error } = await run({ path: await kubeconfig(serverOf(api)), more: ["--context", "staging"] })
     expect(code).toBe(exitCodes.incomplete)
     expect(error).toContain(
-      'v1.Pod=forbidden. For the reason see kubectl --context staging get --raw "/api/v1/namespaces/kubereel/services/kubereel:http/proxy/readyz?verbose"',
+      'v1.Pod may not be listed by the recorder. For the reason see kubectl --context staging get --raw "/api/v1/namespaces/kubereel/services/kubereel:http/proxy/readyz?verbose"',
     )
   })
 })
@@ -430,14 +430,18 @@ describe("an obstacle is reported, and nothing is written", () => {
     for (const service of ["kubereel/kubereel", "kubereel/kubereel:http"])
       expect(await failing({ ...distrusted, service })).toMatchObject({
         code: exitCodes.failed,
-        error: expect.stringContaining("its certificate is not signed by the kubeconfig's certificate-authority"),
+        error: expect.stringContaining(
+          "the server's certificate is not signed by the expected certificate authority; is the certificate-authority",
+        ),
       })
     expect(api.seen).toEqual([])
     const { certificate: cert, key } = certificates.elsewhere
     const renamed = await cluster(sendTrace, { tls: { cert, key } })
     const path = await kubeconfig(serverOf(renamed.api))
     for (const service of ["kubereel/kubereel", "kubereel/kubereel:http"])
-      expect((await failing({ path, service })).error).toContain("its certificate is for a different name. ")
+      expect((await failing({ path, service })).error).toContain(
+        "the server's certificate is for another name (it is for api.internal); ",
+      )
     const named = await kubeconfig(serverOf(renamed.api), { "tls-server-name": "api.internal" })
     expect((await run({ path: named })).code).toBe(exitCodes.ok)
   })
@@ -447,7 +451,7 @@ describe("an obstacle is reported, and nothing is written", () => {
     const path = await kubeconfig(serverOf(api))
     await api[Symbol.asyncDispose]()
     for (const service of ["kubereel/kubereel", "kubereel/kubereel:http"])
-      expect((await failing({ path, service })).error).toContain("connection refused. Is the cluster running")
+      expect((await failing({ path, service })).error).toContain("connection refused; is the API server running")
   })
 
   test("an unusable kubeconfig", async () => {

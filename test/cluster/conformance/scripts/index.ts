@@ -15,6 +15,7 @@ import { fieldValidation } from "./field-validation.ts"
 import { generationsAndScales } from "./generations-and-scales.ts"
 import { leasesAndEvents } from "./leases-and-events.ts"
 import { namespaces } from "./namespaces.ts"
+import { networkingKinds } from "./networking-kinds.ts"
 import { patching } from "./patching.ts"
 import { podAdmission } from "./pod-admission.ts"
 import { podChanges } from "./pod-changes.ts"
@@ -51,5 +52,6 @@ export const scripts: readonly Script[] = [
   ...leasesAndEvents,
   ...accessAndPolicies,
   ...storageKinds,
+  ...networkingKinds,
   ...discovering,
 ]

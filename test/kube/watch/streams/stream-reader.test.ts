@@ -26,6 +26,7 @@ const listen = (make: (events: StreamEvents) => StreamReader, closeAt = Number.P
   const reader = make({
     opened: (_, time) => say(`opened ${time}`),
     refused: (_, { code, reason, message }) => say(`refused ${code} ${reason} ${message}`),
+    readBegins: () => undefined,
     firstBytes: () => say("first bytes"),
     object: ({ action, fromList, version }) => say(`object ${action} ${fromList} ${version}`),
     bookmark: (_, version) => say(`bookmark ${version}`),
@@ -151,7 +152,7 @@ describe("a watch", () => {
     [{ tag: "aborted" }, "ended aborted: closed by this client"],
     [
       { tag: "connection", code: "ECONNRESET", message: "reset" },
-      "ended connection: reset (ECONNRESET), 7 bytes of a line were truncated",
+      "ended connection: reset, 7 bytes of a line were truncated",
     ],
     [{ tag: "malformed", message: "bad chunk" }, "ended malformed: bad chunk, 7 bytes of a line were truncated"],
     [{ tag: "timeout", afterMs: 5, message: "late" }, "ended timeout: late, 7 bytes of a line were truncated"],
@@ -165,8 +166,8 @@ describe("a watch", () => {
 
   test("that never got a response has ended too", () => {
     const { said, reader } = watch()
-    reader.end({ tag: "connection", code: "ECONNREFUSED", message: "refused" })
-    expect(said).toEqual(["ended connection: refused (ECONNREFUSED)"])
+    reader.end({ tag: "connection", code: "EMFILE", message: "no file is left" })
+    expect(said).toEqual(["ended connection: no file is left (EMFILE)"])
   })
 })
 

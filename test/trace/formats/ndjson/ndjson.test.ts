@@ -82,18 +82,35 @@ const failure = (run: () => unknown): NdjsonError => {
 
 const time = fc.maxSafeInteger().map(Math.abs)
 const anyObjectEvent: fc.Arbitrary<ObjectEvent> = fc
-  .record({
-    type: fc.constant("object" as const),
-    sequence: time,
-    time,
-    gvk: text,
-    action: fc.constantFrom("applied" as const, "deleted" as const),
-    uid: text,
-    namespace: text,
-    name: fc.oneof(text, fc.constantFrom(',"object":', '"object":{}', 'a,"object":{"b":1}}\n')),
-    resourceVersion: text,
-    object: jsonObject.map((object) => Buffer.from(formatExactJson(object))),
-  })
+  .record(
+    {
+      type: fc.constant("object" as const),
+      sequence: time,
+      time,
+      received: time,
+      gvk: text,
+      action: fc.constantFrom("applied" as const, "deleted" as const),
+      uid: text,
+      namespace: text,
+      name: fc.oneof(text, fc.constantFrom(',"object":', '"object":{}', 'a,"object":{"b":1}}\n')),
+      resourceVersion: text,
+      object: jsonObject.map((object) => Buffer.from(formatExactJson(object))),
+    },
+    {
+      requiredKeys: [
+        "type",
+        "sequence",
+        "time",
+        "gvk",
+        "action",
+        "uid",
+        "namespace",
+        "name",
+        "resourceVersion",
+        "object",
+      ],
+    },
+  )
   .chain((event) => fc.constantFrom<ObjectEvent>(event, { ...event, action: "vanished", object: Buffer.alloc(0) }))
 const anyGap: fc.Arbitrary<GapEvent> = fc.record({
   type: fc.constant("gap" as const),
@@ -128,6 +145,41 @@ describe("NDJSON traces", () => {
         '"fromTime":1,"toTime":2,"reason":"expired","detail":"the server said \\"410\\"\\n"}',
       '{"end":{"snapshot":1,"events":1,"gaps":1}}',
     ])
+  })
+
+  test("with changes that were received late name them in the header and say when each was received", () => {
+    const late: NdjsonHeader["late"] = [
+      {
+        ...{ gvk: "v1.Pod", namespace: "shop", notBefore: 1, notAfter: 5, receivedFrom: 6, receivedTo: 7, events: 2 },
+        cause: "disconnected",
+      },
+    ]
+    const bytes = Buffer.concat([...writeNdjson({ ...header, late }, [], [objectEvent({ time: 3, received: 6 })])])
+    const [first, event] = bytes.toString().split("\n")
+    expect(first).toContain(
+      '"late":[{"gvk":"v1.Pod","namespace":"shop","notBefore":1,"notAfter":5,"receivedFrom":6,"receivedTo":7,"events":2,"cause":"disconnected"}]',
+    )
+    expect(event).toContain('{"sequence":1,"time":3,"received":6,"action":"applied",')
+    expect(read(bytes).slice(0, 2)).toEqual([
+      { type: "header", ...header, late },
+      { type: "event", event: objectEvent({ time: 3, received: 6 }), isSnapshot: false },
+    ])
+    const byReceipt = Buffer.concat([...writeNdjson({ ...header, times: "received" }, [], [])])
+    expect(read(byReceipt)[0]).toEqual({ type: "header", ...header, times: "received" })
+  })
+
+  test.each([
+    ["late ranges that are no list", '"late":{}', "late is not an array"],
+    [
+      "a late range without a cause",
+      '"late":[{"gvk":"v1.Pod","namespace":"","notBefore":1,"notAfter":1,"receivedFrom":1,"receivedTo":1,"events":1}]',
+      "cause is none of",
+    ],
+    ["unknown times", '"times":"guessed"', "times is none of happened, received"],
+  ])("with %s are refused", (_, field, words) => {
+    const [first = "", ...rest] = written([]).toString().split("\n")
+    const changed = [first.replace('"kinds":', `${field},"kinds":`), ...rest].join("\n")
+    expect(failure(() => read(Buffer.from(changed))).message).toContain(words)
   })
 
   test("are read back as they were written, objects byte for byte, wherever the chunks end", () => {

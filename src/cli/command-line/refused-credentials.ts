@@ -1,0 +1,50 @@
+/** Refused credentials, in one sentence with what to do, for every command that talks to a cluster. Their exit code is 4. */
+import { ApiUnreachableError, UnauthorizedError } from "../../kube/client/api-errors.ts"
+import { describeExpired } from "../../kube/credentials/expired-credentials.ts"
+import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
+import { HttpClient } from "../../kube/http/http-client.ts"
+import { describeFailure, requestOnce } from "../../kube/http/request-once.ts"
+import { statusOfResponse } from "../../kube/status.ts"
+import { credentialsAdvice, isRefusedCertificate, withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
+
+/** Whether the server refused the credentials, with a 401 or in the handshake. */
+export const isRefusedError = (error: unknown): error is UnauthorizedError | ApiUnreachableError =>
+  error instanceof UnauthorizedError || (error instanceof ApiUnreachableError && isRefusedCertificate(error.detail))
+
+/** `detail`: the server's words, or those of the connection. */
+export const describeRefused = (detail: string, endpoint: ApiEndpoint | undefined, nowMs = Date.now()): string => {
+  if (isRefusedCertificate(detail)) return withConnectionAdvice(detail)
+  const expired = endpoint && describeExpired(endpoint, nowMs)
+  return `the API server does not accept the credentials${expired === undefined ? "" : ` (${expired})`}: ${detail}; ${credentialsAdvice}`
+}
+
+/** ms. A server that does not respond is the business of whoever retries. */
+const deadlineMs = 5000
+
+/**
+ * Asks the server once whether it accepts the credentials, for commands that retry for ever and would never say so. Resolves with the sentence
+ * if it refuses them, even fresh ones; `undefined` if it accepts them or does not respond now. Rejects as `endpoint()` does.
+ */
+export const refusedAtStart = async (credentials: EndpointSource, userAgent: string): Promise<string | undefined> => {
+  const refused = await ask(credentials, userAgent)
+  if (refused === undefined) return undefined
+  // Those of a plugin may be cached and out of date.
+  await credentials.onUnauthorized()
+  return ask(credentials, userAgent)
+}
+
+const ask = async (credentials: EndpointSource, userAgent: string): Promise<string | undefined> => {
+  const endpoint = await credentials.endpoint()
+  const client = new HttpClient(endpoint, { userAgent, connectTimeoutMs: deadlineMs })
+  try {
+    const outcome = await requestOnce(client, "/version", { deadlineMs })
+    if (outcome.tag !== "response") {
+      const detail = describeFailure(outcome)
+      return isRefusedCertificate(detail) ? describeRefused(detail, endpoint) : undefined
+    }
+    if (outcome.status !== 401) return undefined
+    return describeRefused(statusOfResponse(outcome.status, outcome.headers, outcome.body).message, endpoint)
+  } finally {
+    client.close()
+  }
+}

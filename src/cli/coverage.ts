@@ -1,0 +1,97 @@
+/** `reel coverage`: what a recording has, of a running recorder or in a directory, as a table or as the recorder describes it. */
+import { withLocalTimes } from "../local-time.ts"
+import { type CommandSyntax, type OptionValues, oneOf, text, withDefault } from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { parseInstant } from "./command-line/instant.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { coverageLines, isWhole, readCoverageAnswer } from "./coverage/coverage-table.ts"
+import { faultOfPlace, type OpenPlace, openPlace, placeOptions } from "./export/connection/recorder-place.ts"
+import { requestCoverage } from "./export/export-client.ts"
+import { ExportCut, exitCodeOfExport, isExportError } from "./export/export-errors.ts"
+import type { Terminal } from "./terminal/terminal.ts"
+
+const options = {
+  output: withDefault("table", {
+    short: "o",
+    placeholder: "FORMAT",
+    help: "table, with times of this machine's time zone; or json, with times in µs since 1970",
+    parse: oneOf("table", "json"),
+  }),
+  start: withDefault("0", {
+    placeholder: "TIME",
+    help: "start of the window, inclusive; a duration counts back from --end. 0 is the beginning of the recording",
+    parse: text,
+  }),
+  end: withDefault("now", {
+    placeholder: "TIME",
+    help: "end of the window, exclusive; now is, with --data-dir, the end of the recording",
+    parse: text,
+  }),
+  ...placeOptions,
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel coverage",
+  summary: "Shows what is recorded, since when, until when, and what is missing.",
+  description: ["The exit code is 3 if anything is missing from the window."],
+  options,
+  examples: [
+    "reel coverage",
+    "reel coverage --data-dir /var/lib/kubereel",
+    "reel coverage --start -1h -o json | jq '.kinds[] | select(.isComplete | not).gvk'",
+  ],
+}
+
+type Options = OptionValues<typeof options>
+
+/** The command. `now`: µs since the Unix epoch. */
+export const coverageCommand = (now: () => number = () => Date.now() * 1000): Command =>
+  command(syntax, async (given, terminal) => {
+    const problem = faultOfPlace(given)
+    return problem === undefined ? show(given, terminal, now) : refuse(problem, terminal)
+  })
+
+const refuse = (problem: string, { standardError }: Terminal): ExitCode => {
+  standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
+  return exitCodes.usage
+}
+
+const show = async (given: Options, terminal: Terminal, now: () => number): Promise<ExitCode> => {
+  const { standardOutput, standardError } = terminal
+  const abort = new AbortController()
+  const stopListening = terminal.onInterrupt(() => abort.abort())
+  const say = (line: string): void => void standardError.write(`${syntax.name}: ${line}\n`)
+  const nowMs = now() / 1000
+  let place: OpenPlace | undefined
+  try {
+    place = await openPlace(given, terminal, say, abort.signal)
+    const { offline, name } = place.recorder
+    const window = windowOf(given, offline?.knownUntil ?? now())
+    if (typeof window === "string") return refuse(window, terminal)
+    const answer = await requestCoverage(place, window, abort.signal)
+    const coverage = readCoverageAnswer(answer)
+    if (coverage === undefined)
+      throw new ExportCut({ server: name, bytes: 0, reason: "the response is not a recorder's coverage" })
+    if (given.output === "json") standardOutput.write(`${JSON.stringify(answer, undefined, 2)}\n`)
+    else for (const line of coverageLines(coverage, nowMs)) standardOutput.write(`${line}\n`)
+    return isWhole(coverage) && offline?.lacksLog !== true ? exitCodes.ok : exitCodes.incomplete
+  } catch (cause) {
+    if (!isExportError(cause)) throw cause
+    // The recorder's reasons are for programs too, so its times are in UTC.
+    say(cause._tag === "ExportRefused" ? withLocalTimes(cause.message, nowMs) : cause.message)
+    return exitCodeOfExport(cause)
+  } finally {
+    stopListening()
+    await place?.close()
+  }
+}
+
+/** µs since the Unix epoch, or what is wrong with it. `moment`: what `now` means. */
+const windowOf = (given: Options, moment: number): { readonly start: number; readonly end: number } | string => {
+  const end = parseInstant(given.end, { now: moment, before: moment })
+  if (end._tag === "Refused") return `--end ${JSON.stringify(given.end)}: ${end.reason}`
+  const start = parseInstant(given.start, { now: moment, before: end.value })
+  if (start._tag === "Refused") return `--start ${JSON.stringify(given.start)}: ${start.reason}`
+  return start.value > end.value ? "the window ends before its start" : { start: start.value, end: end.value }
+}

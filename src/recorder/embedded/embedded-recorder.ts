@@ -1,0 +1,179 @@
+/**
+ * The recorder for programs that embed it: promises, and a default for every setting.
+ *
+ * Guaranteed: `startRecorder` resolves when the recording can be written to, and leaves nothing running if it rejects; what was received is on
+ * disk once `close` has resolved. Several recorders may run in one process, each with a directory of its own. Under overload it reads the
+ * watches more slowly and drops nothing. There is no HTTP interface unless one is asked for.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { systemClock } from "../../clock.ts"
+import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
+import type { KindStatus } from "../kind-status.ts"
+import type { RecorderLog } from "../notices/notice-log.ts"
+import { aborted } from "../races.ts"
+import { type RunningRecorder, reasonOf, startRecorder as startInScope } from "../recorder.ts"
+import type { RecorderClose } from "../recorder-actors.ts"
+import { RecorderError } from "../recorder-error.ts"
+import { type ExportedTrace, type ExportOptions, exportToFile } from "./embedded-export.ts"
+import { configurationText, type RecordedKinds } from "./kind-options.ts"
+
+/** All have a default. */
+export interface RecorderOptions {
+  /** What to record. Default: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs and Pods. */
+  readonly kinds?: RecordedKinds
+  /** A file with SimKube's or kubereel's configuration in place of `kinds`; its changes are followed. */
+  readonly configurationFile?: string
+  /** The API server, or a source of its address and credentials. Default: a kubeconfig. */
+  readonly server?: ApiEndpoint | EndpointSource
+  /** Default: the files of KUBECONFIG, else ~/.kube/config, else the pod's service account. */
+  readonly kubeconfig?: string
+  /** Default: the kubeconfig's current one. */
+  readonly context?: string
+  /** Where the recording is kept; an existing one is continued. Default: a new temporary directory, which stays. */
+  readonly directory?: string
+  /** Only these namespaces, for which a Role is enough. Default: all. */
+  readonly namespaces?: ReadonlyArray<string>
+  /** Allow `v1.Secret`; secrets are then recorded in plain text. Default false. */
+  readonly allowSecrets?: boolean
+  /** `interval`: a power failure loses at most the last second; `always`: nothing, but slower. Default `interval`. */
+  readonly fsync?: "interval" | "always"
+  /** Port on 127.0.0.1 of the interface that `reel export` uses, for all users of this machine; 0 picks a free one. Default: none. */
+  readonly port?: number
+  /** Default: errors and warnings on standard error. */
+  readonly log?: RecorderLog
+}
+
+/** A recorder that runs in this process. */
+export interface Recorder {
+  /** For `ArchiveReader.open` of `kubereel/archive`, at any time. */
+  readonly directory: string
+  /** The port of the HTTP interface; `undefined` without one. */
+  readonly port: number | undefined
+  /** The state of each kind now. */
+  readonly kinds: ReadonlyArray<KindStatus>
+  /**
+   * Resolves when the first list of every kind is recorded, or cannot be made: {@link kinds} says which. Rejects with the signal's reason, or
+   * if the recording has ended.
+   */
+  ready(signal?: AbortSignal): Promise<void>
+  /** Writes a trace. Rejects with an `ExportError`, or an error that names the file; there is then no file. */
+  export(file: string, options?: ExportOptions): Promise<ExportedTrace>
+  /** Commits what was received; resolves with the sequence number up to which a reader of the directory sees everything. */
+  commit(): Promise<number>
+  /** Rejects if the recording cannot go on, with a RecorderError; resolves when it was closed. */
+  readonly ended: Promise<void>
+  /** Stops the watches, writes what was received and closes the recording. May be called again. */
+  close(): Promise<RecorderClose>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** ms between two looks at the states of the kinds. */
+const lookMs = 25
+
+/**
+ * Starts a recorder. Rejects with ConfigurationInvalidError, ConfigurationUnreadableError, a CredentialsError, ListenError or RecorderError; all have a
+ * `_tag` and a message for people.
+ */
+export const startRecorder = async (options: RecorderOptions = {}): Promise<Recorder> => {
+  const scope = Effect.runSync(Scope.make())
+  const settings = {
+    config: options.configurationFile ?? { text: configurationText(options.kinds) },
+    kubeconfig: options.kubeconfig,
+    context: options.context,
+    ...(options.server !== undefined && { server: options.server }),
+    port: options.port,
+    bind: "127.0.0.1",
+    dataDir: options.directory,
+    namespaces: options.namespaces ?? [],
+    allowSecrets: options.allowSecrets ?? false,
+    fsync: options.fsync ?? "interval",
+    reportEvents: false,
+    version: "embedded",
+  }
+  const log = options.log ?? standardError
+  const starting = startInScope(settings, log)
+  const exit = await Effect.runPromiseExit(starting.pipe(Effect.provideService(Scope.Scope, scope)))
+  if (Exit.isSuccess(exit)) return new EmbeddedRecorder(exit.value, scope, log)
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  throw Cause.squash(exit.cause)
+}
+
+class EmbeddedRecorder implements Recorder {
+  readonly directory: string
+  readonly port: number | undefined
+  readonly ended: Promise<void>
+  readonly #running: RunningRecorder
+  readonly #scope: Scope.Closeable
+  readonly #closing = new AbortController()
+  #failure: RecorderError | undefined
+  #closed: Promise<RecorderClose> | undefined
+
+  constructor(running: RunningRecorder, scope: Scope.Closeable, log: RecorderLog) {
+    this.#running = running
+    this.#scope = scope
+    this.directory = running.dataDirectory
+    this.port = running.port
+    this.ended = Effect.runPromise(Effect.raceFirst(running.actors.ended, aborted(this.#closing.signal))).catch(
+      (error: unknown) => {
+        this.#failure = new RecorderError({ message: reasonOf(error) })
+        log.error(`the recording has ended: ${this.#failure.message}`)
+        throw this.#failure
+      },
+    )
+    // The log has it; a program that does not wait for the end must not be ended by it.
+    this.ended.catch(() => undefined)
+  }
+
+  get kinds(): ReadonlyArray<KindStatus> {
+    return this.#running.actors.statuses.all()
+  }
+
+  async ready(signal?: AbortSignal): Promise<void> {
+    for (;;) {
+      signal?.throwIfAborted()
+      if (this.#failure !== undefined) throw this.#failure
+      if (this.#closed !== undefined) throw new RecorderError({ message: "the recorder was closed" })
+      if (this.#running.actors.statuses.isReady) return
+      await new Promise<void>((resolve) => systemClock.after(lookMs, resolve))
+    }
+  }
+
+  export(file: string, options: ExportOptions = {}): Promise<ExportedTrace> {
+    return exportToFile(this.#running.exportContext(), file, options, systemClock)
+  }
+
+  commit(): Promise<number> {
+    return Effect.runPromise(this.#running.actors.cut())
+  }
+
+  close(): Promise<RecorderClose> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #close(): Promise<RecorderClose> {
+    this.#closing.abort()
+    await Effect.runPromise(Scope.close(this.#scope, Exit.void))
+    return this.#running.actors.closed() ?? { events: undefined, unwritten: [] }
+  }
+}
+
+const written =
+  (level: string) =>
+  (message: string): void => {
+    process.stderr.write(`kubereel: ${level}: ${message}\n`)
+  }
+
+const standardError: RecorderLog = {
+  error: written("error"),
+  warn: written("warning"),
+  info: () => undefined,
+  debug: () => undefined,
+}
