@@ -1,0 +1,100 @@
+/** How a recording is opened without changing its directory: with a writer, without one, with a log, without one, and without what should be there. */
+import { execFileSync } from "node:child_process"
+import { readdirSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { ArchiveReader } from "../../src/archive/archive-reader.ts"
+import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
+import { lockDirectory } from "../../src/archive/directory-lock.ts"
+import { readRecordingFacts } from "../../src/archive/reading/recording-facts.ts"
+import { DATABASE_FILE, isBeingWritten } from "../../src/archive/reading-access.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { asIfCrashed } from "./crashed-copy.ts"
+import { encodeFrame, START } from "./sample-frames.ts"
+
+const gvk = "v1.ConfigMap"
+
+/** A recording of so many changes of one object, each in a commit of its own. */
+const written = (directory: string, changes: number): ArchiveWriter => {
+  const writer = ArchiveWriter.open(directory, { now: () => START + changes })
+  for (let number = 1; number <= changes; number++) {
+    const event = {
+      action: "applied",
+      number: 1,
+      time: START + number,
+      version: number,
+      object: `{"n":${number}}`,
+    } as const
+    const newObjects = number === 1 ? [1] : []
+    const frame = encodeFrame({ gvk, epoch: 1, newObjects, events: [event], completeThrough: String(number) })
+    writer.append("watcher/0", 1, number, frame)
+    writer.commit()
+  }
+  return writer
+}
+
+const eventsIn = (directory: string): number => {
+  const reader = ArchiveReader.open(directory)
+  try {
+    return [...reader.events()].length
+  } finally {
+    reader.close()
+  }
+}
+
+const content = (directory: string) => readdirSync(directory).map((name) => [name, readFileSync(join(directory, name))])
+
+test("a directory is being written while its lock is held, and looking changes nothing", () => {
+  const directory = temporaryDirectory()
+  expect(isBeingWritten(directory)).toBe(false)
+  expect(readdirSync(directory)).toEqual([])
+  const lock = lockDirectory(directory)
+  expect(isBeingWritten(directory)).toBe(true)
+  lock.release()
+  expect(isBeingWritten(directory)).toBe(false)
+  expect(readdirSync(directory)).toEqual(["recorder.lock"])
+})
+
+test("another process sees the lock, and looking does not free it", () => {
+  const directory = temporaryDirectory()
+  const lock = lockDirectory(directory)
+  const module = new URL("../../src/archive/reading-access.ts", import.meta.url).href
+  const look = (): string =>
+    execFileSync(process.execPath, [
+      ...["--input-type=module", "-e"],
+      `import { isBeingWritten } from ${JSON.stringify(module)}; console.log(isBeingWritten(${JSON.stringify(directory)}))`,
+    ]).toString()
+  expect([look(), isBeingWritten(directory), look()]).toEqual(["true\n", true, "true\n"])
+  lock.release()
+  expect(look()).toBe("false\n")
+})
+
+test("a killed writer's log is read, with and without its index, and nothing is created or changed", () => {
+  const writer = written(temporaryDirectory(), 9)
+  const copies = [asIfCrashed(writer.directory), asIfCrashed(writer.directory)]
+  rmSync(join(copies[1] ?? "", `${DATABASE_FILE}-shm`))
+  for (const copy of copies) {
+    const before = content(copy)
+    expect(eventsIn(copy)).toBe(9)
+    expect(readRecordingFacts(copy)).toMatchObject({ cut: 9, lastTime: START + 9, isWritten: false, lacksLog: false })
+    expect(content(copy)).toEqual(before)
+  }
+  expect(readRecordingFacts(writer.directory)).toMatchObject({ cut: 9, isWritten: true, lacksLog: false })
+  writer.close()
+})
+
+test("a closed recording is read without creating a log", () => {
+  const writer = written(temporaryDirectory(), 3)
+  writer.close()
+  expect(eventsIn(writer.directory)).toBe(3)
+  expect(readRecordingFacts(writer.directory)).toMatchObject({ isWritten: false, lacksLog: false })
+  expect(readdirSync(writer.directory).sort()).toEqual(["recorder.lock", DATABASE_FILE])
+})
+
+test("a recording that was not closed and has no log shows that it lacks one", () => {
+  const writer = written(temporaryDirectory(), 3)
+  const copy = asIfCrashed(writer.directory)
+  writer.close()
+  for (const file of ["-wal", "-shm"]) rmSync(join(copy, DATABASE_FILE + file))
+  expect(readRecordingFacts(copy)).toMatchObject({ cut: 0, lacksLog: true })
+})
