@@ -138,6 +138,15 @@ export class CorruptArchiveError extends Schema.TaggedError<CorruptArchiveError>
   }
 }
 
+/** A recorder was started in a directory that was being read as one that nothing writes to. What was read since then proves nothing. */
+export class RecordingDisturbedError extends Schema.TaggedError<RecordingDisturbedError>()("RecordingDisturbedError", {
+  directory: Schema.String,
+}) {
+  override get message(): string {
+    return `a recorder was started in ${this.directory} while it was being read; try again`
+  }
+}
+
 /** The state of a kind was requested while frames of it wait for a commit: the result would repeat their events. */
 export class UncommittedFramesError extends Schema.TaggedError<UncommittedFramesError>()("UncommittedFramesError", {
   gvk: Schema.String,
@@ -157,6 +166,7 @@ export type ArchiveError =
   | DiskFullError
   | ArchiveIoError
   | CorruptArchiveError
+  | RecordingDisturbedError
   | UncommittedFramesError
 
 const classes = [
@@ -169,6 +179,7 @@ const classes = [
   DiskFullError,
   ArchiveIoError,
   CorruptArchiveError,
+  RecordingDisturbedError,
   UncommittedFramesError,
 ]
 

@@ -13,13 +13,13 @@ import type { EventTimes, GapEvent, LateChanges, ObjectEvent, TraceEvent } from 
 import type { JsonObject } from "../trace/json/exact-json.ts"
 import type { OwnerReference } from "../trace/ownership/owner-references.ts"
 import { metadataOf } from "../trace/sanitising/managed-fields.ts"
-import { toArchiveError } from "./archive-errors.ts"
+import { RecordingDisturbedError, toArchiveError } from "./archive-errors.ts"
 import { BlockSource, type BlockSourceOptions } from "./blocks/block-source.ts"
 import { mergeEvents, readEvent } from "./blocks/event-merge.ts"
 import { LastStates } from "./checkpoints/last-states.ts"
 import { StateHistory } from "./checkpoints/state-history.ts"
 import { presentObjects, type WindowLimits } from "./reading/present-objects.ts"
-import type { ReadingAccess } from "./reading-access.ts"
+import { isBeingWritten, type ReadingAccess } from "./reading-access.ts"
 import { type GapSelection, readGaps } from "./rows/gap-rows.ts"
 import { type KindEntry, type KindState, readKinds } from "./rows/kind-table.ts"
 import { KnownOwners, type OwnerEdge } from "./rows/known-owners.ts"
@@ -93,6 +93,7 @@ export class ArchiveReader {
   readonly #blocks: StatementSync
   readonly #summary: StatementSync
   readonly #owners: KnownOwners
+  readonly #isAlone: boolean
 
   /**
    * Opens a recording, finished or being written, in a directory of anyone's; changes nothing in it.
@@ -103,16 +104,19 @@ export class ArchiveReader {
     directory: string,
     options: BlockSourceOptions & { readonly access?: ReadingAccess } = {},
   ): ArchiveReader {
-    const database = openForReading(directory, options.access)
+    const { access = "any" } = options
+    const isAlone = access === "any" && !isBeingWritten(directory)
+    const database = openForReading(directory, access)
     try {
-      return new ArchiveReader(directory, database, options)
+      return new ArchiveReader(directory, database, options, isAlone)
     } catch (error) {
       database.close()
       throw toArchiveError(directory, "open", error)
     }
   }
 
-  private constructor(directory: string, database: DatabaseSync, options: BlockSourceOptions) {
+  private constructor(directory: string, database: DatabaseSync, options: BlockSourceOptions, isAlone: boolean) {
+    this.#isAlone = isAlone
     this.directory = directory
     this.#database = database
     this.#source = new BlockSource(database, directory, options)
@@ -274,6 +278,16 @@ export class ArchiveReader {
   metadataAt(gvk: string, sequence: number): JsonObject | undefined {
     const kind = this.#kindOf(gvk)
     return kind === undefined ? undefined : metadataOf(readEvent(this.#source, this.#names, kind, sequence).object)
+  }
+
+  /**
+   * Call it after reading, and now and then during a long one, of a directory in which a recorder may start: a reader that was opened while
+   * there was none does not follow its changes.
+   *
+   * @throws RecordingDisturbedError
+   */
+  requireUndisturbed(): void {
+    if (this.#isAlone && isBeingWritten(this.directory)) throw new RecordingDisturbedError({ directory: this.directory })
   }
 
   close(): void {

@@ -5,8 +5,10 @@
  * })) …         // what existed just before that moment for (const event of reader.events({ cut, fromTime: time })) …   // and what
  * happened from then on reader.close() ```
  *
- * Guaranteed: what precedes a cut never changes, so readers of the same cut see the same recording; reading changes nothing, takes no lock
- * and does not delay the writer; memory is bounded for a recording of any size. Missing parts are reported: `gaps`.
+ * Guaranteed: what precedes a cut never changes, so readers of the same cut see the same recording; reading changes nothing in
+ * the directory, whoever owns it, and does not delay a writer; memory is bounded for a recording of any size. Missing parts are reported: `gaps`.
+ *
+ * If a recorder may start in the directory while it is read, {@link ArchiveReader.requireUndisturbed} notices it.
  *
  * Not guaranteed: the format of the files. This package and later ones read it, through {@link ArchiveReader} only.
  *
@@ -20,6 +22,7 @@ export {
   NewerRecordingError,
   NotARecordingError,
   OlderRecordingError,
+  RecordingDisturbedError,
 } from "./archive-errors.ts"
 export {
   ArchiveReader,

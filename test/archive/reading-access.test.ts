@@ -98,3 +98,17 @@ test("a recording that was not closed and has no log shows that it lacks one", (
   for (const file of ["-wal", "-shm"]) rmSync(join(copy, DATABASE_FILE + file))
   expect(readRecordingFacts(copy)).toMatchObject({ cut: 0, lacksLog: true })
 })
+
+test("a reader that was opened without a writer notices one that starts, and one beside a writer is not disturbed", () => {
+  const first = written(temporaryDirectory(), 3)
+  const beside = ArchiveReader.open(first.directory)
+  expect(() => beside.requireUndisturbed()).not.toThrow()
+  first.close()
+  const alone = ArchiveReader.open(first.directory)
+  expect(() => alone.requireUndisturbed()).not.toThrow()
+  const second = ArchiveWriter.open(first.directory)
+  expect(() => alone.requireUndisturbed()).toThrow(/a recorder was started in .* while it was being read; try again/)
+  expect(() => beside.requireUndisturbed()).not.toThrow()
+  second.close()
+  for (const reader of [alone, beside]) reader.close()
+})

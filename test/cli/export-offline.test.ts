@@ -312,7 +312,7 @@ describe("a directory that cannot be exported", () => {
     lock?.release()
     expect([code, terminal.standardError.text()]).toEqual([
       exitCodes.failed,
-      expect.stringContaining(`a recorder was started in ${directory} while it was being read; export again`),
+      expect.stringContaining(`a recorder was started in ${directory} while it was being read; try again`),
     ])
   })
 

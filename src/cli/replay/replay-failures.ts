@@ -4,6 +4,7 @@ import {
   CorruptArchiveError,
   NewerRecordingError,
   OlderRecordingError,
+  RecordingDisturbedError,
 } from "../../archive/archive-errors.ts"
 import { TargetError } from "../../blob/target-error.ts"
 import { isCredentialsError } from "../../kube/credentials/errors.ts"
@@ -43,6 +44,7 @@ const known = [
   NewerRecordingError,
   OlderRecordingError,
   CorruptArchiveError,
+  RecordingDisturbedError,
   ArchiveIoError,
   ReplayExists,
   RecordedCluster,

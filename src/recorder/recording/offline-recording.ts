@@ -14,6 +14,7 @@ import * as Scope from "effect/Scope"
 import { maximumNamed, type Settled } from "../../actors/owner-resolver/definition.ts"
 import { openOwnershipGraph } from "../../actors/owner-resolver/graph.ts"
 import { type RecordingFacts, readRecordingFacts } from "../../archive/reading/recording-facts.ts"
+import { RecordingDisturbedError } from "../../archive/archive-errors.ts"
 import { isBeingWritten } from "../../archive/reading-access.ts"
 import { openTarget } from "../../blob/open-target.ts"
 import { systemClock } from "../../clock.ts"
@@ -171,7 +172,7 @@ const unlessDisturbed =
       piece: (data) => reader.piece(data),
       end: (error, unchanged) =>
         !isWritten && isBeingWritten(directory)
-          ? reader.end(`a recorder was started in ${directory} while it was being read; export again`)
+          ? reader.end(new RecordingDisturbedError({ directory }).message)
           : reader.end(error, unchanged),
     })
 

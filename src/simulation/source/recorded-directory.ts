@@ -19,6 +19,9 @@ export class NoRecording extends Schema.TaggedError<NoRecording>()("NoRecording"
 /** ms of reading between two turns of the event loop, in which what is due is sent: reading is synchronous. */
 const turnMs = 4
 
+/** ms between two looks for a recorder that has started in the directory; a look takes some µs. */
+const looksMs = 1000
+
 /** A recording that can be read several times. */
 export interface RecordedDirectory {
   /** The trace from its beginning. Rejects with {@link NoRecording}, or another ArchiveError. */
@@ -40,7 +43,7 @@ export const recordedDirectory = (
     const close = (): void => {
       if (readers.delete(reader)) reader.close()
     }
-    return inTurns(recordedTrace(reader, window), signal, close)
+    return inTurns(reader, recordedTrace(reader, window), signal, close)
   }
   const close = (): void => {
     for (const reader of readers) reader.close()
@@ -64,11 +67,13 @@ const openReader = (directory: string): ArchiveReader => {
 
 /** Chunks that are read while they are iterated, each for a few ms; calls `close` at the end, also at an early one. */
 async function* inTurns(
+  reader: Pick<ArchiveReader, "requireUndisturbed">,
   items: Generator<TraceItem, void, void>,
   signal: AbortSignal,
   close: () => void,
 ): AsyncGenerator<Iterable<TraceItem>, void> {
   let isOver = false
+  let looksAtMs = performance.now() + looksMs
   function* turn(): Generator<TraceItem, void> {
     const endMs = performance.now() + turnMs
     do {
@@ -81,6 +86,10 @@ async function* inTurns(
     while (!isOver) {
       if (signal.aborted) throw new ExportInterrupted()
       yield turn()
+      if (isOver || performance.now() > looksAtMs) {
+        reader.requireUndisturbed()
+        looksAtMs = performance.now() + looksMs
+      }
       await new Promise(setImmediate)
     }
   } finally {

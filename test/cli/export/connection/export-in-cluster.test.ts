@@ -553,7 +553,7 @@ describe("NAMESPACE/SERVICE[:PORT]", () => {
       return terminal.standardError.text()
     }
     expect(await wrong("--in-cluster", "a/b", "-s", "localhost:7777")).toContain(
-      "--server and --in-cluster each name a recorder",
+      "--server and --in-cluster each name a recording",
     )
     expect(await wrong("--kubeconfig", "x")).toContain("--kubeconfig requires --in-cluster NAMESPACE/SERVICE")
     expect(await wrong("--context", "x")).toContain("--context requires --in-cluster NAMESPACE/SERVICE")
