@@ -17,7 +17,7 @@ import { loadCredentials } from "../../../src/kube/credentials/credentials.ts"
 import type { Kind } from "../../../src/kube/kind.ts"
 import { kubeconfigOf } from "../../../src/sandbox/local-cluster.ts"
 import { localProcess } from "../../../src/sandbox/processes/local-process.ts"
-import { PodProcesses } from "../../../src/sandbox/processes/pod-processes.ts"
+import { PodProcesses, processNode } from "../../../src/sandbox/processes/pod-processes.ts"
 import { simulationKind, simulationLabel, simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
 import type { Simulation } from "../../../src/simulation/api/simulation.ts"
 import { ReelProcess, reel, until } from "../../recorder/recorder/recorder-command.ts"
@@ -296,6 +296,8 @@ export class SimulatedCluster implements AsyncDisposable {
           '{"metadata":{"finalizers":null}}',
         ] as const),
       ).catch(() => undefined)
+    // A node that nothing reports for is one that other tests of the same cluster would count.
+    await kubectl(cluster, "delete", "node", processNode, "--ignore-not-found")
     await kubectl(cluster, "taint", "nodes", "-l", "type=virtual", "kwok-provider=true:NoSchedule-")
     for (const { kind: what, metadata } of this.manifests.filter((each) => each.metadata.namespace === undefined))
       await kubectl(cluster, "delete", what, metadata.name, "--ignore-not-found", "--wait=false")

@@ -2,7 +2,7 @@
  * A driver that replays nothing: it owns a root, serves the webhook with the given certificate, waits until the API server calls it, and ends as its arguments say. What it does
  * are the controller's promises to any driver: a certificate that the API server trusts, a Service that leads to the pod, rights, a Simulation to read.
  *
- *   --until NAME       ends with success once the file of that name exists in STAND_IN_DIRECTORY
+ *   --until NAME       ends with success once the file of that name exists in STAND_IN_DIRECTORY; without it, never
  *   --failing MESSAGE  ends with code 1 and that termination message instead
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
@@ -21,11 +21,12 @@ const text = { type: "string" } as const
 const { values: given } = parseArgs({
   options: {
     ...{ "cert-path": text, "key-path": text, "trace-path": text, "sim-name": text, "controller-ns": text },
-    ...{ "admission-webhook-port": text, until: text, failing: text },
+    ...{ "admission-webhook-port": text, verbosity: text, until: text, failing: text },
   },
 })
 const own = process.env.DRIVER_NAME ?? ""
-const finish = join(process.env.STAND_IN_DIRECTORY ?? "", given.until ?? "")
+const hasFinished = (): boolean =>
+  given.until !== undefined && existsSync(join(process.env.STAND_IN_DIRECTORY ?? "", given.until))
 
 let calls = 0
 const server = createServer(
@@ -79,5 +80,5 @@ while (calls === 0) {
   if (calls === 0) await sleep(100)
 }
 console.log(`webhook called; repetition ${Number(process.env.JOB_COMPLETION_INDEX) + 1}`)
-while (!existsSync(finish)) await sleep(25)
+while (!hasFinished()) await sleep(25)
 await (given.failing === undefined ? end(0) : end(1, given.failing))

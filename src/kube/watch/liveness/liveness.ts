@@ -177,7 +177,7 @@ export class Liveness {
     // A deletion's object says when it was written, not when it was deleted.
     if (written === undefined || age === undefined || object.action === deleted) return this.#cannotTell(object)
     const isNews = written > this.#newestWrite
-    this.#newestWrite = Math.max(this.#newestWrite, written)
+    this.#sawWrite(written)
     if (isNews && age <= this.#readMs - this.#freshAtMs + freshMs) this.#aged++
     const isWithinSilence = this.#silence >= silenceMs && age <= this.#silence + freshMs
     if (isNews && (isWithinSilence || this.#aged >= agedExaminations)) {
@@ -199,7 +199,7 @@ export class Liveness {
   }
 
   #fresh(object: ObservedObject, written: number): void {
-    this.#newestWrite = Math.max(this.#newestWrite, written)
+    this.#sawWrite(written)
     this.#freshAtMs = this.#readMs
     this.#isLiveAgain()
     setTiming(object, "live", undefined, 0)
@@ -209,7 +209,7 @@ export class Liveness {
     this.lateChanges++
     const age = written === undefined ? 0 : this.#server.nowMs() - written
     if (written === undefined || !this.#tells(object, written)) return setTiming(object, "late", this.#stretch, 0)
-    this.#newestWrite = written
+    this.#sawWrite(written)
     // Nothing before it is missing any more.
     if (this.#through === undefined) this.#provenMs = Math.max(this.#provenMs, this.#readMs - age)
     setTiming(object, "late", this.#stretch, Math.floor(this.#clock.wallMicros() - age * 1000) + middleMicros)
@@ -222,6 +222,11 @@ export class Liveness {
   #tells(object: ObservedObject, written: number): boolean {
     if (written < this.#newestWrite || (object.action === deleted && !wasTerminating(object))) return false
     return written > this.#newestWrite || !mayBeUntimed(object)
+  }
+
+  /** A client may have given an object times in the future; they must not make all later changes look old. */
+  #sawWrite(written: number): void {
+    this.#newestWrite = Math.max(this.#newestWrite, Math.min(written, this.#server.nowMs()))
   }
 
   /** Only a silence makes it doubtful. */

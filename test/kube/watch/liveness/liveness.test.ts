@@ -172,6 +172,14 @@ describe("an open watch", () => {
     expect(timings(stream.read({ writtenAgoMs: 86_400_000 }, { writtenAgoMs: 86_300_000 }))).not.toContain("late")
   })
 
+  test("is not confused by an object with times in the future", () => {
+    const stream = new Stream().listed()
+    stream.clock.advance(5000)
+    expect(timings(stream.read({ writtenAgoMs: -86_400_000 }))).toEqual(["live"])
+    stream.clock.advance(20_000)
+    expect(timings(stream.read({ writtenAgoMs: 15_000 }, { writtenAgoMs: 100 }))).toEqual(["late", "live"])
+  })
+
   test("is not late when the receiver's clock is set, or differs from the server's", () => {
     for (const serverAheadMs of [-90_000, 90_000]) {
       const stream = new Stream({ serverAheadMs }).listed()
