@@ -287,7 +287,8 @@ export class ArchiveReader {
    * @throws RecordingDisturbedError
    */
   requireUndisturbed(): void {
-    if (this.#isAlone && isBeingWritten(this.directory)) throw new RecordingDisturbedError({ directory: this.directory })
+    if (this.#isAlone && isBeingWritten(this.directory))
+      throw new RecordingDisturbedError({ directory: this.directory })
   }
 
   close(): void {
