@@ -148,8 +148,8 @@ test("tokens rotate and are revoked while events flow, and not one of them is mi
       const text = await (await fetch(`${address}/readyz?verbose`)).text()
       return /^\[!\]v1\.ConfigMap failing: .*HTTP 401/m.test(text) ? text : undefined
     })
-    expect(states).toMatch(/the credentials are not accepted: .*token.*ServiceAccount.* read again automatically/)
-    expect(container.log).toMatch(/the server does not accept the credentials \(401\)/)
+    expect(states).toMatch(/HTTP 401.*token.*ServiceAccount.* read again automatically/)
+    expect(container.log).toMatch(/the API server does not accept the credentials: HTTP 401/)
     expect(await metric(address, `kubereel_kind_state{kind="${gvk}",state="failing"}`)).toBe(1)
     expect((await fetch(`${address}/healthz`)).status).toBe(200)
     await burst.more(20)

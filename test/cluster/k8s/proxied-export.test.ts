@@ -290,7 +290,8 @@ describe("a Service that leads to something else", () => {
     const { code, log } = await exporting()
     expect([code, log]).toEqual([
       1,
-      `reel export: the recorder ${place} rejected the export with status 503: not now (request of-the-test). Try again in 7 s\n`,
+      "reel export: from the beginning of the recording to now\n" +
+        `reel export: the recorder ${place} rejected the export with status 503: not now (request of-the-test). Try again in 7 s\n`,
     ])
   })
 

@@ -1,6 +1,6 @@
 /** Rules in CEL of a custom kind's schema: which objects break them, in creations and in updates, and which rules are refused. */
 
-import type { Json, JsonObject } from "../../exact-json.ts"
+import { at, type Json, type JsonObject } from "../../exact-json.ts"
 import {
   apply,
   get,
@@ -244,6 +244,12 @@ const ratcheting: Script = {
     mergePatch("another bad colour", `${old}/a`, { spec: { colour: "green" } }),
     mergePatch("other items", `${old}/a`, { spec: { items: ["a", "b", "d"] } }),
     mergePatch("a good size", `${old}/a`, { spec: { size: 1 } }),
+    // A patch begins with the state in the server's cache. With the one before, the bad size would be an old problem, about which it warns before it tries
+    // again with the latest state.
+    get("the good size is in the cache", `${old}/a`, {
+      query: { resourceVersion: "0" },
+      until: (_status, body) => String(at(body, "spec", "size")) === "1",
+    }),
     mergePatch("the bad one again", `${old}/a`, { spec: { size: 9 } }),
   ],
 }
