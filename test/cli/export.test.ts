@@ -646,9 +646,10 @@ describe("an export that fails leaves no file", () => {
     expect(before.error).toBe(
       "reel export: cannot reach a recorder at URL: no data arrived for 0.05 s. Try again, or allow more time with --timeout\n",
     )
-    const middle = await failed((response) => response.write(small.subarray(0, 100)), "--timeout", "50ms")
+    // Long enough for the first bytes of a busy machine.
+    const middle = await failed((response) => response.write(small.subarray(0, 100)), "--timeout", "1s")
     expect(middle.code).toBe(exitCodes.failed)
-    expect(middle.error).toContain("is incomplete after 100 bytes: no data arrived for 0.05 s")
+    expect(middle.error).toContain("is incomplete after 100 bytes: no data arrived for 1 s")
   })
 
   test("if it is interrupted, before or during the response", async () => {
