@@ -17,7 +17,7 @@ describe("A rehearsal is refused", () => {
   test("without a trace", async () => {
     const directory = temporaryDirectory()
     await expect(replayInto(simplePods, join(directory, "none.ndjson"))).rejects.toThrow(/file not found/)
-    await expect(replayInto(simplePods, directory)).rejects.toThrow(/it is a directory, but there is no recording\.db/)
+    await expect(replayInto(simplePods, directory)).rejects.toThrow(/it is a directory, but it is empty/)
     writeFileSync(join(directory, "text"), "no trace at all")
     await expect(replayInto(simplePods, join(directory, "text"))).rejects.toThrow(/not in a known trace format/)
   })
