@@ -6,7 +6,7 @@
  * happened from then on reader.close() ```
  *
  * Guaranteed: what precedes a cut never changes, so readers of the same cut see the same recording; reading changes nothing in
- * the directory, whoever owns it, and does not delay a writer; memory is bounded for a recording of any size. Missing parts are reported: `gaps`.
+ * the directory, also one of another user, and does not delay a writer; memory is bounded for a recording of any size. Missing parts are reported: `gaps`.
  *
  * If a recorder may start in the directory while it is read, {@link ArchiveReader.requireUndisturbed} notices it.
  *

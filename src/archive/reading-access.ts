@@ -1,5 +1,5 @@
 /**
- * How the database of a recording can be opened without changing anything in its directory, whoever owns it and whether or not a recorder
+ * How the database of a recording can be opened without changing anything in its directory, also one of another user, and whether or not a recorder
  * writes to it.
  *
  * A database in WAL mode is made of recording.db and, unless its recorder ended in order, recording.db-wal. An ordinary connection also

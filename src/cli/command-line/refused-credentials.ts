@@ -18,7 +18,7 @@ export const describeRefused = (detail: string, endpoint: ApiEndpoint | undefine
   return `the API server does not accept the credentials${expired === undefined ? "" : ` (${expired})`}: ${detail}; ${credentialsAdvice}`
 }
 
-/** ms. A server that does not respond is the business of whoever retries. */
+/** ms. A server that does not respond is left to the requests that follow, which retry. */
 const deadlineMs = 5000
 
 /**

@@ -25,7 +25,7 @@ const certificateOf = ({ clientCertificate }: ApiEndpoint): Credential => {
   try {
     return { what, untilMs: new X509Certificate(clientCertificate).validToDate.getTime() }
   } catch {
-    // A certificate that cannot be read is reported by whoever connects with it.
+    // A certificate that cannot be read is reported when a connection is made with it.
     return { what, untilMs: undefined }
   }
 }

@@ -62,7 +62,7 @@ export const openOfflineRecording = async (
   const scope = await Effect.runPromise(Scope.make())
   let waiting: ((outcome: string) => void)[] = []
   const onOutcome = (outcome: string): void => {
-    for (const told of waiting) told(outcome)
+    for (const resolve of waiting) resolve(outcome)
     waiting = []
   }
   const serving = serve(directory, facts, { onTrouble, onOutcome }).pipe(Effect.provideService(Scope.Scope, scope))

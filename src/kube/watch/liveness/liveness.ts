@@ -4,7 +4,7 @@
  * A stream is live while bytes arrive on it. There are two ways for changes to be late, and two kinds of evidence:
  *
  * - **The stream was interrupted** (nothing was recording, the connection was lost, the server refused). Before it is resumed, the server is
- *   asked for its present version (rule 14): all changes up to that version happened before the response, and all later ones are live.
+ *   asked for its present version (rule 14): all changes up to that version happened before the response. What follows is judged as after a silence since then.
  * - **The stream is open and delayed** (a network that drops packets, a proxy that buffers, a server that is behind). Then the changes themselves
  *   say so: after a silence, and once a second otherwise, the next object is examined for the time at which the server wrote it
  *   (written-time.ts). A change is late if it was written within the silence, more than {@link freshMs} ago and after everything

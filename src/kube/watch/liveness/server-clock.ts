@@ -11,7 +11,7 @@ const equalWithinMs = 1000
 
 export class ServerClock {
   readonly #clock: Pick<Clock, "monotonicMs" | "wallMicros">
-  /** The server's time at monotonic 0, ms since the Unix epoch; `undefined`: it sends no dates, so the receiver's clock stands in. */
+  /** The server's time at monotonic 0, ms since the Unix epoch; `undefined`: it sends no dates, so the receiver's clock is used. */
   #atZero: number | undefined
 
   constructor(clock: Pick<Clock, "monotonicMs" | "wallMicros">) {
