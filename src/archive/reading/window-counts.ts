@@ -70,9 +70,10 @@ export const countWindow = async (
         for (const { number, namespace, name } of rows) {
           after = Number(number)
           if (after < excluded.length && excludesName(String(namespace), String(name))) excluded[after] = 1
+          // A name may be compared with hundreds of patterns, and a page of them took 30 s.
+          await pauseIfDue()
         }
         more = rows.length === pageRows
-        await pauseIfDue()
       }
       return excluded
     }
