@@ -9,7 +9,7 @@
  * the process, https://www.sqlite.org/howtocorrupt.html §2.2). Copy data directories from another process.
  */
 
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { hostname } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -17,6 +17,7 @@ import {
   DirectoryInUseError,
   DirectoryNotWritableError,
   isBusy,
+  NotARecordingError,
   systemCodeOf,
   systemReasonOf,
   toArchiveError,
@@ -110,13 +111,26 @@ const makeDirectory = (directory: string): void => {
 const READER_LOOKS_MILLISECONDS = 100
 
 const openLock = (directory: string): DatabaseSync => {
-  const lock = new DatabaseSync(join(directory, LOCK_FILE), { timeout: READER_LOOKS_MILLISECONDS })
+  const lock = openLockFile(directory)
   try {
     lock.exec("BEGIN EXCLUSIVE")
     return lock
   } catch (error) {
     lock.close()
     if (isBusy(error)) throw new DirectoryInUseError({ directory, ...readSideFile(directory) })
+    throw toArchiveError(directory, "open", error)
+  }
+}
+
+/** Something else than a file may have its name. */
+const openLockFile = (directory: string): DatabaseSync => {
+  try {
+    return new DatabaseSync(join(directory, LOCK_FILE), { timeout: READER_LOOKS_MILLISECONDS })
+  } catch (error) {
+    if (statSync(join(directory, LOCK_FILE), { throwIfNoEntry: false })?.isFile() === false) {
+      const what = `${LOCK_FILE}, the file that a recorder locks, is something else there`
+      throw new NotARecordingError({ directory, reason: what })
+    }
     throw toArchiveError(directory, "open", error)
   }
 }

@@ -70,6 +70,9 @@ const numberOf = (text: string, at: number): JsonValue => {
     return parseExactJson(text)
   } catch (error) {
     if (!(error instanceof MalformedJsonError)) throw error
-    throw new YamlValueError({ offset: at, detail: `a number of ${text.length} characters, beyond what a trace can hold` })
+    throw new YamlValueError({
+      offset: at,
+      detail: `a number of ${text.length} characters, beyond what a trace can hold`,
+    })
   }
 }
