@@ -16,6 +16,7 @@ import { ceiling } from "./ceiling.ts"
 import { exporting } from "./export.ts"
 import { guard } from "./guard.ts"
 import { host } from "./host.ts"
+import { hostile } from "./hostile.ts"
 import { ingest } from "./ingest.ts"
 import { kinds } from "./kinds.ts"
 import { lookups } from "./lookups.ts"
@@ -41,6 +42,7 @@ const scenarios: ReadonlyArray<Scenario> = [
   kinds,
   lookups,
   exporting,
+  hostile,
   mailbox,
   sandbox,
   host,
