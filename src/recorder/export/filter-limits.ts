@@ -32,10 +32,16 @@ const patternLists = [
 ] as const
 const selectorLists = ["excluded_labels", "labels"] as const
 
+/** Fields of a request, and of its filters: more than there are, fewer than take long to be named as unknown. */
+const maximumFields = 100
+
 /** Which limit a body exceeds; `undefined` if none, also for bodies that are invalid for other reasons. Takes some ms for the largest body. */
 export const filterLimitFault = (body: unknown): string | undefined => {
-  if (!isRecord(body) || !isRecord(body.filters)) return undefined
+  if (!isRecord(body)) return undefined
+  if (hasMore(body, maximumFields)) return `not an export request: it has more than ${maximumFields} fields`
   const { filters } = body
+  if (!isRecord(filters)) return undefined
+  if (hasMore(filters, maximumFields)) return `filters: more than ${maximumFields} fields`
   const entries = patternLists.flatMap((list) => (Array.isArray(filters[list]) ? [{ list, given: filters[list] }] : []))
   const total = entries.reduce((sum, { given }) => sum + given.length, 0)
   if (total > maximumEntries)
@@ -57,4 +63,11 @@ export const filterLimitFault = (body: unknown): string | undefined => {
   return length > maximumSelectorsLength
     ? `filters: label selectors of ${length} characters in JSON; at most ${maximumSelectorsLength} are allowed`
     : undefined
+}
+
+/** Without a list of all of them. */
+const hasMore = (object: Record<string, unknown>, maximum: number): boolean => {
+  let count = 0
+  for (const _ in object) if (++count > maximum) return true
+  return false
 }

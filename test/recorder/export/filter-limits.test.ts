@@ -75,6 +75,10 @@ test.each([
 })
 
 test("the faults of a large body are not all named, which would take seconds", () => {
-  const unknown = Object.fromEntries(many(5000, (index) => [`field-${index}`, 1]))
-  expect(refusal(unknown)).toMatch(/^400: not an export request: [^;]*\["field-0"\]$/)
+  const unknown = (count: number) => Object.fromEntries(many(count, (index) => [`field-${index}`, 1]))
+  expect(refusal(unknown(5000))).toBe("400: filters: more than 100 fields")
+  const reading = readExportRequest(JSON.stringify({ ...bodyOf({}), ...unknown(5000) }))
+  expect(reading).toMatchObject({ message: "not an export request: it has more than 100 fields" })
+  const long = { ...unknown(90), names: many(3000, String) }
+  expect(refusal(long)).toMatch(/^400: not an export request: [^;]*\["field-0"\]$/)
 })
