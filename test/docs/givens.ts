@@ -1,10 +1,10 @@
 /** What readers of the pages have: traces of the morning that the pages speak of, and clusters. */
 import { execFile } from "node:child_process"
-import { writeFileSync } from "node:fs"
+import { copyFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { zstdCompressSync } from "node:zlib"
-import { type ApiEndpoint, startRecorder } from "../../src/index.ts"
+import { startRecorder } from "../../src/index.ts"
 import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-format.ts"
 import type { Givens } from "./page-run.ts"
 import { root } from "./project.ts"
@@ -64,13 +64,31 @@ export const traces: Givens = {
   },
 }
 
-/** A data directory with what a recorder found there. */
+const example =
+  (path: string) =>
+  (target: string): void =>
+    copyFileSync(join(root, "examples/host", path), target)
+
+/** Some controller that can be stopped. */
+const operator = `import { defineController, runControllers } from "kubereel/host"
+const counted = defineController({ name: "counted", for: "apps/v1.Deployment", reconcile: async () => undefined })
+export const startMyOperator = ({ server }) => runControllers([counted], { server: { server } })
+`
+
+export const files: Givens = {
+  "simplepod.yaml": example("simplepod-crd.yaml"),
+  "simplepod-controller.ts": example("typescript/simplepod-controller.ts"),
+  "outage.ndjson": example("typescript/outage.ndjson"),
+  "my-operator.ts": (path) => writeFileSync(path, operator),
+}
+
+/** A data directory with what a recorder found in a cluster. */
 export const recordingOf =
-  (server: ApiEndpoint) =>
+  (kubeconfig: string) =>
   async (directory: string): Promise<void> => {
-    const recorder = await startRecorder({ server, directory, kinds: ["apps/v1.Deployment", "v1.ConfigMap"] })
+    const kinds = ["apps/v1.Deployment", "v1.ConfigMap"]
+    await using recorder = await startRecorder({ kubeconfig, directory, kinds })
     await recorder.ready()
-    await recorder.close()
   }
 
 /** One cluster under several names. */

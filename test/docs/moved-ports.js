@@ -4,7 +4,9 @@
  */
 import { Server, Socket } from "node:net"
 
-const moved = new Map((process.env.KUBEREEL_TEST_MOVED_PORTS ?? "").split(",").map((pair) => pair.split("=").map(Number)))
+const moved = new Map(
+  (process.env.KUBEREEL_TEST_MOVED_PORTS ?? "").split(",").map((pair) => pair.split("=").map(Number)),
+)
 
 const place = (port) => moved.get(Number(port)) ?? port
 
@@ -18,6 +20,7 @@ Socket.prototype.connect = function (...args) {
 
 const { listen } = Server.prototype
 Server.prototype.listen = function (first, ...others) {
-  const target = typeof first === "object" ? { ...first, ...("port" in first && { port: place(first.port) }) } : place(first)
+  const target =
+    typeof first === "object" ? { ...first, ...("port" in first && { port: place(first.port) }) } : place(first)
   return listen.call(this, target, ...others)
 }

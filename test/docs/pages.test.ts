@@ -9,7 +9,7 @@ import { blocksOf } from "../../scripts/guide-blocks.ts"
 import { kubeconfigOf, LocalCluster } from "../../src/sandbox/index.ts"
 import { patient } from "../harness/patience.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
-import { kubeconfigs, recordingOf, traces } from "./givens.ts"
+import { files, kubeconfigs, recordingOf, traces } from "./givens.ts"
 import { readPage, runPage } from "./page-run.ts"
 import { callsKubectl, isRun, sandboxPages } from "./page-suites.ts"
 import { environmentOf, makeProject, root } from "./project.ts"
@@ -22,23 +22,28 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.close())
 
-test.each(sandboxPages)("every command of %s that needs no kubectl does what it says", { timeout: patient(120_000) }, async (page) => {
-  const directory = temporaryDirectory()
-  makeProject(directory)
-  const kubeconfig = kubeconfigOf(cluster.sandbox.url)
-  await runPage({
-    page,
-    markdown: readPage(page),
-    directory,
-    environment: await environmentOf(directory, kubeconfig),
-    givens: {
-      ...traces,
-      recording: recordingOf(cluster.sandbox.endpoint),
-      ...kubeconfigs(["staging.kubeconfig", "old.kubeconfig", "new.kubeconfig"], kubeconfig),
-    },
-    isIncluded: (block) => block.language !== "ts" && !callsKubectl(block),
-  })
-})
+test.each(sandboxPages)(
+  "every program and command of %s that needs no kubectl does what it says",
+  { timeout: patient(120_000) },
+  async (page) => {
+    const directory = temporaryDirectory()
+    makeProject(directory)
+    const kubeconfig = kubeconfigOf(cluster.sandbox.url)
+    await runPage({
+      page,
+      markdown: readPage(page),
+      directory,
+      environment: await environmentOf(directory, kubeconfig),
+      givens: {
+        ...traces,
+        ...files,
+        recording: recordingOf(join(directory, ".kube/config")),
+        ...kubeconfigs(["staging.kubeconfig", "old.kubeconfig", "new.kubeconfig"], kubeconfig),
+      },
+      isIncluded: (block) => !callsKubectl(block),
+    })
+  },
+)
 
 test("every command block and program of README and guides is run by a suite, or says why not", () => {
   const pages = ["README.md", ...globSync("docs/guides/*.md", { cwd: root })]

@@ -23,12 +23,12 @@ const defaultPorts = [7777, 8001]
  * What commands of the project find in their environment: a cluster, and `npx`, which runs installed programs as npm's does, in a twentieth of the time (npm's own
  * is tested by `npm run check-package` and the clean clones of `.ci/run`).
  *
- * @param programs folders of further programs.
+ * @param programs further programs by name.
  */
 export const environmentOf = async (
   folder: string,
   kubeconfig: string,
-  programs: ReadonlyArray<string> = [],
+  programs: Readonly<Record<string, string>> = {},
 ): Promise<NodeJS.ProcessEnv> => {
   mkdirSync(join(folder, ".kube"))
   writeFileSync(join(folder, ".kube/config"), kubeconfig)
@@ -36,6 +36,7 @@ export const environmentOf = async (
   mkdirSync(own)
   writeFileSync(join(own, "npx"), `#!/bin/sh\nname=$1; shift; exec "${folder}/node_modules/.bin/$name" "$@"\n`)
   chmodSync(join(own, "npx"), 0o755)
+  for (const [name, program] of Object.entries(programs)) symlinkSync(program, join(own, name))
   const { KUBECONFIG: _, KUBEREEL_TOKEN: __, FORCE_COLOR: ___, ...environment } = process.env
   const moved = await Promise.all(defaultPorts.map(async (port) => `${port}=${await freePort()}`))
   return {
@@ -43,7 +44,7 @@ export const environmentOf = async (
     HOME: folder,
     TMPDIR: folder,
     NO_COLOR: "1",
-    PATH: [own, ...programs, dirname(process.execPath), environment.PATH].join(":"),
+    PATH: [own, dirname(process.execPath), environment.PATH].join(":"),
     NODE_OPTIONS: `--import=${join(root, "test/docs/moved-ports.js")}`,
     KUBEREEL_TEST_MOVED_PORTS: moved.join(),
   }

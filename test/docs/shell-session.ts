@@ -7,8 +7,8 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
-import { until } from "../recorder/recorder/recorder-command.ts"
 import { patient } from "../harness/patience.ts"
+import { until } from "../recorder/recorder/recorder-command.ts"
 
 /** A command that ended with another code than 0. */
 export interface FailedCommand {
@@ -28,7 +28,7 @@ const blockMs = 60_000
 /** The trap reports commands of blocks only: the `source` that runs a block fails, too, if its last command does. */
 const preparation = `
 set -o pipefail -o errtrace
-trap 'code=$?; [ "\${BASH_SOURCE[0]}" = "$block" ] && echo "failed $code $LINENO" >&9' ERR
+trap 'code=$?; [ "\${BASH_SOURCE[0]}" = "$block" ] && echo "failed $code $LINENO" >&3' ERR
 `
 
 export class ShellSession {
@@ -45,9 +45,9 @@ export class ShellSession {
     this.#bash = spawn("bash", ["--noprofile", "--norc"], {
       cwd: directory,
       env: environment,
-      stdio: ["pipe", "ignore", "inherit", "ignore", "ignore", "ignore", "ignore", "ignore", "ignore", "pipe"],
+      stdio: ["pipe", "ignore", "inherit", "pipe"],
     })
-    const lines = createInterface({ input: this.#bash.stdio[9] as Readable })
+    const lines = createInterface({ input: this.#bash.stdio[3] as Readable })
     this.#replies = lines[Symbol.asyncIterator]()
     this.#send(preparation)
   }
@@ -55,7 +55,7 @@ export class ShellSession {
   /** Runs a block to its end. @throws Error if it ends the shell, or does not end. */
   async run(file: string): Promise<BlockRun> {
     const output = this.#nextOutput()
-    this.#send(`block=${file}; source ${file} < /dev/null > ${output} 2>&1\necho done >&9\n`)
+    this.#send(`block=${file}; source ${file} < /dev/null > ${output} 2>&1\necho done >&3\n`)
     const failed: FailedCommand[] = []
     const timer = setTimeout(() => this.#bash.kill("SIGKILL"), patient(blockMs))
     try {
@@ -73,7 +73,7 @@ export class ShellSession {
   async runOn(file: string, texts: ReadonlyArray<string>): Promise<void> {
     const output = this.#nextOutput()
     // With job control it is a process group, to which Ctrl-C can be sent; without, it would ignore SIGINT.
-    this.#send(`set -m; block=${file}; source ${file} < /dev/null > ${output} 2>&1 & echo $! >&9; set +m\n`)
+    this.#send(`set -m; block=; source ${file} < /dev/null > ${output} 2>&1 & echo $! >&3; set +m\n`)
     const pid = Number(await this.#reply(output))
     this.#runningOn.push({ pid, file: output })
     const said = (): string => readFileSync(output, "utf8")
@@ -85,9 +85,10 @@ export class ShellSession {
   async close(): Promise<void> {
     try {
       for (const { pid, file } of this.#runningOn.splice(0).reverse()) {
-        this.#send(`kill -INT -- -${pid}; wait ${pid}; echo $? >&9\n`)
+        this.#send(`kill -INT -- -${pid}; wait ${pid}; echo $? >&3\n`)
         const code = await this.#reply(file)
-        if (code !== "0") throw new Error(`after Ctrl-C it ended with exit code ${code}:\n${readFileSync(file, "utf8")}`)
+        if (code !== "0")
+          throw new Error(`after Ctrl-C it ended with exit code ${code}:\n${readFileSync(file, "utf8")}`)
       }
     } finally {
       this.#bash.stdin?.end("exit\n")
@@ -106,7 +107,8 @@ export class ShellSession {
 
   async #reply(output: string): Promise<string> {
     const { value, done } = await this.#replies.next()
-    if (done === true) throw new Error(`the shell ended, or was ended after ${blockMs} ms:\n${readFileSync(output, "utf8")}`)
+    if (done === true)
+      throw new Error(`the shell ended, or was ended after ${blockMs} ms:\n${readFileSync(output, "utf8")}`)
     return value
   }
 }

@@ -27,7 +27,7 @@ const objects = {
 
 export const openShop = async ({ sandbox }: LocalCluster): Promise<void> => {
   for (const [path, body] of Object.entries(objects)) {
-    const { status, body: answer } = await sandbox.request({ method: "POST", path, body })
-    if (status !== 201) throw new Error(`${path}: ${JSON.stringify(answer)}`)
+    const { status, text } = await sandbox.request({ method: "POST", path, body })
+    if (status !== 201) throw new Error(`${path}: ${text}`)
   }
 }
