@@ -73,7 +73,7 @@ export class ShellSession {
   async runOn(file: string, texts: ReadonlyArray<string>): Promise<void> {
     const output = this.#nextOutput()
     // With job control it is a process group, to which Ctrl-C can be sent; without, it would ignore SIGINT.
-    this.#send(`set -m; block=; source ${file} < /dev/null > ${output} 2>&1 & echo $! >&3; set +m\n`)
+    this.#send(`set -m; block=none; source ${file} < /dev/null > ${output} 2>&1 & echo $! >&3; set +m\n`)
     const pid = Number(await this.#reply(output))
     this.#runningOn.push({ pid, file: output })
     const said = (): string => readFileSync(output, "utf8")
