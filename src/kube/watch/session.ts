@@ -243,13 +243,13 @@ export class WatchSession {
   }
 
   #open(command: OpenCommand): void {
-    const { transport, rules } = this.#options
+    const { transport, gvk, rules } = this.#options
     const { stream } = command
     this.#progressed = false
     if (command.type === "open-watch") this.statistics.watches++
     const reader =
       command.type === "open-page" || command.type === "open-whole-list"
-        ? new PageReader(stream, this.#events, rules)
+        ? new PageReader(stream, this.#events, gvk, rules)
         : new WatchReader(stream, this.#events, rules, command.type === "open-streaming-list")
     const http = transport.get(this.#pathOf(command), { Accept: "application/json" }, reader)
     this.#streams.add(stream, reader, http)
