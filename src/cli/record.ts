@@ -78,6 +78,11 @@ const options = {
     help: "interval: a power failure loses at most the last second; always: loses nothing, but is slower",
     parse: oneOf("interval", "always"),
   }),
+  listCompression: withDefault("auto", {
+    placeholder: "WHEN",
+    help: "gzip on lists: auto: in pages, if the API server is on another machine and not that of the pod's own cluster; always: all lists, which are then made in pages; never",
+    parse: oneOf("auto", "always", "never"),
+  }),
   port: withDefault("7777", {
     short: "p",
     placeholder: "PORT",

@@ -16,6 +16,11 @@ export interface ApiEndpoint {
   /** PEM client certificate and key, for client-certificate credentials. */
   readonly clientCertificate?: string
   readonly clientKey?: string
+  /**
+   * Compressed responses cost more than they save: `disable-compression` of the kubeconfig, or a pod's own cluster, whose network is faster
+   * than gzip. Default false.
+   */
+  readonly prefersPlain?: boolean
   /** `http://[user:password@]host:port` of an HTTP proxy, from `proxy-url` or the environment. */
   readonly proxy?: string
   /** Request headers: `Authorization`, impersonation. One entry per header line, so that repeated names survive. */

@@ -33,6 +33,7 @@ import { recordStop } from "./record-stop.ts"
 import { firstLists } from "./recording/first-lists.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
 import { encodeRecorderState } from "./recording/recorder-state.ts"
+import { type ListCompression, ListManners } from "./watchers/list-manners.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
 import { type WorkerRole, workerEntry } from "./worker-entries.ts"
 
@@ -52,6 +53,8 @@ export interface RecorderActorsOptions {
   /** Report each recorded event, for the debug log. Default off. */
   readonly reportEvents?: boolean
   readonly policy?: WatchPolicy
+  /** Default `auto`. */
+  readonly listCompression?: ListCompression
   /** How often actors may crash. Default: 5 times in 10 min. */
   readonly restart?: RestartPolicy
   readonly clock?: Clock
@@ -206,6 +209,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       clusterHeard = true
       writes.put("the identity of the cluster", patiently(store, store.call("setClusterUid", uid)))
     }
+    const manners = new ListManners({
+      compression: options.listCompression ?? "auto",
+      userAgent: options.userAgent,
+      timers: clock,
+    })
     const watchers = new Watchers(system, store, plan, {
       userAgent: options.userAgent,
       policy: options.policy ?? defaultWatchPolicy,
@@ -213,6 +221,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       notify: options.notify,
       start: worker("watcher"),
       endpoint: endpointFor,
+      lists: (gvk, endpoint) => manners.of(gvk, endpoint),
       run: runPromise,
       nextIncarnation: (name, signal) => runPromise(nextIncarnation(name), { signal }),
       restart,

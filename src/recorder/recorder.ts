@@ -42,6 +42,7 @@ import { openPodEvents } from "./notices/pod-events.ts"
 import { type RecorderActors, startRecorderActors } from "./recorder-actors.ts"
 import { RecorderError } from "./recorder-error.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
+import type { ListCompression } from "./watchers/list-manners.ts"
 
 export interface RecorderSettings {
   /**
@@ -63,6 +64,8 @@ export interface RecorderSettings {
   readonly namespaces: ReadonlyArray<string>
   readonly allowSecrets: boolean
   readonly fsync: "interval" | "always"
+  /** Default `auto`. */
+  readonly listCompression?: ListCompression
   /** Log each recorded event at debug level. */
   readonly reportEvents: boolean
   readonly version: string
@@ -165,6 +168,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       reportEvents: settings.reportEvents,
       memory,
       policy: settings.policy ?? defaultWatchPolicy,
+      ...(settings.listCompression !== undefined && { listCompression: settings.listCompression }),
       ...(settings.restart !== undefined && { restart: settings.restart }),
       notify: (notice) => notices.hear(notice),
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))

@@ -143,6 +143,7 @@ describe("reel record", () => {
       verbosity: 0,
       allowSecrets: false,
       fsync: "interval",
+      listCompression: "auto",
       access: { auth: "none", allowAnonymous: false },
       allowedTargets: [],
       exportLimits: { milliseconds: 3_600_000, bytes: Number.POSITIVE_INFINITY },
@@ -159,7 +160,7 @@ describe("reel record", () => {
 
   test("passes all options to the recorder", async () => {
     const argv =
-      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --allow-secrets --fsync always --auth token --token-file t --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi"
+      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --allow-secrets --fsync always --list-compression always --auth token --token-file t --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi"
     expect(await record(argv.split(" "))).toEqual({
       config: "a.yml",
       kubeconfig: "k",
@@ -172,6 +173,7 @@ describe("reel record", () => {
       verbosity: 2,
       allowSecrets: true,
       fsync: "always",
+      listCompression: "always",
       access: { auth: "token", tokenFile: "t" },
       allowedTargets: [
         { provider: "s3", host: undefined, bucket: "traces", key: "shop" },

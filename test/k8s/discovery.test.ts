@@ -60,6 +60,12 @@ test("a custom kind of the cluster is found by discovery", async () => {
     resources: ["feet"],
     verbs: ["list", "watch"],
   })
+  // Another server may provide it.
+  expect(one("ClusterRole").rules).toContainEqual({
+    apiGroups: ["apiregistration.k8s.io"],
+    resources: ["apiservices"],
+    verbs: ["list"],
+  })
 })
 
 test("a cluster that does not respond is an error, not a cluster without kinds", async () => {

@@ -1,5 +1,6 @@
 import { connect } from "node:net"
 import { afterEach, describe, expect, test } from "vitest"
+import { type Clock, systemClock } from "../../src/clock.ts"
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 import { brief, get, Watch, type WatchEvent } from "./client.ts"
@@ -248,6 +249,21 @@ const realBookmarks: Readonly<Record<string, string>> = {
   "/apis/apps/v1/replicasets":
     '{"type":"BOOKMARK","object":{"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{"resourceVersion":"461"},"spec":{"replicas":0,"selector":null,"template":{"metadata":{},"spec":{"containers":null}}},"status":{"replicas":0}}}',
 }
+
+test("the server ends a watch at once whose timeoutSeconds are negative, as a real one does", async () => {
+  const delays: number[] = []
+  const clock: Clock = {
+    ...systemClock,
+    after: (delayMs, action) => {
+      delays.push(delayMs)
+      return systemClock.after(delayMs, action)
+    },
+  }
+  const sandbox = await start({ clock, bookmarkInterval: 0 })
+  const stream = await watch(sandbox, "resourceVersion=1002&timeoutSeconds=-5")
+  expect(await stream.ended).toBe("clean")
+  expect([stream.status, delays.filter((delayMs) => delayMs < 0)]).toEqual([200, []])
+})
 
 test("the server ends a watch when its timeoutSeconds are over, not before", async () => {
   const clock = new ManualClock()

@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
+import type { ListManner } from "../../kube/watch/session-options.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import type { NamespaceState } from "./progress/namespace-states.ts"
 
@@ -25,6 +26,8 @@ export interface WatcherConfig {
   readonly fieldSelector: string | undefined
   /** Each is requested by its own path, so that a Role in each is enough. `undefined`: the whole cluster. */
   readonly namespaces: ReadonlyArray<string> | undefined
+  /** Default: as streaming lists, otherwise in pages, uncompressed. */
+  readonly lists?: ListManner | undefined
   readonly policy: WatchPolicy
   /** Report each recorded event, for the debug log. Costs a message per event; default off. */
   readonly reportEvents: boolean

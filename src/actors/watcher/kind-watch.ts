@@ -169,5 +169,6 @@ export const sessionOptions = (
   rules: compileDetectRules({ gvk, detect: config.detect, ignore: config.ignore }),
   labelSelector: config.labelSelector,
   fieldSelector: config.fieldSelector,
+  lists: config.lists,
   clusterUid: resume.clusterUid === "" ? undefined : resume.clusterUid,
 })

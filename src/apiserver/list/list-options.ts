@@ -108,7 +108,8 @@ export const parseWatchRequest = (
         ? { type: "state", notOlderThan: version, endBookmark: allowBookmarks && streamingList === "supported" }
         : { type: "after", version: version === 0n ? undefined : version },
     allowBookmarks,
-    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    // The real server ends a watch at once whose time is negative.
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds: Math.max(0, timeoutSeconds) }),
     selection,
   }
 }

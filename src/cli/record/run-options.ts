@@ -25,6 +25,7 @@ export interface RecordOptions extends RecordAccess {
   readonly verbosity: number
   readonly allowSecrets: boolean
   readonly fsync: "interval" | "always"
+  readonly listCompression: "auto" | "always" | "never"
 }
 
 /** The output of a recorder. */

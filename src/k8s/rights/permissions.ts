@@ -2,11 +2,13 @@
  * The minimum permissions for recording a configuration: exactly those for the requests that the recorder makes.
  *
  * `list` and `watch` for the recorded kinds, in each namespace if only some are recorded; `get` for owners that are not in the
- * recording; `get` for the namespace whose UID identifies the cluster. Discovery needs no rule: every account has
+ * recording; `get` for the namespace whose UID identifies the cluster; `list` for APIServices if kinds are recorded that Kubernetes does not define. Discovery needs no rule: every account has
  * `system:discovery`.
  */
 import type { ApiResource } from "../../kube/discovery.ts"
+import { formatGvk } from "../../kube/gvk.ts"
 import type { TrackedKind } from "../../recorder/configuration/tracked-kind.ts"
+import { mayBeAggregated } from "../../recorder/watchers/list-manners.ts"
 
 /** A rule of a Role or ClusterRole. */
 export interface Rule {
@@ -43,6 +45,7 @@ const recorded = "recorded"
 const owner = "owners of recorded objects; without it, exports report them as unknown"
 /** Why whatever watches reads the namespace kube-system. */
 export const clusterIdentity = "identity of the cluster; without it, a cluster restored from a backup may go unnoticed"
+const aggregated = "which APIs other servers provide; without it, a first list of them may take a minute longer"
 const reviews = "authentication and authorisation of clients"
 
 export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options: PermissionOptions): Permissions => {
@@ -67,6 +70,14 @@ export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options:
   }
   const rules = [...cluster.rules()]
   if (isClusterWide) {
+    // As the recorder, which asks if it watches a kind that Kubernetes does not define.
+    if (watched.some(({ resource }) => mayBeAggregated(formatGvk(resource.gvk))))
+      rules.push({
+        apiGroups: ["apiregistration.k8s.io"],
+        resources: ["apiservices"],
+        verbs: ["list"],
+        reason: aggregated,
+      })
     rules.push({
       apiGroups: [""],
       resources: ["namespaces"],

@@ -32,6 +32,7 @@ export const detectInCluster = async (
       certificateAuthority: { tag: "file", path: join(directory, "ca.crt") },
       skipTlsVerify: false,
       tlsServerName: undefined,
+      disableCompression: true,
       proxyUrl: undefined,
       execConfig: undefined,
     },

@@ -172,6 +172,7 @@ const toEndpoint = (
     ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
     ...(cluster.skipTlsVerify ? { skipTlsVerify: true } : {}),
     ...(cluster.tlsServerName === undefined ? {} : { tlsServerName: cluster.tlsServerName }),
+    ...(cluster.disableCompression ? { prefersPlain: true } : {}),
     ...(certificate === undefined ? {} : { clientCertificate: certificate }),
     ...(key === undefined ? {} : { clientKey: key }),
     ...(proxy === undefined ? {} : { proxy }),

@@ -113,6 +113,7 @@ const readCluster = (entry: Entry<Cluster>): ClusterSettings => {
     certificateAuthority: fields.material("certificate-authority", value.caData, value.caFile),
     skipTlsVerify: value.skipTLSVerify,
     tlsServerName: fields.text("tls-server-name", value.tlsServerName),
+    disableCompression: raw["disable-compression"] === true,
     proxyUrl: fields.text("proxy-url", value.proxyUrl),
     execConfig: extensions.find((each: Record<string, unknown> | null) => each?.name === execExtension)?.extension,
   }

@@ -15,6 +15,8 @@ export interface ClusterSettings {
   readonly certificateAuthority: Material | undefined
   readonly skipTlsVerify: boolean
   readonly tlsServerName: string | undefined
+  /** `disable-compression`; always true of a pod's own cluster. */
+  readonly disableCompression: boolean
   /** `proxy-url`; overrides the environment. */
   readonly proxyUrl: string | undefined
   /** Extension `client.authentication.k8s.io/exec`, handed to plugins that ask for cluster information. */

@@ -2,13 +2,14 @@
  * Splits a list response while it arrives: passes on every item as soon as its last byte has arrived, and collects the list's own members,
  * which may come before or after the items.
  *
- * Memory is bounded by the largest item; time is linear, chunks may end anywhere. Items are found by their brackets and passed on
+ * Memory is bounded by the largest item; so is what may come between two items, so that a body cannot go on for ever without any. Time is
+ * linear, chunks may end anywhere. Items are found by their brackets and passed on
  * unchecked: {@link ObjectScanner} checks them. Around the items the grammar is checked, so a body that is truncated or not JSON is a
  * {@link ListSyntaxError} or leaves {@link ListScanner.isComplete} false.
  */
 
 import * as Schema from "effect/Schema"
-import { CarryBuffer, defaultLongest } from "./carry-buffer.ts"
+import { CarryBuffer, defaultLongest, TooLongError } from "./carry-buffer.ts"
 import { TokenScanner } from "./json/token-scanner.ts"
 import { isWhiteSpace } from "./json/white-space.ts"
 import type { SpanListener } from "./line-splitter.ts"
@@ -58,19 +59,26 @@ export class ListScanner {
   items = 0
   private readonly listener: SpanListener
   private readonly carry: CarryBuffer
+  private readonly longestBetween: number
   private readonly token = new TokenScanner()
   private role: TokenRole = "none"
   private expect: Expect = Expect.list
   private key = ""
   /** Bytes of the body before the present chunk. */
   private before = 0
+  /** Bytes of the body up to the end of the last item. */
+  private itemEnd = 0
   private chunk: Buffer | undefined
   private view: DataView = new DataView(new ArrayBuffer(0))
 
-  /** @param options.longest bytes of the longest item that may span chunks; default {@link defaultLongest} */
-  constructor(listener: SpanListener, options: { readonly longest?: number } = {}) {
+  /**
+   * @param options.longest bytes of the longest item that may span chunks; default {@link defaultLongest}
+   * @param options.longestBetween bytes from the end of one item to that of the next; default {@link defaultLongest}
+   */
+  constructor(listener: SpanListener, options: { readonly longest?: number; readonly longestBetween?: number } = {}) {
     this.listener = listener
     this.carry = new CarryBuffer(options.longest ?? defaultLongest)
+    this.longestBetween = options.longestBetween ?? defaultLongest
   }
 
   /** Whether the list's closing brace has been seen. */
@@ -87,6 +95,7 @@ export class ListScanner {
     this.expect = Expect.list
     this.key = ""
     this.before = 0
+    this.itemEnd = 0
   }
 
   /**
@@ -118,6 +127,7 @@ export class ListScanner {
       at = behind
     }
     this.before += end - start
+    if (this.before - this.itemEnd > this.longestBetween) throw new TooLongError({ limit: this.longestBetween })
   }
 
   /** Consumes one structural byte; if a token starts with the byte, consumes nothing and returns true. */
@@ -184,6 +194,7 @@ export class ListScanner {
     if (role === "item") {
       this.expect = Expect.itemEnd
       this.items++
+      this.itemEnd = this.before + offset
       this.listener(bytes, from, to)
     } else if (role === "key") {
       this.key = String(this.parse(bytes, from, to, offset))

@@ -3,7 +3,7 @@
  * its reason, until it is complete.
  */
 import type { ListReason, StreamId } from "./protocol/protocol.ts"
-import type { Transition } from "./protocol/transition.ts"
+import { failure, type Transition } from "./protocol/transition.ts"
 import { openWatch, watchOn } from "./watching.ts"
 
 /** How a list differs from the usual one, and the detail to report. */
@@ -31,23 +31,23 @@ export const list = (step: Transition, reason: ListReason, terms: ListTerms = {}
 
 /** Starts the list that is due, or restarts it. */
 export const openList = (step: Transition): void => {
-  const { streamingList } = step.memory
+  const { pagesUntilMs } = step.memory
   const version = versionToAskFor(step)
   begin(step, cause(step))
   const stream = step.newStream()
-  if (streamingList) {
+  if (step.moment.nowMs >= pagesUntilMs) {
     step.phase = { tag: "streaming-list", stream, opened: false }
     step.commands.push({ type: "open-streaming-list", stream, version, timeoutSeconds: step.watchLife() })
   } else {
-    step.phase = { tag: "paging", stream, continues: false, whole: false }
+    step.phase = { tag: "paging", stream, continues: false, whole: false, pages: 0, earlierToken: undefined }
     step.commands.push({ type: "open-page", stream, version, continueToken: undefined })
   }
   step.limitSilence(stream, step.policy.responseMs)
 }
 
-/** The server does not know `sendInitialEvents`: remembers that, and lists in pages. */
+/** The server does not know `sendInitialEvents`: lists in pages, for a while. */
 export const listInPages = (step: Transition): void => {
-  step.remember({ streamingList: false })
+  step.remember({ pagesUntilMs: step.moment.nowMs + step.policy.pagesOnlyMs })
   openList(step)
 }
 
@@ -60,7 +60,7 @@ export const listAtOnce = (step: Transition): boolean => {
   if (phase.tag !== "paging" || !phase.continues || phase.whole) return false
   begin(step, "a continue token expired before the last page: listing without pages")
   const stream = step.newStream()
-  step.phase = { tag: "paging", stream, continues: false, whole: true }
+  step.phase = { tag: "paging", stream, continues: false, whole: true, pages: 0, earlierToken: undefined }
   step.commands.push({ type: "open-whole-list", stream, version: versionToAskFor(step) })
   step.limitSilence(stream, step.policy.responseMs)
   return true
@@ -92,6 +92,7 @@ export const listAnswered = (step: Transition, stream: StreamId): void => {
   if (phase.tag === "paging") return
   step.phase = { ...phase, opened: true }
   step.limitSilence(stream, step.policy.streamingListSilenceMs)
+  step.commands.push({ type: "limit-stall", stream, ms: step.policy.streamingListStallMs })
 }
 
 /** A page is complete: requests the next one, or starts the watch after the list. */
@@ -104,8 +105,17 @@ export const pageComplete = (
   const phase = step.phase
   if (phase.tag !== "paging" || phase.stream !== stream) return
   if (continueToken !== undefined && continueToken !== "") {
+    // A server that repeats itself would be asked for ever. Comparing with the token of the last page that was a power of two (Brent's algorithm)
+    // finds a cycle of any length without keeping all tokens.
+    if (continueToken === phase.earlierToken) {
+      const status = failure("RepeatedToken", `the server repeats its continue token after ${phase.pages} pages`)
+      return step.fail(status, "list", "list")
+    }
+    const pages = phase.pages + 1
+    const isMilestone = (pages & (pages - 1)) === 0
     const next = step.newStream()
-    step.phase = { ...phase, stream: next, continues: true }
+    const earlierToken = isMilestone ? continueToken : phase.earlierToken
+    step.phase = { ...phase, stream: next, continues: true, pages, earlierToken }
     step.commands.push({ type: "open-page", stream: next, version: undefined, continueToken })
     return step.limitSilence(next, step.policy.responseMs)
   }

@@ -15,6 +15,14 @@ export interface Enquiries {
   probe(selection: Selection): Promise<Input>
 }
 
+/** How a kind is listed. Plain data. */
+export interface ListManner {
+  /** Never as a streaming list: its server is known not to support them well. */
+  readonly inPages: boolean
+  /** Pages and whole lists may be compressed; streaming lists never are. */
+  readonly gzip: boolean
+}
+
 /** Everything a session needs; it reads nothing from elsewhere. */
 export interface SessionOptions {
   readonly transport: ReadTransport
@@ -30,6 +38,8 @@ export interface SessionOptions {
   readonly rules: DetectRules
   readonly labelSelector: string | undefined
   readonly fieldSelector: string | undefined
+  /** Default: as a streaming list, otherwise in pages, uncompressed. */
+  readonly lists?: ListManner | undefined
   /** The recording is complete up to this version, according to the store; `undefined`: the session lists. */
   readonly resumeVersion: string | undefined
   /** µs since the Unix epoch at which it was known to be complete up to there. Default: unknown, so nothing counts as late for having been missed. */

@@ -6,6 +6,7 @@
  * a stream that the server then closes is resumed at the last version delivered (rule 11); `stop` closes every timer, stream and request.
  * Nothing that a server sends makes it throw.
  */
+import { getGunzipped } from "../http/gunzipped.ts"
 import { Liveness } from "./liveness/liveness.ts"
 import { initialState, step } from "./protocol/machine.ts"
 import { permissionHint } from "./protocol/permission-hint.ts"
@@ -35,6 +36,7 @@ export class WatchSession {
   #deferred: Array<Command> = []
   #retryTimer: { cancel(): void } | undefined
   #successorTimer: { cancel(): void } | undefined
+  #acceptsGzip: boolean
   readonly #events: StreamEvents
 
   constructor(options: SessionOptions) {
@@ -42,7 +44,12 @@ export class WatchSession {
     this.#selection = { path: "", labelSelector: options.labelSelector, fieldSelector: options.fieldSelector }
     this.#versions.reset(options.resumeVersion)
     this.#liveness = new Liveness(options.clock, options.resumeVersion === undefined ? 0 : (options.liveUntil ?? 0))
-    this.#streams = new OpenStreams(options.clock, (stream) => this.#input({ type: "silent", stream }))
+    this.#acceptsGzip = options.lists?.gzip === true
+    this.#streams = new OpenStreams(
+      options.clock,
+      (stream) => this.#input({ type: "silent", stream }),
+      (stream) => this.#input({ type: "stalled", stream }),
+    )
     this.#events = {
       opened: (stream, serverTimeMs) => {
         // The server's clock is in whole seconds, so anything below a second is noise.
@@ -74,7 +81,10 @@ export class WatchSession {
         // Never backwards: a successor's bookmark may be below what the old watch has delivered.
         options.sink.progressed(this.#versions.text ?? version)
       },
-      initialEventsEnd: (stream, version) => this.#input({ type: "initial-events-end", stream, version }),
+      initialEventsEnd: (stream, version) => {
+        this.#streams.liftStallLimit(stream)
+        this.#input({ type: "initial-events-end", stream, version })
+      },
       pageComplete: (stream, version, continueToken) => {
         this.#streams.forget(stream)
         this.#input({ type: "page-complete", stream, version, continueToken })
@@ -98,6 +108,8 @@ export class WatchSession {
         const whileBlocked = this.#streams.wasBlocked(stream) && outcome.tag !== "complete"
         this.#streams.forget(stream)
         this.#liveness.ended(outcome.tag === "complete")
+        // Something between here and the server may compress wrongly; a list that is larger on the way is still a list.
+        if (outcome.tag === "malformed") this.#acceptsGzip = false
         this.#input({ type: "ended", stream, outcome, whileBlocked })
       },
     }
@@ -120,7 +132,7 @@ export class WatchSession {
 
   start(): void {
     const { resumeVersion, clusterUid } = this.#options
-    this.#input({ type: "start", resumeVersion, clusterUid })
+    this.#input({ type: "start", resumeVersion, clusterUid, listsInPages: this.#options.lists?.inPages === true })
   }
 
   /** The sink is writable again. */
@@ -200,6 +212,9 @@ export class WatchSession {
         if (this.#blocked && !this.#streams.has(command.stream)) this.#deferred.push(command)
         else this.#streams.limitSilence(command.stream, command.ms)
         return
+      case "limit-stall":
+        this.#streams.limitStall(command.stream, command.ms)
+        return
       case "retry-after":
         this.#retryTimer?.cancel()
         this.#retryTimer = clock.after(command.ms, () => this.#input({ type: "retry" }))
@@ -234,12 +249,16 @@ export class WatchSession {
         listener.alarm(command.detail)
         return
       case "state":
-        listener.stateChanged(
-          command.state,
-          command.state === "forbidden" ? `${command.detail}; ${permissionHint(this.#selection.path)}` : command.detail,
-        )
+        listener.stateChanged(command.state, this.#detailOf(command))
         return
     }
+  }
+
+  #detailOf({ state, detail, nextAttemptMs }: Extract<Command, { type: "state" }>): string {
+    if (state === "forbidden") return `${detail}; ${permissionHint(this.#selection.path)}`
+    if (nextAttemptMs === undefined) return detail
+    const at = new Date(this.#options.clock.wallMicros() / 1000 + nextAttemptMs)
+    return `${detail}, the next attempt is at ${at.toISOString().slice(0, 19)}Z`
   }
 
   #open(command: OpenCommand): void {
@@ -247,12 +266,18 @@ export class WatchSession {
     const { stream } = command
     this.#progressed = false
     if (command.type === "open-watch") this.statistics.watches++
-    const reader =
-      command.type === "open-page" || command.type === "open-whole-list"
-        ? new PageReader(stream, this.#events, gvk, rules)
-        : new WatchReader(stream, this.#events, rules, command.type === "open-streaming-list")
-    const http = transport.get(this.#pathOf(command), { Accept: "application/json" }, reader)
-    this.#streams.add(stream, reader, http)
+    const headers = { Accept: "application/json" }
+    const path = this.#pathOf(command)
+    if (command.type === "open-page" || command.type === "open-whole-list") {
+      const reader = new PageReader(stream, this.#events, gvk, rules)
+      const http = this.#acceptsGzip
+        ? getGunzipped(transport, path, headers, reader)
+        : transport.get(path, headers, reader)
+      this.#streams.add(stream, reader, http)
+    } else {
+      const reader = new WatchReader(stream, this.#events, rules, command.type === "open-streaming-list")
+      this.#streams.add(stream, reader, transport.get(path, headers, reader))
+    }
   }
 
   #pathOf(command: OpenCommand): string {

@@ -40,6 +40,11 @@ export interface RecorderOptions {
   readonly allowSecrets?: boolean
   /** `interval`: a power failure loses at most the last second; `always`: nothing, but slower. Default `interval`. */
   readonly fsync?: "interval" | "always"
+  /**
+   * gzip on lists. `auto`: in pages, if the API server is on another machine and not that of the pod's own cluster; `always`: all lists, which are
+   * then made in pages; `never`. Default `auto`.
+   */
+  readonly listCompression?: "auto" | "always" | "never"
   /** Port on 127.0.0.1 of the interface that `reel export` uses, for all users of this machine; 0 picks a free one. Default: none. */
   readonly port?: number
   /** Default: errors and warnings on standard error. */
@@ -90,6 +95,7 @@ export const startRecorder = async (options: RecorderOptions = {}): Promise<Reco
     namespaces: options.namespaces ?? [],
     allowSecrets: options.allowSecrets ?? false,
     fsync: options.fsync ?? "interval",
+    listCompression: options.listCompression ?? "auto",
     reportEvents: false,
     version: "embedded",
   }

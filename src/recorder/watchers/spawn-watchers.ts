@@ -21,6 +21,7 @@ import { VersionClock } from "../../actors/watcher/late/version-clock.ts"
 import type { Clock } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
+import type { ListManner } from "../../kube/watch/session-options.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import type { ActorGaveUp } from "../../runtime/errors.ts"
 import type { RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
@@ -69,6 +70,8 @@ interface WatchersOptions {
   readonly start: StartThread
   /** The current address and credentials for the actor of that name. */
   readonly endpoint: (name: string) => Promise<ApiEndpoint>
+  /** How to list the kind. */
+  readonly lists: (gvk: string, endpoint: ApiEndpoint) => Promise<ListManner>
   /** Runs in the scope of the recorder. */
   readonly run: <A>(effect: Effect.Effect<A>) => Promise<A>
   /** The store numbers their lives, because it remembers their messages. Not called any more once `ended` is aborted. */
@@ -205,8 +208,9 @@ export class Watchers {
       start: options.start,
       config: async () => {
         const endpoint = await options.endpoint(name)
+        const lists = await options.lists(gvk, endpoint)
         const limits = this.#shares.take(name, this.#plan.kinds.size)
-        return watcherConfig(kind, tracksPods, endpoint, limits, options, this.#versions)
+        return { ...watcherConfig(kind, tracksPods, endpoint, limits, options, this.#versions), lists }
       },
       incarnation: () => options.nextIncarnation(name, ended.signal),
       restart: options.restart,

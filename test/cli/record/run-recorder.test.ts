@@ -30,6 +30,7 @@ test("counters are read for a status line, and not if it is not shown", async ()
       namespaces: [],
       dataDir: join(directory, name),
       fsync: "interval",
+      listCompression: "auto",
       port: 0,
       bind: "127.0.0.1",
       allowSecrets: false,

@@ -21,6 +21,7 @@ describe("in a pod", () => {
     expect(await credentials.endpoint()).toEqual({
       server: "https://10.0.0.1",
       certificateAuthority: authority,
+      prefersPlain: true,
       headers: [["Authorization", "Bearer pod-token"]],
     })
     expect(credentials.defaultNamespace).toBe("recorders")

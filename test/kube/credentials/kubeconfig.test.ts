@@ -39,6 +39,7 @@ describe("a kubeconfig", () => {
       "certificate-authority-data": base64(certificates.authority),
       "tls-server-name": "api.internal",
       "proxy-url": "http://me:secret@proxy:3128",
+      "disable-compression": true,
     }
     const user = {
       "client-certificate-data": base64(certificates.client.certificate),
@@ -56,6 +57,7 @@ describe("a kubeconfig", () => {
       server: "https://[fd00::1]:6443/k8s",
       certificateAuthority: certificates.authority,
       tlsServerName: "api.internal",
+      prefersPlain: true,
       clientCertificate: certificates.client.certificate,
       clientKey: certificates.client.key,
       proxy: "http://me:secret@proxy:3128",

@@ -155,6 +155,32 @@ describe("a list scanner", () => {
     expect(scanner.isComplete).toBe(true)
   })
 
+  test("rejects a body that goes on for ever without an item", () => {
+    for (const [opening, filling] of [
+      ["", " "],
+      ['{"rows":["', "0"],
+      ['{"items":[{"a":1},', "\n"],
+      ['{"items":[{"a":1}],"rows":[', "[],"],
+    ] as const) {
+      const scanner = new ListScanner(() => undefined, { longestBetween: 1000 })
+      const push = (text: string) => scanner.push(Buffer.from(text), 0, text.length)
+      push(opening)
+      expect(() => {
+        for (let round = 0; round < 1001; round++) push(filling)
+      }).toThrow(TooLongError)
+    }
+  })
+
+  test("takes any number of items, however long they are together", () => {
+    let items = 0
+    const scanner = new ListScanner(() => items++, { longestBetween: 100 })
+    const push = (text: string) => scanner.push(Buffer.from(text), 0, text.length)
+    push('{"items":[{"a":0}')
+    for (let item = 1; item < 500; item++) push(`, {"a":${item}}`)
+    push('],"metadata":{"resourceVersion":"7"}}')
+    expect([items, scanner.isComplete]).toEqual([500, true])
+  })
+
   test("skips members it does not use in constant memory", () => {
     const { scanner } = collect(1000)
     const push = (text: string) => scanner.push(Buffer.from(text), 0, text.length)

@@ -16,7 +16,7 @@ interface Happening {
 const names = [
   ["discovered", "not-installed", "discovery-failed", "probed", "probe-failed", "retry", "retry", "successor-due"],
   ["opened", "refused", "first-bytes", "page-complete", "initial-events-end", "initial-events-end", "bookmark"],
-  ["error-event", "malformed-line", "ended", "silent", "delivered", "start", "restored-elsewhere"],
+  ["error-event", "malformed-line", "ended", "silent", "stalled", "delivered", "start", "restored-elsewhere"],
 ].flat()
 
 const happening: fc.Arbitrary<Happening> = fc.record({
@@ -70,7 +70,7 @@ const inputOf = (world: World, { name, pick, code, flag }: Happening): Input | u
     case "ended":
       return { type: "ended", stream, outcome: flag ? complete : truncated, whileBlocked: pick % 2 === 0 }
     default:
-      return { type: name as "opened" | "first-bytes" | "bookmark" | "silent", stream }
+      return { type: name as "opened" | "first-bytes" | "bookmark" | "silent" | "stalled", stream }
   }
 }
 

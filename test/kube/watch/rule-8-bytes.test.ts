@@ -42,6 +42,29 @@ describe("rule 8", () => {
     },
   )
 
+  test.each([
+    ["v1", "Secret"],
+    ["apps/v1", "ConfigMap"],
+    ["v1", "ConfigMapx"],
+  ])("rule 8: an object that says to be %s %s is not recorded as a ConfigMap", async (apiVersion, kind) => {
+    const watched = await watching({ before: holding("a") })
+    const object = {
+      apiVersion,
+      kind,
+      metadata: { name: "b", namespace: "default", uid: "u", resourceVersion: "9999" },
+    }
+    watched.sandbox.faults.garbage("configmaps", JSON.stringify({ type: "ADDED", object }))
+    await watched.waits()
+    expect(watched.notebook.of("alarm")).toEqual([
+      expect.stringMatching(/^an object of another kind than v1\.ConfigMap at byte \d+$/),
+    ])
+    expect([watched.session.statistics.malformedLines, watched.notebook.events]).toEqual([1, []])
+    await watched.passes()
+    const change = watched.put("c")
+    await watched.caughtUp()
+    expect(watched.notebook.events).toEqual([`applied ${change}`])
+  })
+
   test("rule 8: a truncated line is not a line: the watch resumes before it", async () => {
     const watched = await watching({ before: holding("a") })
     for (const bytes of [1, 20, 150]) {

@@ -110,17 +110,56 @@ describe("rule 2", () => {
     expect(watched.notebook.alive).toEqual(["a", "b"])
   })
 
-  test("rule 2: a busy server that ignores sendInitialEvents, and is never silent, is paged when it ends the stream", async () => {
-    const watched = await start({ before: holding("a"), sandbox: { streamingList: "unknown" } })
-    for (let seconds = 0; seconds < 300; seconds += 10) {
-      const seen = watched.notebook.objects.length
-      watched.put("a", { seconds: String(seconds) })
-      await watched.sees(() => watched.notebook.objects.length > seen)
-      watched.clock.advance(10_000)
+  test("rule 2: a busy server that ignores sendInitialEvents gets 60 s, however many live events it sends, and is paged", async () => {
+    const watched = await start({ before: holding("a", "b"), sandbox: { streamingList: "unknown" } })
+    await watched.sees(() => watched.notebook.objects.length === 2)
+    const busy = async (seconds: number): Promise<void> => {
+      for (let second = 0; second < seconds; second += 5) {
+        const seen = watched.notebook.objects.length
+        watched.put("a", { second: String(second) })
+        if (second % 10 === 0) watched.delete("b")
+        else watched.put("b", { second: String(second) })
+        await watched.sees(() => watched.notebook.objects.length === seen + 2)
+        watched.clock.advance(5000)
+      }
     }
-    if (watched.session.phase.tag === "backing-off") await watched.passes()
-    await watched.sees(() => watched.notebook.of("list completed").length === 1)
-    expect(watched.queries("watch").filter((query) => query.has("sendInitialEvents"))).toHaveLength(1)
+    await busy(50)
+    expect(watched.session.phase.tag).toBe("streaming-list")
+    await busy(30)
+    await watched.isWatching()
+    expect(watched.queries("list").map((query) => Object.fromEntries(query))).toEqual([{ limit: "500" }])
+    expect(watched.notebook.of("state").filter((state) => state.startsWith("failing"))).toEqual([])
+  })
+
+  test("rule 2: that a kind has to be listed in pages is forgotten after a while", async () => {
+    const watched = await watching({
+      before: holding("a"),
+      sandbox: { streamingList: "rejected" },
+      policy: { pagesOnlyMs: 100_000 },
+    })
+    const streamed: number[] = []
+    for (let relist = 0; relist < 3; relist++) {
+      watched.clock.advance(40_000)
+      const lists = watched.notebook.of("list completed").length
+      watched.sandbox.faults.expireWatches()
+      await watched.sees(() => watched.notebook.of("list completed").length > lists)
+      await watched.isWatching()
+      streamed.push(watched.queries("watch").filter((query) => query.has("sendInitialEvents")).length)
+    }
+    expect(streamed).toEqual([1, 1, 2])
+  })
+
+  test("rule 2: a kind of an aggregated API is listed in pages from the start, and for ever", async () => {
+    const watched = await watching({
+      before: holding("a"),
+      lists: { inPages: true, gzip: false },
+      policy: { pagesOnlyMs: 1000 },
+    })
+    expect(watched.queries("list").map((query) => Object.fromEntries(query))).toEqual([{ limit: "500" }])
+    watched.clock.advance(40_000)
+    watched.sandbox.faults.expireWatches()
+    await watched.sees(() => watched.notebook.of("list completed").length === 2)
+    expect(watched.queries("watch").filter((query) => query.has("sendInitialEvents"))).toEqual([])
   })
 
   test("rule 2: items of a list are delivered before the response has ended", async () => {

@@ -37,6 +37,25 @@ describe("rule 5", () => {
     },
   )
 
+  test.each([31, 1800, 1e9])(
+    "rule 5: a Retry-After of %d s is cut to between 30 and 60 s, because the history ends, and the state says when",
+    async (retryAfterSeconds) => {
+      for (const random of [0, 0.999]) {
+        const watched = await watching({ before: holding("a"), random: () => random })
+        watched.sandbox.faults.respond("configmaps", 429, { verb: "watch", times: 1, retryAfterSeconds })
+        reopen(watched)
+        const ms = await watched.waits()
+        expect(ms).toBeCloseTo(30_000 * (1 + random))
+        const at = new Date(watched.clock.wallMicros() / 1000 + ms).toISOString().slice(0, 19)
+        expect(watched.notebook.of("state").at(-1)).toMatch(
+          new RegExp(`; the server asks to wait for \\d+ s, the next attempt is at ${at}Z$`),
+        )
+        await watched.passes()
+        await watched.isWatching()
+      }
+    },
+  )
+
   test("rule 5: the back-off applies if it is longer than Retry-After", async () => {
     const watched = await watching({ before: holding("a") })
     watched.sandbox.faults.respond("configmaps", 429, { verb: "watch", times: 4, retryAfterSeconds: 1 })

@@ -72,7 +72,7 @@ describe("rule 7", () => {
   })
 
   test("rule 7: an outage between two bookmarks does not count as their interval", async () => {
-    const watched = await watching({ before: holding("a") })
+    const watched = await watching({ before: holding("a"), policy: { retryAfterMaximumMs: 600_000 } })
     await knowRhythm(watched)
     watched.sandbox.faults.respond("configmaps", 503, { verb: "watch", times: 1, retryAfterSeconds: 600 })
     watched.put("a")

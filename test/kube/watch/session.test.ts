@@ -155,6 +155,61 @@ describe("a session", () => {
     expect(session.statistics.bytes - bytes).toBe(Buffer.byteLength(lines.join("")))
   })
 
+  const object = (version: number, created: string): object => ({ uid: `u${version}`, creationTimestamp: created })
+  const begun = "2026-11-25T10:00:00Z"
+
+  test("gives a streaming list that goes on with further objects all the time it needs", async () => {
+    const { last, clock, notebook, session } = await play()
+    last().head(new Map([["date", new Date(begun).toUTCString()]]))
+    for (let version = 1; version <= 20; version++) {
+      last().read(event("ADDED", version, object(version, "2026-11-25T09:00:00Z")))
+      clock.advance(20_000)
+    }
+    expect(session.phase.tag).toBe("streaming-list")
+    last().read(event("BOOKMARK", 30, initialEventsEnd))
+    expect([session.phase.tag, notebook.of("list completed")]).toEqual(["watching", ["30"]])
+    // Nothing is left to end the stream but its silence.
+    last().read(event("MODIFIED", 31))
+    clock.advance(200_000)
+    expect(last().isAborted).toBe(false)
+  })
+
+  test.each([
+    ["created since it began", (version: number) => event("ADDED", version, object(version, "2026-11-25T10:00:09Z"))],
+    ["added before", (version: number) => event("ADDED", version, object(1, "2026-11-25T09:00:00Z"))],
+    ["changed", (version: number) => event("MODIFIED", version, object(version, "2026-11-25T09:00:00Z"))],
+    ["deleted", (version: number) => event("DELETED", version, object(version, "2026-11-25T09:00:00Z"))],
+  ])("leaves a streaming list that brings only objects that were %s for 60 s", async (_, next) => {
+    const { requests, last, clock, session } = await play()
+    last().head(new Map([["date", new Date(begun).toUTCString()]]))
+    last().read(event("ADDED", 1, object(1, "2026-11-25T09:00:00Z")))
+    for (let version = 2; version < 14; version++) {
+      expect(session.phase.tag).toBe("streaming-list")
+      last().read(next(version))
+      clock.advance(5000)
+    }
+    clock.advance(15_000)
+    expect(session.phase.tag).toBe("paging")
+    expect([requests[0]?.isAborted, last().path]).toEqual([true, "/api/v1/configmaps?limit=500"])
+  })
+
+  test("does not hold against a streaming list the time for which its own sink was full", async () => {
+    const { last, clock, notebook, session } = await play()
+    last().head()
+    notebook.isWritable = false
+    last().read(event("ADDED", 1))
+    clock.advance(600_000)
+    notebook.isWritable = true
+    session.resume()
+    expect(session.phase.tag).toBe("streaming-list")
+  })
+
+  test("refuses a compressed response that it did not ask for by name", async () => {
+    const { last, notebook } = await play()
+    last().head(new Map([["content-encoding", "gzip"]]))
+    expect(notebook.of("alarm")).toEqual(['the response has the content coding "gzip", which was not requested'])
+  })
+
   test("reports a kind as watched when the server has accepted its watch, after its list was delivered", async () => {
     const { requests, last, notebook } = await play()
     last().head()

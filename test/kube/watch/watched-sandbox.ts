@@ -3,11 +3,13 @@
  * turns the event loop until the sockets have done their work.
  */
 import { afterEach, expect } from "vitest"
+import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../../../src/kube/watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import { WatchSession } from "../../../src/kube/watch/session.ts"
+import type { ListManner } from "../../../src/kube/watch/session-options.ts"
 import type { WatchSink } from "../../../src/kube/watch/sink.ts"
 import { type RequestEntry, Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
@@ -29,6 +31,9 @@ export interface WatchedOptions {
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
+  readonly lists?: ListManner
+  /** Where the session finds the sandbox. Default: directly. */
+  readonly through?: (sandbox: Sandbox) => Promise<ApiEndpoint>
   /** Returns a number in [0, 1); default 0, so that every wait is the shortest. */
   readonly random?: () => number
   /** Runs before the session starts. */
@@ -47,13 +52,19 @@ export class Watched {
   #watchesAsked = 0
   #asked = 0
 
-  private constructor(sandbox: Sandbox, clock: ManualClock, notebook: Notebook, options: WatchedOptions) {
+  private constructor(
+    sandbox: Sandbox,
+    endpoint: ApiEndpoint,
+    clock: ManualClock,
+    notebook: Notebook,
+    options: WatchedOptions,
+  ) {
     const gvk = options.gvk ?? configMap
     this.sandbox = sandbox
     this.clock = clock
     this.notebook = notebook
     this.plural = `${gvk.kind.toLowerCase()}s`
-    this.client = new HttpClient(sandbox.endpoint, { userAgent: "kubereel/test" })
+    this.client = new HttpClient(endpoint, { userAgent: "kubereel/test" })
     this.session = new WatchSession({
       transport: {
         get: (path, headers, handler) => {
@@ -78,6 +89,7 @@ export class Watched {
       rules: compileDetectRules({ gvk, detect: "all", ignore: [] }),
       labelSelector: options.labelSelector,
       fieldSelector: options.fieldSelector,
+      lists: options.lists,
       resumeVersion: options.resumeVersion,
       clusterUid: options.clusterUid,
       liveUntil: options.liveUntil,
@@ -88,7 +100,8 @@ export class Watched {
     const clock = new ManualClock()
     const sandbox = await Sandbox.start({ clock, bookmarkInterval: 0, ...options.sandbox })
     await options.before?.(sandbox)
-    const watched = new Watched(sandbox, clock, new Notebook(), options)
+    const endpoint = (await options.through?.(sandbox)) ?? sandbox.endpoint
+    const watched = new Watched(sandbox, endpoint, clock, new Notebook(), options)
     watched.session.start()
     return watched
   }

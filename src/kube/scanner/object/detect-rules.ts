@@ -33,6 +33,8 @@ export interface DetectNode {
 }
 
 export interface DetectRules {
+  /** The only kind whose objects belong in the stream. */
+  readonly gvk: GroupVersionKind
   readonly detect: Detect
   /** The object itself. */
   readonly root: DetectNode
@@ -99,7 +101,7 @@ export const compileDetectRules = (options: {
     if (tokens === undefined) throw new InvalidPointerError({ pointer })
     ignorePlace(root, tokens)
   }
-  return { detect: options.detect, root }
+  return { gvk: options.gvk, detect: options.detect, root }
 }
 
 const detectAll = new Set(["v1.Pod", "v1.Node", "batch/v1.Job"])

@@ -13,6 +13,7 @@ const manager = /"manager"\s*:/g
 const generation = /"generation"\s*:\s*(\d+)/
 const observedGeneration = /"observedGeneration"\s*:\s*(\d+)/
 const deletionTime = /"deletionTimestamp"\s*:\s*"([^"]{20,40})"/
+const creationTime = /^"creationTimestamp"\s*:\s*"([^"]{20})"/
 const gracePeriod = /"deletionGracePeriodSeconds"\s*:\s*(\d{1,9})/
 
 /** ms since the Unix epoch, a whole second; `undefined` if the object says nothing. Some µs; never throws. */
@@ -41,6 +42,14 @@ export const mayBeUntimed = ({ bytes, start, end, scanned }: Readonly<ObservedOb
 export const wasTerminating = ({ bytes, start, end }: Readonly<ObservedObject>): boolean =>
   deletionRequestedMs(bytes, start, end) !== undefined
 
+/** Whether the object says that it was created after this second, given as the server writes it: `2026-11-25T22:42:02Z`. */
+export const hasCreationAfter = ({ bytes, start, end }: Readonly<ObservedObject>, second: string): boolean => {
+  const found = bytes.indexOf(creationKey, start)
+  if (found < 0 || found >= end) return false
+  const created = creationTime.exec(bytes.toString("latin1", found, Math.min(end, found + 80)))?.[1]
+  return created !== undefined && created > second
+}
+
 const deletionRequestedMs = (bytes: Buffer, start: number, end: number): number | undefined => {
   const found = bytes.indexOf(key, start)
   if (found < 0 || found >= end) return undefined
@@ -52,6 +61,7 @@ const deletionRequestedMs = (bytes: Buffer, start: number, end: number): number 
 }
 
 const key = Buffer.from('"deletionTimestamp"')
+const creationKey = Buffer.from('"creationTimestamp"')
 
 const later = (one: number | undefined, other: number | undefined): number | undefined => {
   if (other === undefined || Number.isNaN(other)) return one

@@ -112,4 +112,12 @@ export const silent = (step: Transition, stream: StreamId): void => {
   step.fail(status, isListing(phase) ? "list" : "watch", "watch")
 }
 
+/** Events come, but neither further objects of a streaming list nor its end: the server does not know the parameter (rule 2). */
+export const stalled = (step: Transition, stream: StreamId): void => {
+  const phase = step.phase
+  if (phase.tag !== "streaming-list" || phase.stream !== stream) return
+  step.closeAll()
+  listInPages(step)
+}
+
 const isListing = ({ tag }: Phase): boolean => tag === "streaming-list" || tag === "paging"

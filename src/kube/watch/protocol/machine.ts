@@ -11,7 +11,7 @@
 import { initialEventsEnd, listAnswered, pageComplete, restoredElsewhere } from "../listing.ts"
 import { absent, discover, discovered, probed, probeFailed, retry, stop } from "../resuming.ts"
 import { bookmark, firstBytes, openSuccessor, watchAnswered } from "../watching.ts"
-import { ended, errorEvent, malformed, refused, silent } from "./failures.ts"
+import { ended, errorEvent, malformed, refused, silent, stalled } from "./failures.ts"
 import type { WatchPolicy } from "./policy.ts"
 import type { Command, Input, Moment, WatchState } from "./protocol.ts"
 import { Transition } from "./transition.ts"
@@ -37,6 +37,7 @@ const take = (step: Transition, input: Input): void => {
     case "start":
       if (tag !== "idle") return
       step.remember({ clusterUid: input.clusterUid, suspicious: input.resumeVersion !== undefined })
+      if (input.listsInPages === true) step.remember({ pagesUntilMs: Number.POSITIVE_INFINITY })
       return discover(step)
     case "stop":
       return stop(step)
@@ -76,6 +77,8 @@ const take = (step: Transition, input: Input): void => {
       return ended(step, input)
     case "silent":
       return silent(step, input.stream)
+    case "stalled":
+      return stalled(step, input.stream)
     case "restored-elsewhere":
       return restoredElsewhere(step, input.detail, input.clusterUid)
     case "retry":

@@ -23,6 +23,16 @@ export interface WatchPolicy {
   readonly pageSize: number
   /** ms without any event after which a streaming list without its end bookmark is closed: the server does not know the parameter. */
   readonly streamingListSilenceMs: number
+  /**
+   * ms within which a streaming list has to bring an object that it has not brought before, or its end bookmark. Real servers send 100,000 objects in
+   * seconds; one that only sends live events after that knows the parameter no more than a silent one.
+   */
+  readonly streamingListStallMs: number
+  /**
+   * ms for which a kind is listed in pages after its streaming list was refused or had no end. What prevented it may pass (a server that is
+   * upgraded, a proxy), and another attempt costs a minute at most.
+   */
+  readonly pagesOnlyMs: number
   /** Bookmarks come about once a minute; this many intervals without a byte is a dead stream (rule 7). */
   readonly bookmarkIntervals: number
   /** ms beyond the watch's life after which a stream without bookmarks is dead (rule 7). */
@@ -40,6 +50,11 @@ export interface WatchPolicy {
     readonly jitter: number
     readonly resetAfterMs: number
   }
+  /**
+   * ms of `Retry-After` that are honoured. A longer wait is cut to between once and twice this time: a server's history is about 5 minutes long, so a watch
+   * that waits longer comes back to a gap, and some proxies ask for hours.
+   */
+  readonly retryAfterMaximumMs: number
   /** A watch that ended sooner than this, in ms, without an event is an error (client-go's VeryShortWatchError). */
   readonly veryShortWatchMs: number
   /** This many relists of one kind within `relistWindowMs` raise an alarm and delay the next by `relistPauseMs` (rule 9). */
@@ -55,10 +70,13 @@ export const defaultWatchPolicy: WatchPolicy = {
   overlapSeconds: 5,
   pageSize: 500,
   streamingListSilenceMs: 30_000,
+  streamingListStallMs: 60_000,
+  pagesOnlyMs: 3_600_000,
   bookmarkIntervals: 2.5,
   lifeMarginMs: 15_000,
   responseMs: 60_000,
   backOff: { initialMs: 800, maximumMs: 30_000, factor: 2, jitter: 1, resetAfterMs: 120_000 },
+  retryAfterMaximumMs: 30_000,
   veryShortWatchMs: 1000,
   relistLimit: 3,
   relistWindowMs: 60_000,

@@ -38,6 +38,9 @@ export type Phase =
       readonly stream: StreamId
       /** The current page was requested with a continue token, which may have expired. */
       readonly continues: boolean
+      /** Pages so far, and the continue token of an earlier one: tokens that repeat are noticed by it. */
+      readonly pages: number
+      readonly earlierToken: string | undefined
       /** One token has already expired, and everything was requested in one response; this is done once per list. */
       readonly whole: boolean
     }
@@ -64,7 +67,13 @@ export interface StreamOutcome {
 }
 
 export type Input =
-  | { readonly type: "start"; readonly resumeVersion: string | undefined; readonly clusterUid: string | undefined }
+  | {
+      readonly type: "start"
+      readonly resumeVersion: string | undefined
+      readonly clusterUid: string | undefined
+      /** Never ask for a streaming list. Default false. */
+      readonly listsInPages?: boolean
+    }
   | { readonly type: "stop" }
   /** The kind is installed; the UID of kube-system if it may be read. */
   | { readonly type: "discovered"; readonly clusterUid?: string | undefined }
@@ -96,6 +105,8 @@ export type Input =
       readonly whileBlocked: boolean
     }
   | { readonly type: "silent"; readonly stream: StreamId }
+  /** A streaming list has brought no further object for too long. */
+  | { readonly type: "stalled"; readonly stream: StreamId }
   /** Another session of the same kind has found that the server has a different history; `detail` and `clusterUid` are what it saw. */
   | { readonly type: "restored-elsewhere"; readonly detail: string; readonly clusterUid: string | undefined }
   | { readonly type: "retry" }
@@ -141,6 +152,8 @@ export type Command =
   | { readonly type: "close"; readonly stream: StreamId }
   /** End the stream and report `silent` if no byte arrives for that long. Replaces an earlier limit. */
   | { readonly type: "limit-silence"; readonly stream: StreamId; readonly ms: number }
+  /** Report `stalled` if a streaming list brings no further object for that long, until it has ended. */
+  | { readonly type: "limit-stall"; readonly stream: StreamId; readonly ms: number }
   | { readonly type: "retry-after"; readonly ms: number }
   | { readonly type: "successor-after"; readonly ms: number }
   /** `detail`: the cause, if the reason alone would mislead. */
@@ -152,13 +165,14 @@ export type Command =
   | { readonly type: "cluster-identified"; readonly uid: string }
   | { readonly type: "unauthorized" }
   | { readonly type: "alarm"; readonly detail: string }
-  | { readonly type: "state"; readonly state: KindState; readonly detail: string }
+  /** `nextAttemptMs`: in how many ms the server is asked again, if the detail is to say so. */
+  | { readonly type: "state"; readonly state: KindState; readonly detail: string; readonly nextAttemptMs?: number }
 
 /** The machine's memory across phases. */
 export interface Memory {
   readonly nextStream: StreamId
-  /** False once the server refused `sendInitialEvents` (rule 2): remembered for this server. */
-  readonly streamingList: boolean
+  /** Monotonic ms until which the kind is listed in pages (rule 2). */
+  readonly pagesUntilMs: number
   /** The reason of the current or the next list. */
   readonly listReason: ListReason
   readonly listDetail: string | undefined
@@ -194,7 +208,7 @@ export const initialState: WatchState = {
   phase: { tag: "idle" },
   memory: {
     nextStream: 1,
-    streamingList: true,
+    pagesUntilMs: Number.NEGATIVE_INFINITY,
     listReason: "first",
     listDetail: undefined,
     listFromDelivered: false,

@@ -35,19 +35,27 @@ export class Transition {
     // The short back-off applies even to a missing permission, which a person has to grant: a starting server refuses everything until it
     // has read its roles, and waiting half a minute for that would leave the kind unrecorded for as long.
     if (refusal === "forbidden") return this.wait(then, this.nextBackOff(), "forbidden", detail)
-    const asked = (status.retryAfterSeconds ?? 0) * 1000
-    this.wait(then, Math.max(asked, this.nextBackOff()), "failing", detail)
+    const { retryAfterSeconds } = status
+    if (retryAfterSeconds === undefined) return this.wait(then, this.nextBackOff(), "failing", detail)
+    const ms = Math.max(this.#honoured(retryAfterSeconds * 1000), this.nextBackOff())
+    this.wait(then, ms, "failing", `${detail}; the server asks to wait for ${retryAfterSeconds} s`, ms)
   }
 
-  wait(then: Intention, ms: number, state: "failing" | "forbidden", detail: string): void {
+  /** `nextAttemptMs`: in how many ms, if people are to be told. */
+  wait(then: Intention, ms: number, state: "failing" | "forbidden", detail: string, nextAttemptMs?: number): void {
     this.phase = { tag: "backing-off", then }
-    this.report(state, detail)
+    this.report(state, detail, nextAttemptMs)
     this.commands.push({ type: "retry-after", ms })
   }
 
-  report(state: KindState, detail: string): void {
-    this.commands.push({ type: "state", state, detail })
+  report(state: KindState, detail: string, nextAttemptMs?: number): void {
+    this.commands.push({ type: "state", state, detail, ...(nextAttemptMs !== undefined && { nextAttemptMs }) })
     this.remember({ reported: state })
+  }
+
+  #honoured(askedMs: number): number {
+    const { retryAfterMaximumMs } = this.policy
+    return askedMs <= retryAfterMaximumMs ? askedMs : retryAfterMaximumMs * (1 + this.moment.random())
   }
 
   nextBackOff(): number {

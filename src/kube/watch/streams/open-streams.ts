@@ -1,51 +1,48 @@
 /**
- * The open streams of a session: closes them, pauses their reading, and detects those that have become silent.
+ * The open streams of a session: closes them, pauses their reading, and detects those that have become silent, and streaming lists that
+ * bring no further objects.
  *
- * Silence is measured in bytes, including those of incomplete lines, and not while the reader itself is paused.
+ * Silence is measured in bytes, including those of incomplete lines. Neither is measured while the reader itself is paused.
  */
 import type { Clock } from "../../../clock.ts"
 import type { HttpStream } from "../../http/response-handler.ts"
 import type { StreamId } from "../protocol/protocol.ts"
+import { Standstill } from "./standstill.ts"
 import type { StreamReader } from "./stream-reader.ts"
-
-/** Checks per limit: reading the clock at every network read would cost more than noticing silence a quarter late. */
-const checksPerLimit = 4
 
 interface OpenStream {
   readonly reader: StreamReader
   readonly http: HttpStream
-  /** Monotonic ms without a byte after which the stream is dead. */
-  silenceMs: number
-  /** The byte count at the last check, and the number of checks since then without more bytes. */
-  bytesSeen: number
-  quietChecks: number
+  readonly silence: Standstill
+  /** Of a streaming list's initial objects. */
+  readonly stall: Standstill
   /** Whether the sink has ever blocked this stream. */
   wasBlocked: boolean
-  timer: { cancel(): void } | undefined
 }
 
 /** At most a few streams; every method does nothing for a stream that is not open. */
 export class OpenStreams {
   readonly #clock: Clock
   readonly #silent: (stream: StreamId) => void
+  readonly #stalled: (stream: StreamId) => void
   readonly #open = new Map<StreamId, OpenStream>()
 
-  /** `silent` is called once for each limit that a stream exceeds; the stream stays open. */
-  constructor(clock: Clock, silent: (stream: StreamId) => void) {
+  /** `silent` and `stalled` are called once for each limit that a stream exceeds; the stream stays open. */
+  constructor(clock: Clock, silent: (stream: StreamId) => void, stalled: (stream: StreamId) => void) {
     this.#clock = clock
     this.#silent = silent
+    this.#stalled = stalled
   }
 
   add(stream: StreamId, reader: StreamReader, http: HttpStream): void {
-    const silenceMs = Number.POSITIVE_INFINITY
+    const bytes = (): number => http.bytesReceived
+    const objects = (): number => reader.initialObjects
     this.#open.set(stream, {
       reader,
       http,
-      silenceMs,
-      bytesSeen: 0,
-      quietChecks: 0,
+      silence: new Standstill(this.#clock, bytes, () => this.#silent(stream)),
+      stall: new Standstill(this.#clock, objects, () => this.#stalled(stream)),
       wasBlocked: false,
-      timer: undefined,
     })
   }
 
@@ -60,10 +57,17 @@ export class OpenStreams {
 
   /** Replaces an earlier limit and restarts the measurement. */
   limitSilence(stream: StreamId, ms: number): void {
-    const open = this.#open.get(stream)
-    if (open === undefined) return
-    open.silenceMs = ms
-    this.#watchSilence(stream, open)
+    this.#open.get(stream)?.silence.limit(ms)
+  }
+
+  /** The same for the initial objects of a streaming list. */
+  limitStall(stream: StreamId, ms: number): void {
+    this.#open.get(stream)?.stall.limit(ms)
+  }
+
+  /** The streaming list is complete. */
+  liftStallLimit(stream: StreamId): void {
+    this.limitStall(stream, Number.POSITIVE_INFINITY)
   }
 
   /** Stops reading until {@link resume}. */
@@ -72,14 +76,16 @@ export class OpenStreams {
       open.http.pause()
       open.wasBlocked = true
       // A stream that is not read is silent because of us.
-      open.timer?.cancel()
+      open.silence.pause()
+      open.stall.pause()
     }
   }
 
   resume(): void {
-    for (const [stream, open] of this.#open) {
+    for (const open of this.#open.values()) {
       open.http.resume()
-      this.#watchSilence(stream, open)
+      open.silence.restart()
+      open.stall.restart()
     }
   }
 
@@ -95,29 +101,13 @@ export class OpenStreams {
 
   /** The stream has ended by itself. */
   forget(stream: StreamId): void {
-    this.#open.get(stream)?.timer?.cancel()
+    const open = this.#open.get(stream)
+    open?.silence.pause()
+    open?.stall.pause()
     this.#open.delete(stream)
   }
 
   get all(): ReadonlyArray<StreamId> {
     return [...this.#open.keys()]
-  }
-
-  #watchSilence(stream: StreamId, open: OpenStream): void {
-    open.timer?.cancel()
-    if (!Number.isFinite(open.silenceMs)) return
-    open.bytesSeen = open.http.bytesReceived
-    open.quietChecks = 0
-    this.#lookAgain(stream, open)
-  }
-
-  #lookAgain(stream: StreamId, open: OpenStream): void {
-    open.timer = this.#clock.after(open.silenceMs / checksPerLimit, () => {
-      const received = open.http.bytesReceived
-      open.quietChecks = received === open.bytesSeen ? open.quietChecks + 1 : 0
-      open.bytesSeen = received
-      if (open.quietChecks >= checksPerLimit) this.#silent(stream)
-      else this.#lookAgain(stream, open)
-    })
   }
 }

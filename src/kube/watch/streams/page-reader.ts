@@ -17,7 +17,7 @@ export class PageReader extends StreamReader {
 
   constructor(stream: StreamId, events: StreamEvents, gvk: GroupVersionKind, rules: DetectRules) {
     const scanner = new ObjectScanner(rules)
-    super(stream, events, scanner)
+    super(stream, events, rules, scanner)
     this.#scanner = scanner
     this.observed.fromList = true
     this.#completed = new ListItem(gvk)
@@ -64,7 +64,7 @@ export class PageReader extends StreamReader {
   }
 
   #object(bytes: Buffer, start: number, end: number): void {
-    if (this.report(bytes, start, end)) return
-    this.malformed(`item ${this.#list.items} of a list has no uid or resourceVersion`)
+    const problem = this.report(bytes, start, end)
+    if (problem !== undefined) this.malformed(`item ${this.#list.items} of a list is ${problem}`)
   }
 }

@@ -3,9 +3,13 @@
  *
  * Whatever the bytes, the outcome is a call of {@link StreamEvents}; after {@link StreamReader.disown} there is none.
  */
+
+import { apiVersionOf } from "../../gvk.ts"
 import { describeLost, type ResponseHandler, type StreamEnd } from "../../http/response-handler.ts"
+import { printable } from "../../http/response-head.ts"
 import { parseResourceVersion, type ResourceVersion } from "../../resource-version.ts"
 import { readResourceVersion } from "../../scanner/json/resource-version-digits.ts"
+import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import type { ScannedObject } from "../../scanner/object/scanned-object.ts"
 import { type ApiStatus, statusOfResponse } from "../../status.ts"
 import { ObservedObject } from "../observed-object.ts"
@@ -41,6 +45,8 @@ export abstract class StreamReader implements ResponseHandler {
   protected readonly events: StreamEvents
   protected readonly observed: ObservedObject
   protected live = true
+  /** The server's clock when it began to respond, ms since the Unix epoch; `undefined` if it sends none. */
+  protected serverTimeMs: number | undefined
   #status = 0
   #headers: ReadonlyMap<string, string> = new Map()
   readonly #refusal: Array<Buffer> = []
@@ -49,8 +55,13 @@ export abstract class StreamReader implements ResponseHandler {
   /** Body bytes of the present network read; each event of a watch is a separate chunk. */
   #readBytes = 0
 
+  readonly #kind: Buffer
+  readonly #apiVersion: Buffer
+
   /** `scanned`: the object into which the subclass's scanner writes its results. */
-  constructor(stream: StreamId, events: StreamEvents, scanned: ScannedObject) {
+  constructor(stream: StreamId, events: StreamEvents, { gvk }: DetectRules, scanned: ScannedObject) {
+    this.#kind = Buffer.from(gvk.kind)
+    this.#apiVersion = Buffer.from(apiVersionOf(gvk))
     this.stream = stream
     this.events = events
     this.observed = new ObservedObject(scanned)
@@ -64,7 +75,12 @@ export abstract class StreamReader implements ResponseHandler {
   head(status: number, headers: ReadonlyMap<string, string>): void {
     this.#status = status
     this.#headers = headers
-    if (this.live && status === 200) this.events.opened(this.stream, timeOf(headers.get("date")))
+    if (!this.live || status !== 200) return
+    const coding = headers.get("content-encoding")?.toLowerCase()
+    if (coding !== undefined && coding !== "identity")
+      return this.malformed(`the response has the content coding "${printable(coding)}", which was not requested`)
+    this.serverTimeMs = timeOf(headers.get("date"))
+    this.events.opened(this.stream, this.serverTimeMs)
   }
 
   data(buffer: Buffer, start: number, end: number): void {
@@ -102,6 +118,11 @@ export abstract class StreamReader implements ResponseHandler {
     this.events.ended(this.stream, { tag: outcome.tag, description: describeEnd(outcome, this.pending) })
   }
 
+  /** Objects of a streaming list so far that were there when it began; grows as long as the list makes progress. */
+  get initialObjects(): number {
+    return 0
+  }
+
   protected abstract body(buffer: Buffer, start: number, end: number): void
   /** The whole body has arrived. May report and end the stream. */
   protected complete(): void {
@@ -110,18 +131,27 @@ export abstract class StreamReader implements ResponseHandler {
   /** Bytes of an unfinished line or item. */
   protected abstract readonly pending: number
 
-  /** Reports the object scanned last, which is `bytes[start, end)`. If it has no UID or version, reports nothing and returns false. */
-  protected report(bytes: Buffer, start: number, end: number): boolean {
+  /**
+   * Reports the object scanned last, which is `bytes[start, end)`. If it has no UID or version, or is of another kind, reports nothing and
+   * returns why.
+   */
+  protected report(bytes: Buffer, start: number, end: number): string | undefined {
     const { observed } = this
     const { scanned } = observed
     const version = versionOf(bytes, scanned)
-    if (scanned.uidEnd === scanned.uidStart || version === undefined) return false
+    if (scanned.uidEnd === scanned.uidStart || version === undefined) return "an object without uid or resourceVersion"
+    // A list's items omit both. An object of another kind would be recorded under this one's name, with this one's rights to read it.
+    if (
+      !isAbsentOr(this.#kind, bytes, scanned.kindStart, scanned.kindEnd) ||
+      !isAbsentOr(this.#apiVersion, bytes, scanned.apiVersionStart, scanned.apiVersionEnd)
+    )
+      return `an object of another kind than ${this.#apiVersion}.${this.#kind}`
     observed.version = version
     observed.bytes = bytes
     observed.start = start
     observed.end = end
     this.events.object(observed)
-    return true
+    return undefined
   }
 
   protected malformed(description: string): void {
@@ -129,6 +159,14 @@ export abstract class StreamReader implements ResponseHandler {
     this.live = false
     this.events.malformedLine(this.stream, description)
   }
+}
+
+/** Whether a member is absent or has this text. The hot path; no allocation. */
+const isAbsentOr = (expected: Buffer, bytes: Buffer, start: number, end: number): boolean => {
+  if (end === start) return true
+  if (end - start !== expected.length) return false
+  for (let at = 0; at < expected.length; at++) if (bytes[start + at] !== expected[at]) return false
+  return true
 }
 
 /** A number if the version is an integer (the hot path then creates no string), otherwise the text. */

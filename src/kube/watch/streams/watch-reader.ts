@@ -6,6 +6,7 @@ import { scanWatchLineSlowly, UnreadableError } from "../../scanner/object/slow-
 import { WatchEventType, WatchLineScanner } from "../../scanner/watch-line.ts"
 import { readStatus } from "../../status.ts"
 import type { StreamId } from "../protocol/protocol.ts"
+import { InitialObjects } from "./initial-objects.ts"
 import { type StreamEvents, StreamReader } from "./stream-reader.ts"
 
 /** A watch; with `streamingList` the synthetic events before the end bookmark are a list. */
@@ -13,16 +14,22 @@ export class WatchReader extends StreamReader {
   readonly #scanner: WatchLineScanner
   readonly #splitter: LineSplitter
   #listing: boolean
+  /** While {@link #listing}. */
+  #initial: InitialObjects | undefined
   /** Body bytes before the present line and after it, for messages. */
   #offset = 0
   #nextOffset = 0
 
   constructor(stream: StreamId, events: StreamEvents, rules: DetectRules, streamingList: boolean) {
     const scanner = new WatchLineScanner(rules)
-    super(stream, events, scanner.object)
+    super(stream, events, rules, scanner.object)
     this.#scanner = scanner
     this.#listing = streamingList
     this.#splitter = new LineSplitter((bytes, start, end) => this.#line(bytes, start, end))
+  }
+
+  override get initialObjects(): number {
+    return this.#initial?.count ?? 0
   }
 
   protected override get pending(): number {
@@ -65,8 +72,9 @@ export class WatchReader extends StreamReader {
       case WatchEventType.deleted: {
         this.observed.action = type === WatchEventType.deleted ? 2 : 1
         this.observed.fromList = this.#listing
-        if (this.report(bytes, start, end)) return
-        return this.malformed(`an object without uid or resourceVersion at byte ${this.#offset}`)
+        const problem = this.report(bytes, start, end)
+        if (problem !== undefined) return this.malformed(`${problem} at byte ${this.#offset}`)
+        return this.#listing ? this.#listed(type) : undefined
       }
       case WatchEventType.bookmark: {
         const version = bytes.toString("utf8", object.resourceVersionStart, object.resourceVersionEnd)
@@ -75,6 +83,7 @@ export class WatchReader extends StreamReader {
         // Any other bookmark before the end of the list is not reliable yet.
         if (!object.initialEventsEnd) return
         this.#listing = false
+        this.#initial = undefined
         return this.events.initialEventsEnd(this.stream, version)
       }
       case WatchEventType.error: {
@@ -92,5 +101,11 @@ export class WatchReader extends StreamReader {
       default:
         return this.malformed(`an event of an unknown type at byte ${this.#offset}`)
     }
+  }
+
+  #listed(type: WatchEventType): void {
+    if (type !== WatchEventType.added) return
+    this.#initial ??= new InitialObjects(this.serverTimeMs)
+    this.#initial.added(this.observed)
   }
 }

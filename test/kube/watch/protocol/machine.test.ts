@@ -25,7 +25,8 @@ const inputsOf = (stream: number): Readonly<Record<string, Input>> => ({
   "refused 504": { type: "refused", stream, status: status(504, { causes: [{ reason: "ResourceVersionTooLarge" }] }) },
   "first bytes": { type: "first-bytes", stream },
   "page complete": { type: "page-complete", stream, version: "100", continueToken: undefined },
-  "page continues": { type: "page-complete", stream, version: "100", continueToken: "token" },
+  "page continues": { type: "page-complete", stream, version: "100", continueToken: "another" },
+  "page repeats": { type: "page-complete", stream, version: "100", continueToken: "token" },
   "initial events end": { type: "initial-events-end", stream, version: "100" },
   bookmark: { type: "bookmark", stream },
   "in-stream 410": { type: "error-event", stream, status: status(410) },
@@ -35,6 +36,7 @@ const inputsOf = (stream: number): Readonly<Record<string, Input>> => ({
   truncated: { type: "ended", stream, outcome: truncated, whileBlocked: false },
   "hung up": { type: "ended", stream, outcome: truncated, whileBlocked: true },
   silent: { type: "silent", stream },
+  stalled: { type: "stalled", stream },
   retry: { type: "retry" },
   "successor due": { type: "successor-due" },
   "restored elsewhere": { type: "restored-elsewhere", detail: "another says so", clusterUid: "new" },
@@ -66,14 +68,14 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
     ["restored elsewhere", "streaming-list"],
     ["opened", "streaming-list"],
     ["initial events end", "watching"],
-    ["refused 422, complete", "paging"],
+    ["refused 422, complete, stalled", "paging"],
     ["refused 404", "absent"],
     ["refused 401, refused 403, refused 410, refused 429, refused 504", "backing off to list"],
     ["in-stream 410, in-stream 500, malformed, truncated, hung up, silent", "backing off to list"],
   ],
   paging: [
     ["restored elsewhere", "paging"],
-    ["page continues", "paging on"],
+    ["page continues, page repeats", "paging on"],
     ["page complete", "watching unanswered"],
     ["refused 404", "absent"],
     ["refused 401, refused 403, refused 410, refused 422, refused 429, refused 504", "backing off to list"],
@@ -82,6 +84,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
   "paging on": [
     ["restored elsewhere", "paging"],
     ["page continues", "paging on"],
+    ["page repeats", "backing off to list"],
     ["page complete", "watching unanswered"],
     ["refused 410, in-stream 410", "paging everything at once"],
     ["refused 404", "absent"],
@@ -90,7 +93,7 @@ const transitions: Readonly<Record<keyof typeof worldIn, ReadonlyArray<readonly 
   ],
   "paging everything at once": [
     ["restored elsewhere", "paging"],
-    ["page continues", "paging everything at once"],
+    ["page continues, page repeats", "paging everything at once"],
     ["page complete", "watching unanswered"],
     ["refused 404", "absent"],
     ["refused 401, refused 403, refused 410, refused 422, refused 429, refused 504", "backing off to list"],
@@ -220,4 +223,20 @@ test("a machine stopped before it started stays so", () => {
   const world = worldIn.idle()
   world.feed({ type: "stop" })
   expect(world.feed({ type: "start", resumeVersion: undefined, clusterUid: undefined })).toEqual([])
+})
+
+test("continue tokens that repeat end a list, however many of them alternate, and others do not", () => {
+  for (const length of [1, 2, 3, 10]) {
+    const world = worldIn.paging()
+    let pages = 0
+    while (world.phase === "paging" && pages < 100) {
+      world.feed({ type: "page-complete", stream: world.stream, version: "100", continueToken: `${pages++ % length}` })
+    }
+    expect(describePhase(world)).toBe("backing off to list")
+    expect(pages).toBeLessThanOrEqual(4 * length)
+  }
+  const world = worldIn.paging()
+  for (let page = 0; page < 1000; page++)
+    world.feed({ type: "page-complete", stream: world.stream, version: "100", continueToken: `${page}` })
+  expect(describePhase(world)).toBe("paging on")
 })

@@ -222,7 +222,7 @@ describe("a page of a list", () => {
     [
       "with an item without uid",
       list({ resourceVersion: "9" }).replace('"uid":"u"', '"uid":""'),
-      "malformed item 1 of a list has no uid",
+      "malformed item 1 of a list is an object without uid",
     ],
   ])("%s is malformed", (_, text, expected) => {
     const { said, receive, reader } = page()
@@ -250,4 +250,20 @@ describe("a page of a list", () => {
       expect(said.slice(2)).toEqual(["page complete 9 undefined"])
     }
   })
+})
+
+test("an item of another kind is no item of this list; items without a kind are", () => {
+  const list = (...items: ReadonlyArray<object>): string =>
+    JSON.stringify({ kind: "ConfigMapList", metadata: { resourceVersion: "10" }, items })
+  const foreign = page()
+  foreign.reader.head(200, new Map())
+  foreign.receive(list(object(1), { apiVersion: "v1", kind: "Secret", ...object(2) }))
+  expect(foreign.said.slice(2)).toEqual([
+    "object 1 true 1",
+    "malformed item 2 of a list is an object of another kind than v1.ConfigMap",
+  ])
+  const own = page()
+  own.reader.head(200, new Map())
+  own.receive(list(object(1), { apiVersion: "v1", kind: "ConfigMap", ...object(2) }))
+  expect(own.said.slice(2)).toEqual(["object 1 true 1", "object 1 true 2"])
 })
