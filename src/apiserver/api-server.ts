@@ -90,10 +90,15 @@ export class ApiServer {
 
   /**
    * A connection without the network, for clients in this process: HTTP/1.1, without TLS even if the port has it. Bytes pass within turns of
-   * the event loop, so that what happens in one process happens in the same order each time.
+   * the event loop, so that what happens in one process happens in the same order each time. Closed at once while the port refuses
+   * connections.
    */
   connect(): Duplex {
     const [own, others] = duplexPair()
+    if (!this.#server.listening) {
+      others.destroy()
+      return others
+    }
     this.#server.emit(this.#options.tls === undefined ? "connection" : "secureConnection", own)
     return others
   }
