@@ -6,6 +6,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import { type Clock, systemClock, type Timer } from "../clock.ts"
 import type { AccessControl } from "./access-control.ts"
 import {
@@ -35,6 +36,7 @@ import { noHooks, type RequestHooks } from "./request-hooks.ts"
 import { RequestLog } from "./request-log.ts"
 import { objectBytes } from "./watch/change.ts"
 import { bookmarkLine, type StreamSurroundings, WatchStream } from "./watch/watch-stream.ts"
+import { WebSocketRequest } from "./web-socket/web-socket.ts"
 
 export class ApiHandler {
   readonly requests: RequestLog
@@ -79,6 +81,13 @@ export class ApiHandler {
   readonly handle = (request: IncomingMessage, response: ServerResponse): void =>
     guarded(`${request.method} ${request.url}`, this.#onTrouble, () => this.#receive(request, response))
 
+  /** The same for a request that asks for a WebSocket: a watch becomes one, everything else is answered as without. */
+  readonly upgrade = (request: IncomingMessage, socket: Socket, head: Buffer): void =>
+    guarded(`${request.method} ${request.url}`, this.#onTrouble, () => {
+      const webSocket = new WebSocketRequest(request, socket, head)
+      this.#receive(request, webSocket.response, webSocket)
+    })
+
   /**
    * Sends a bookmark to every watch, of one kind or of all, that allows bookmarks and has been sent its initial events.
    * Does nothing for a backend without a revision.
@@ -116,13 +125,9 @@ export class ApiHandler {
     this.#nextBookmarks?.cancel()
   }
 
-  #receive(request: IncomingMessage, response: ServerResponse): void {
-    const exchange = new Exchange(
-      request,
-      response,
-      this.#format,
-      this.#clock === systemClock ? undefined : this.#clock,
-    )
+  #receive(request: IncomingMessage, response: ServerResponse, webSocket?: WebSocketRequest): void {
+    const clock = this.#clock === systemClock ? undefined : this.#clock
+    const exchange = new Exchange(request, response, this.#format, clock, webSocket)
     const { path, queryText: query, verb, scope, route } = exchange
     exchange.onTrouble = this.#onTrouble
     exchange.onStatus = this.requests.open({
@@ -237,6 +242,8 @@ export class ApiHandler {
     const { streamingList = "supported", expiredAs = "stream" } = this.#options
     const request = parseWatchRequest(exchange.query, namespace, resource, streamingList)
     if ("type" in request) return request
+    const { refusedStream } = exchange
+    if (refusedStream !== undefined) return refusedStream
     const refuse = (failure: Failure, as: "stream" | "http"): void => {
       if (failure.code === 410 && as === "http") exchange.fail(failure)
       else this.#open(exchange, resource, request).error(failure)
@@ -262,7 +269,7 @@ export class ApiHandler {
     const { selection, allowBookmarks, timeoutSeconds } = request
     const timeout = timeoutSeconds === undefined ? {} : { timeoutSeconds }
     const wanted = { resource, selection, allowBookmarks, ...timeout, ...(form === undefined ? {} : { form }) }
-    const stream = new WatchStream(exchange.begin(), wanted, this.#surroundings)
+    const stream = new WatchStream(exchange.beginStream(), wanted, this.#surroundings)
     this.#streams.add(stream)
     stream.onClose(() => this.#streams.delete(stream))
     this.#hooks.open(stream)
