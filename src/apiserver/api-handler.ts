@@ -24,6 +24,8 @@ import type { Backend } from "./backend.ts"
 import { answerDiscovery, missingIn } from "./discovery/discovery.ts"
 import type { Form } from "./forms/form.ts"
 import { negotiateForm } from "./forms/negotiate.ts"
+import { answerHealth } from "./health/health-checks.ts"
+import { metricsPage, RequestCounts } from "./health/metrics.ts"
 import { Exchange } from "./http/exchange.ts"
 import { isBelow, refusedPath } from "./http/path-check.ts"
 import type { ResourceRoute } from "./http/router.ts"
@@ -50,6 +52,7 @@ export class ApiHandler {
   readonly #format: JsonFormat
   readonly #gitVersion: string
   readonly #streams = new Set<WatchStream>()
+  readonly #counts = new RequestCounts()
   readonly #surroundings: StreamSurroundings
   readonly #clock: Clock
   readonly #onTrouble: OnTrouble
@@ -130,7 +133,7 @@ export class ApiHandler {
     const exchange = new Exchange(request, response, this.#format, clock, webSocket)
     const { path, queryText: query, verb, scope, route } = exchange
     exchange.onTrouble = this.#onTrouble
-    exchange.onStatus = this.requests.open({
+    const log = this.requests.open({
       method: request.method ?? "",
       path,
       query,
@@ -141,6 +144,12 @@ export class ApiHandler {
       userAgent: request.headers["user-agent"] ?? "",
       receivedAt: this.#clock.wallMicros(),
     })
+    exchange.onStatus = (status) => {
+      log(status)
+      const { registry } = this.#backend
+      const served = route.type === "resource" ? registry.at(route.group, route.version, route.plural) : undefined
+      this.#counts.count(exchange, served, status)
+    }
     this.#hooks.receive(exchange, () =>
       exchange.attempt(() => {
         const failure = this.#dispatch(exchange)
@@ -187,15 +196,22 @@ export class ApiHandler {
   }
 
   #discover(exchange: Exchange): Failure | undefined {
-    if (exchange.request.method !== "GET") return methodNotAllowed
     const { route, request } = exchange
+    if (route.type === "health") return answerHealth(exchange, route.page, route.check)
+    if (request.method !== "GET") return methodNotAllowed
+    if (route.type === "metrics") return this.#showMetrics(exchange)
     if (route.type === "openapi") return answerOpenApi(exchange, route.document, this.#backend.documents)
     const answer = answerDiscovery(route, this.#backend.registry, request.headers, this.#gitVersion)
     if (answer.type === "failure") return answer
     if (answer.type === "json") exchange.json(answer.document)
-    else if (answer.type === "plain") exchange.plain(answer.text)
     else exchange.cacheable(answer.text, answer.contentType, answer.etag)
     return undefined
+  }
+
+  #showMetrics(exchange: Exchange): undefined {
+    const objects = this.#backend.objectCounts?.() ?? []
+    const [requests, streams, gitVersion] = [this.#counts, this.#streams, this.#gitVersion]
+    exchange.plain(metricsPage({ requests, streams, objects, gitVersion }), "text/plain; version=0.0.4; charset=utf-8")
   }
 
   #getBelow(

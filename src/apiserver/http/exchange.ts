@@ -152,8 +152,8 @@ export class Exchange {
     else this.#send(status, "application/json", json, headers)
   }
 
-  plain(text: string): void {
-    this.#end(200, "text/plain; charset=utf-8", text, { "X-Content-Type-Options": "nosniff" })
+  plain(text: string, contentType = "text/plain; charset=utf-8"): void {
+    this.#end(200, contentType, text, { "X-Content-Type-Options": "nosniff" })
   }
 
   fail(failure: Failure): void {

@@ -118,7 +118,7 @@ test("Pings are answered, and a client that goes away without a close frame ends
   const sandbox = await start()
   const socket: Socket = connect(sandbox.port, "127.0.0.1")
   const received: Buffer[] = []
-  socket.on("data", (bytes) => received.push(bytes))
+  socket.on("data", (bytes: Buffer) => received.push(bytes))
   const head = [
     `GET ${watch} HTTP/1.1`,
     "Host: x",
