@@ -19,6 +19,7 @@ export const kinds = {
   leases: kind("coordination.k8s.io", "Lease", "leases"),
   claims: kind("", "PersistentVolumeClaim", "persistentvolumeclaims"),
   volumes: kind("", "PersistentVolume", "persistentvolumes", false),
+  storageClasses: kind("storage.k8s.io", "StorageClass", "storageclasses", false),
   deployments: kind("apps", "Deployment", "deployments"),
   replicaSets: kind("apps", "ReplicaSet", "replicasets"),
   statefulSets: kind("apps", "StatefulSet", "statefulsets"),

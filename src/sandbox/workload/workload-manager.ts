@@ -24,7 +24,8 @@ import { podGarbageCollector } from "./pod-garbage-collector.ts"
 import { replicaSetController } from "./replica-set/replica-set-controller.ts"
 import { scheduler } from "./scheduler/scheduler.ts"
 import { statefulSetController } from "./stateful-set/stateful-set-controller.ts"
-import { volumeBinder } from "./stateful-set/volume-binder.ts"
+import { claimBinder } from "./volumes/claim-binder.ts"
+import { volumeReclaimer } from "./volumes/volume-reclaimer.ts"
 
 const makers = {
   deployment: deploymentController,
@@ -33,7 +34,8 @@ const makers = {
   daemonset: daemonSetController,
   job: jobController,
   cronjob: cronJobController,
-  "volume-binder": volumeBinder,
+  "volume-binder": claimBinder,
+  "volume-reclaimer": volumeReclaimer,
   scheduler,
   "pod-garbage-collector": podGarbageCollector,
 } as const satisfies Record<string, (surroundings: Surroundings) => Controller>
