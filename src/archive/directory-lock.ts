@@ -22,6 +22,7 @@ import {
   toArchiveError,
 } from "./archive-errors.ts"
 import { type FileSystemTypeOf, refuseNetworkFileSystem } from "./network-filesystem.ts"
+import { makePrivateDirectory, makePrivateFile } from "./private-files.ts"
 
 /** The file whose lock a recorder holds. */
 export const LOCK_FILE = "recorder.lock"
@@ -85,7 +86,7 @@ const makeWritable = (directory: string): void => {
   const probe = join(directory, `.probe-${process.pid}`)
   try {
     makeDirectory(resolve(directory))
-    writeFileSync(probe, "")
+    makePrivateFile(probe)
     rmSync(probe)
   } catch (error) {
     const code = systemCodeOf(error)
@@ -94,11 +95,20 @@ const makeWritable = (directory: string): void => {
   }
 }
 
-/** Not `mkdirSync(…, { recursive: true })`: if a parent rejects children with ENOENT, as /proc does, that never returns. */
+/**
+ * The directory itself is private, those above it are made as mkdir(1) would. Not `mkdirSync(…, { recursive: true })`: if a parent rejects
+ * children with ENOENT, as /proc does, that never returns.
+ */
 const makeDirectory = (directory: string): void => {
   if (existsSync(directory)) return
+  makeParent(dirname(directory))
+  makePrivateDirectory(directory)
+}
+
+const makeParent = (directory: string): void => {
+  if (existsSync(directory)) return
   const parent = dirname(directory)
-  if (parent !== directory) makeDirectory(parent)
+  if (parent !== directory) makeParent(parent)
   try {
     mkdirSync(directory)
   } catch (error) {
@@ -110,7 +120,9 @@ const makeDirectory = (directory: string): void => {
 const READER_LOOKS_MILLISECONDS = 100
 
 const openLock = (directory: string): DatabaseSync => {
-  const lock = new DatabaseSync(join(directory, LOCK_FILE), { timeout: READER_LOOKS_MILLISECONDS })
+  const path = join(directory, LOCK_FILE)
+  makePrivateFile(path)
+  const lock = new DatabaseSync(path, { timeout: READER_LOOKS_MILLISECONDS })
   try {
     lock.exec("BEGIN EXCLUSIVE")
     return lock
@@ -124,6 +136,8 @@ const openLock = (directory: string): DatabaseSync => {
 const writeSideFile = (directory: string, holder: LockHolder): void => {
   const path = join(directory, SIDE_FILE)
   const draft = `${path}.${holder.pid}.new`
+  rmSync(draft, { force: true })
+  makePrivateFile(draft)
   writeFileSync(draft, `${JSON.stringify(holder)}\n`)
   renameSync(draft, path)
 }
