@@ -23,6 +23,7 @@ import {
   toArchiveError,
 } from "./archive-errors.ts"
 import { type FileSystemTypeOf, refuseNetworkFileSystem } from "./network-filesystem.ts"
+import { makePrivateDirectory, makePrivateFile } from "./private-files.ts"
 
 /** The file whose lock a recorder holds. */
 export const LOCK_FILE = "recorder.lock"
@@ -86,7 +87,7 @@ const makeWritable = (directory: string): void => {
   const probe = join(directory, `.probe-${process.pid}`)
   try {
     makeDirectory(resolve(directory))
-    writeFileSync(probe, "")
+    makePrivateFile(probe)
     rmSync(probe)
   } catch (error) {
     const code = systemCodeOf(error)
@@ -95,11 +96,20 @@ const makeWritable = (directory: string): void => {
   }
 }
 
-/** Not `mkdirSync(…, { recursive: true })`: if a parent rejects children with ENOENT, as /proc does, that never returns. */
+/**
+ * The directory itself is private, those above it are made as mkdir(1) would. Not `mkdirSync(…, { recursive: true })`: if a parent rejects
+ * children with ENOENT, as /proc does, that never returns.
+ */
 const makeDirectory = (directory: string): void => {
   if (existsSync(directory)) return
+  makeParent(dirname(directory))
+  makePrivateDirectory(directory)
+}
+
+const makeParent = (directory: string): void => {
+  if (existsSync(directory)) return
   const parent = dirname(directory)
-  if (parent !== directory) makeDirectory(parent)
+  if (parent !== directory) makeParent(parent)
   try {
     mkdirSync(directory)
   } catch (error) {
@@ -124,10 +134,12 @@ const openLock = (directory: string): DatabaseSync => {
 
 /** Something else than a file may have its name. */
 const openLockFile = (directory: string): DatabaseSync => {
+  const path = join(directory, LOCK_FILE)
   try {
-    return new DatabaseSync(join(directory, LOCK_FILE), { timeout: READER_LOOKS_MILLISECONDS })
+    makePrivateFile(path)
+    return new DatabaseSync(path, { timeout: READER_LOOKS_MILLISECONDS })
   } catch (error) {
-    if (statSync(join(directory, LOCK_FILE), { throwIfNoEntry: false })?.isFile() === false) {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
       const what = `${LOCK_FILE}, the file that a recorder locks, is something else there`
       throw new NotARecordingError({ directory, reason: what })
     }
@@ -138,6 +150,8 @@ const openLockFile = (directory: string): DatabaseSync => {
 const writeSideFile = (directory: string, holder: LockHolder): void => {
   const path = join(directory, SIDE_FILE)
   const draft = `${path}.${holder.pid}.new`
+  rmSync(draft, { force: true })
+  makePrivateFile(draft)
   writeFileSync(draft, `${JSON.stringify(holder)}\n`)
   renameSync(draft, path)
 }

@@ -10,9 +10,11 @@
  * could leave a damaged database.
  */
 
+import { existsSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { NewerRecordingError, NotARecordingError, OlderRecordingError, toArchiveError } from "./archive-errors.ts"
+import { makePrivateFile } from "./private-files.ts"
 import { BUSY_TIMEOUT_MILLISECONDS, DATABASE_FILE, openReadOnly, type ReadingAccess } from "./reading-access.ts"
 import { TABLES } from "./tables.ts"
 
@@ -48,14 +50,13 @@ const LOG_BYTES_KEPT = 16 * 1024 * 1024
  * @throws NewerRecordingError, OlderRecordingError, NotARecordingError, DiskFullError, ArchiveIoError, CorruptArchiveError
  */
 export const openForWriting = (directory: string, options: WriterDatabaseOptions): DatabaseSync => {
-  const database = opened(
-    directory,
-    () => new DatabaseSync(join(directory, DATABASE_FILE), { timeout: BUSY_TIMEOUT_MILLISECONDS }),
-  )
+  const path = join(directory, DATABASE_FILE)
+  const database = opened(directory, () => {
+    if (!existsSync(path)) createDatabase(path)
+    return new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MILLISECONDS })
+  })
   try {
-    database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
-    if (isEmpty(database)) create(database)
-    else checkFormat(database, directory)
+    checkFormat(database, directory)
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${options.fsync === "always" ? "FULL" : "NORMAL"};
@@ -110,17 +111,28 @@ const opened = (directory: string, open: () => DatabaseSync): DatabaseSync => {
   }
 }
 
-const isEmpty = (database: DatabaseSync): boolean =>
-  database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined && pragma(database, "user_version") === 0
-
-const create = (database: DatabaseSync): void => {
-  database.exec(`
-    BEGIN IMMEDIATE;
-    ${TABLES}
-    PRAGMA application_id = ${APPLICATION_ID};
-    PRAGMA user_version = ${FORMAT_VERSION};
-    COMMIT;
-  `)
+/**
+ * Makes a whole database under another name first: a recording.db that is empty or cut off has been damaged since, and must not look like
+ * one that was just begun.
+ */
+const createDatabase = (path: string): void => {
+  const draft = `${path}.new`
+  for (const left of [draft, `${draft}-journal`]) rmSync(left, { force: true })
+  makePrivateFile(draft)
+  const database = new DatabaseSync(draft)
+  try {
+    database.exec(`
+      PRAGMA page_size = ${PAGE_BYTES};
+      BEGIN IMMEDIATE;
+      ${TABLES}
+      PRAGMA application_id = ${APPLICATION_ID};
+      PRAGMA user_version = ${FORMAT_VERSION};
+      COMMIT;
+    `)
+  } finally {
+    database.close()
+  }
+  renameSync(draft, path)
 }
 
 const checkFormat = (database: DatabaseSync, directory: string): void => {

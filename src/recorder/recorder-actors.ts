@@ -160,6 +160,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             return
           case "refused":
             return refused(report)
+          case "exposed":
+            return options.notify({ type: "exposed", message: report.message })
           case "owners-named":
             areOwnersNamed = true
             if (!system.isStopping) owners?.needed()

@@ -10,6 +10,7 @@
 import * as Effect from "effect/Effect"
 import { ArchiveIoError, DiskFullError } from "../../archive/archive-errors.ts"
 import { ArchiveWriter } from "../../archive/archive-writer.ts"
+import { exposureOf } from "../../archive/private-files.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import { type StoreConfig, type StoreControl, type StoreReport, StoreUnavailable } from "./definition.ts"
@@ -23,6 +24,8 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
       // A store that waits for room can be stopped.
       { interruptible: true },
     )
+    const exposure = context.incarnation === 1 ? exposureOf(context.config.directory) : undefined
+    if (exposure !== undefined) context.report({ type: "exposed", message: exposure })
     const writer = new StoreWriter(context, archive)
     yield* Effect.acquireRelease(
       Effect.sync(() => writer.start()),

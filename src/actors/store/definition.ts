@@ -48,6 +48,8 @@ export type StoreReport =
   | { readonly type: "refused"; readonly sender: string; readonly incarnation: number; readonly message: string }
   /** An owner that is not recorded was named, for the first time in this life, or one from an earlier life is still open. */
   | { readonly type: "owners-named" }
+  /** Other users can read or change files of the recording. Reported once. */
+  | { readonly type: "exposed"; readonly message: string }
   /** The recording's files were removed: recording cannot continue. */
   | { readonly type: "gone"; readonly message: string }
   /** Stopped in order. `events`: committed in this life. */

@@ -81,6 +81,8 @@ export class NoticeLog {
       case "credentials":
         if (notice.trouble === undefined) return this.#relief("credentials", "credentials can be refreshed again")
         return this.#trouble("credentials", `credentials cannot be refreshed: ${notice.trouble}`)
+      case "exposed":
+        return log.warn(notice.message)
       case "owners":
         return log.warn(notice.trouble)
       case "stopped-kind":
