@@ -120,11 +120,6 @@ export class WatchSession {
     return this.#state.phase
   }
 
-  /** Changes received later than they happened. */
-  get lateChanges(): number {
-    return this.#liveness.lateChanges
-  }
-
   /** The version to resume from; `undefined` before the first complete list. */
   get delivered(): string | undefined {
     return this.#versions.text

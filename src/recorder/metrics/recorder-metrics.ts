@@ -114,7 +114,7 @@ const metricsOf = (
     ),
     counter(
       "kubereel_kind_late_total",
-      "Events received later than they happened, so that their times are estimates.",
+      "Changes recorded later than they happened, so that their times are estimates.",
       perKind((each) => each.late),
     ),
     counter(
