@@ -34,7 +34,10 @@ export interface ObjectEvent {
    * As the server wrote it. For `vanished`: the version of the list without the object, or of the object that replaced it under its name.
    */
   readonly resourceVersion: string
-  /** The JSON of the object exactly as the server sent it, with the kind and apiVersion that lists omit; empty for `vanished`. Valid until the next event is taken. */
+  /**
+   * The JSON of the object exactly as the server sent it, with the kind and apiVersion that lists omit; empty for `vanished`. Valid until the
+   * next event is taken.
+   */
   readonly object: Uint8Array
 }
 

@@ -272,7 +272,13 @@ describe("reel snapshot", () => {
 
   test("leaves nothing if no kind can be listed", async () => {
     sandbox.faults.respond("pods", 403)
-    expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.notPermitted })
+    sandbox.faults.respond("deployments", 403)
+    const { code, error } = await snapshot(["v1.Pod", "apps/v1.Deployment"], "now.ndjson")
+    expect(code).toBe(exitCodes.notPermitted)
+    expect(error).toBe(
+      "reel snapshot: apps/v1.Deployment, v1.Pod cannot be listed: add to a ClusterRole of this user: " +
+        '{apiGroups: ["apps"], resources: ["deployments"], verbs: ["list"]}, {apiGroups: [""], resources: ["pods"], verbs: ["list"]}\n',
+    )
     expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
   })
 
