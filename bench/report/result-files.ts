@@ -1,7 +1,7 @@
 /** Stores results in bench/results/: JSON, a page and a chart for each scenario, the overall table over all that are there, and the README's figures. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { chartSpecification } from "./chart.ts"
-import { drawChart, NoChartsError } from "./draw-chart.ts"
+import { chartSpecification } from "./chart/chart.ts"
+import { drawChart, NoChartsError } from "./chart/draw-chart.ts"
 import { figureResults, figuresAsMarkdown, withFigures } from "./figures.ts"
 import { resultAsMarkdown, type ScenarioResult } from "./results.ts"
 import { summaryAsMarkdown } from "./summary.ts"
@@ -36,7 +36,7 @@ const keepChart = async (name: string, result: ScenarioResult, tell: (line: stri
   try {
     writeFileSync(
       file,
-      `${await drawChart(chartSpecification({ title: scenario, subtitle, measures, ratios, curves }))}\n`,
+      `${await drawChart(chartSpecification({ title: scenario, subtitle, measures, ratios, curves, peer: peerOf(result) }))}\n`,
     )
     return true
   } catch (cause) {
@@ -47,6 +47,9 @@ const keepChart = async (name: string, result: ScenarioResult, tell: (line: stri
     return false
   }
 }
+
+/** The program of `--peer sk-tracer -c …`. */
+const peerOf = ({ command }: ScenarioResult): string | undefined => /--peer ['"]?(\S+)/.exec(command)?.[1]
 
 /** Writes the overall table over the last results of the scenarios named, in that order. */
 export const keepSummary = (scenarios: ReadonlyArray<string>): void => {
