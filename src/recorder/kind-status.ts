@@ -31,6 +31,7 @@ export class KindStatuses {
   readonly #appeared = new Set<string>()
   readonly #onChange: () => void
   #storeTrouble: string | undefined
+  readonly #setAside: string[] = []
   /** Whether any kind was recorded since the start. */
   #hasRecorded = false
 
@@ -94,6 +95,15 @@ export class KindStatuses {
     return this.#storeTrouble
   }
 
+  /** Where damaged recordings were moved since this process started. */
+  get setAside(): ReadonlyArray<string> {
+    return this.#setAside
+  }
+
+  addSetAside(path: string): void {
+    this.#setAside.push(path)
+  }
+
   setStoreTrouble(trouble: string | undefined): void {
     this.#storeTrouble = trouble
   }
@@ -145,6 +155,7 @@ export class KindStatuses {
       ...namespaces.map((each) => readinessLine(`${gvk} in namespace ${each.namespace}`, each)),
     ])
     if (this.#storeTrouble !== undefined) lines.push(`[!]store cannot write: ${this.#storeTrouble}`)
+    for (const path of this.#setAside) lines.push(`[!]store set a damaged recording aside in ${path}`)
     const reason = this.notReady()
     if (reason !== undefined) lines.push(`not ready: ${reason}`)
     return `${lines.join("\n")}\nreadyz check ${reason === undefined ? "passed" : "failed"}\n`

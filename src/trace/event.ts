@@ -69,7 +69,7 @@ export interface LateChanges {
 }
 
 /** Why a range of versions of one kind is not in the recording. */
-export type GapReason = "expired" | "overload" | "stopped" | "cluster-restored"
+export type GapReason = "expired" | "overload" | "stopped" | "cluster-restored" | "damaged"
 
 /** A range of one kind's history that is missing from the recording. It is in every export of the kind and namespace concerned. */
 export interface GapEvent {

@@ -182,6 +182,11 @@ const metricsOf = (
       "1 while the recording cannot be written, for example because the disk is full or the volume is lost.",
       [{ value: actors.statuses.storeTrouble === undefined ? 0 : 1 }],
     ),
+    counter(
+      "kubereel_store_set_asides_total",
+      "Damaged recordings that were moved away, each followed by a new one that begins with a gap.",
+      [{ value: actors.statuses.setAside.length }],
+    ),
     ...(store === undefined
       ? []
       : [

@@ -88,6 +88,16 @@ export class NoticeLog {
       case "credentials":
         if (notice.trouble === undefined) return this.#relief("credentials", "credentials can be refreshed again")
         return this.#trouble("credentials", `credentials cannot be refreshed: ${notice.trouble}`)
+      case "distrusted":
+        return log.error(
+          `the disk has lost what was written to it; recording continues from what is there, or anew: ${notice.reason}`,
+        )
+      case "set-aside":
+        return log.error(
+          `the recording is damaged and was set aside in ${notice.path}; a new one begins with a gap. ` +
+            `reel store salvage --data-dir ${notice.path} --to DIR copies what is sound of it`,
+          { reason: notice.reason },
+        )
       case "exposed":
         return log.warn(notice.message)
       case "owners":
