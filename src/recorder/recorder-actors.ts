@@ -80,7 +80,10 @@ export interface RecorderClose {
 /** The running actors. */
 export type RecorderActors = Effect.Success<ReturnType<typeof startRecorderActors>>
 
-/** Starts all actors; returns once the store is open. Watchers continue starting; see `statuses`. */
+/**
+ * Starts all actors; returns once the store is open, or waits for room or for a writable disk over an existing recording. Watchers continue
+ * starting; see `statuses`.
+ */
 export const startRecorderActors = (options: RecorderActorsOptions) =>
   Effect.gen(function* () {
     const clock = options.clock ?? systemClock
@@ -120,7 +123,12 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     }
     const onStateChange = (name: string) => (state: string, reason: string) =>
       options.notify({ type: "actor", name, state, reason })
+    /** µs since the Unix epoch up to which everything is recorded while the store cannot write, as of the last look. */
+    let writtenUntil = 0
+    const waiting = yield* Deferred.make<void>()
     const storeTrouble = (trouble: string | undefined): void => {
+      // It can be asked for what is recorded, although nothing can be added.
+      if (trouble !== undefined) Deferred.doneUnsafe(waiting, Effect.void)
       statuses.setStoreTrouble(trouble)
       options.notify({ type: "store", trouble })
     }
@@ -183,7 +191,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       },
       onGaveUp: (error) => Deferred.doneUnsafe(ended, Effect.fail(error)),
     })
-    yield* Effect.raceFirst(store.running(), Deferred.await(ended))
+    yield* Effect.raceFirst(Effect.raceFirst(store.running(), Deferred.await(waiting)), Deferred.await(ended))
     keepState()
     const { exports, reader } = yield* readingActors(system, {
       config: { directory: options.directory },
@@ -281,6 +289,13 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       })
     }
     let lastChange: Promise<unknown> = Promise.resolve()
+    /** Of a store that waits for its directory. */
+    const committedInFiles = Effect.gen(function* () {
+      const { cut } = yield* reader.ask("coverage", { fromTime: 0, untilTime: 0 })
+      const rows = yield* reader.ask("recordedSince", undefined)
+      writtenUntil = Math.max(0, ...rows.map(({ completeTime }) => completeTime + 1))
+      return cut
+    })
 
     return {
       statuses,
@@ -318,9 +333,21 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       exports,
       /** Runs queries about the recording. */
       reader,
-      firstLists: (given: ReadonlyArray<KindStatus>) => firstLists(store, given),
-      /** Everything is known up to now. */
-      knownUntil: undefined,
+      firstLists: (given: ReadonlyArray<KindStatus>) => firstLists(store, reader, given),
+      /** While the store cannot write, what was received waits in memory. */
+      get knownUntil(): number | undefined {
+        return statuses.storeTrouble === undefined ? undefined : writtenUntil
+      },
+      isOver: false,
+      committed: () => {
+        const ofStore = store.call("statistics", undefined).pipe(
+          Effect.map(({ sequence, lagMs }) => {
+            writtenUntil = clock.wallMicros() - lagMs * 1000
+            return sequence
+          }),
+        )
+        return ofStore.pipe(Effect.catch(() => committedInFiles))
+      },
       /** Fails when the recording cannot continue. */
       ended: Deferred.await(ended),
       /** How the recording was closed; `undefined` until the scope is closed. */
