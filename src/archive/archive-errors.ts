@@ -195,6 +195,8 @@ const SQLITE_BUSY = 5
 const SQLITE_CORRUPT = 11
 const SQLITE_FULL = 13
 const SQLITE_NOTADB = 26
+/** The file with the index of the log could not be made larger, for which a full disk is the reason. */
+const SQLITE_IOERR_SHMSIZE = 4874
 
 /** SQLite's extended result code of a thrown value, or `undefined` if SQLite did not throw it. */
 const sqliteCodeOf = (error: unknown): number | undefined =>
@@ -240,7 +242,7 @@ export const toArchiveError = (directory: string, operation: string, error: unkn
   const result = sqliteCodeOf(error)
   if (result !== undefined) {
     const primary = result & 0xff
-    if (primary === SQLITE_FULL) return new DiskFullError({ directory, operation })
+    if (primary === SQLITE_FULL || result === SQLITE_IOERR_SHMSIZE) return new DiskFullError({ directory, operation })
     if (primary === SQLITE_NOTADB && operation === "open") {
       // The first bytes identify the file: without them another program's file and a damaged recording look alike.
       const what = "recording.db is not a database, or its beginning was overwritten"

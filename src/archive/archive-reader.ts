@@ -21,7 +21,7 @@ import { LastStates } from "./checkpoints/last-states.ts"
 import { StateHistory } from "./checkpoints/state-history.ts"
 import { WindowDamage } from "./damage/window-damage.ts"
 import { presentObjects, type WindowLimits } from "./reading/present-objects.ts"
-import { isBeingWritten, type ReadingAccess } from "./reading-access.ts"
+import { isBeingWritten } from "./reading-access.ts"
 import { readGaps } from "./rows/gap-rows.ts"
 import { type KindEntry, type KindState, readKinds } from "./rows/kind-table.ts"
 import { KnownOwners, type OwnerEdge } from "./rows/known-owners.ts"
@@ -103,13 +103,9 @@ export class ArchiveReader {
    *
    * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError
    */
-  static open(
-    directory: string,
-    options: BlockSourceOptions & { readonly access?: ReadingAccess } = {},
-  ): ArchiveReader {
-    const { access = "any" } = options
-    const isAlone = access === "any" && !isBeingWritten(directory)
-    const database = openForReading(directory, access)
+  static open(directory: string, options: BlockSourceOptions = {}): ArchiveReader {
+    const isAlone = !isBeingWritten(directory)
+    const database = openForReading(directory)
     try {
       return new ArchiveReader(directory, database, options, isAlone)
     } catch (error) {

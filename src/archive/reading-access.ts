@@ -4,7 +4,8 @@
  *
  * A database in WAL mode is made of recording.db and, unless its recorder ended in order, recording.db-wal. An ordinary connection also
  * needs recording.db-shm: it creates the file, or recovers what is in it, which a reader of someone else's directory must not do and on a
- * read-only file system cannot. So it is used only beside a running recorder, whose files exist. Otherwise nothing writes, and either the log
+ * full or read-only file system cannot. So it is used only while a recorder holds the directory, whose files exist then; a recorder that waits
+ * for room on its disk holds none. Otherwise nothing writes, and either the log
  * is absent and the database is opened as immutable, or it is read with an index in memory. Ignoring a log (`immutable` beside one) would
  * show the older state of the last checkpoint as if it were all.
  *
@@ -27,12 +28,6 @@ import { faultOfLog } from "./soundness/sound-log.ts"
 
 /** File name of the database inside a data directory; SQLite puts `-wal` and `-shm` files beside it. */
 export const DATABASE_FILE = "recording.db"
-
-/**
- * `beside-recorder`: this process is the recorder, which may restart its writer at any moment. `any`: whether there is a writer is looked up,
- * and nothing in the directory is changed.
- */
-export type ReadingAccess = "beside-recorder" | "any"
 
 /** A reader may coincide with the writer's checkpoint or the creation of the log: both take milliseconds. */
 export const BUSY_TIMEOUT_MILLISECONDS = 5000
@@ -64,8 +59,8 @@ export const hasLog = (directory: string): boolean => sizeOf(logOf(directory)) >
  *
  * @throws NotARecordingError, ArchiveIoError, or what SQLite throws
  */
-export const openReadOnly = (directory: string, access: ReadingAccess): DatabaseSync =>
-  open(directory, access, (reason) => {
+export const openReadOnly = (directory: string): DatabaseSync =>
+  open(directory, (reason) => {
     throw new CorruptArchiveError({ directory, reason })
   })
 
@@ -75,14 +70,13 @@ export const openReadOnly = (directory: string, access: ReadingAccess): Database
  * @throws NotARecordingError, ArchiveIoError, CorruptArchiveError, or what SQLite throws
  */
 export const openDamaged = (directory: string, onFault: (reason: string) => void): DatabaseSync =>
-  open(directory, "any", onFault)
+  open(directory, onFault)
 
-const open = (directory: string, access: ReadingAccess, onFault: (reason: string) => void): DatabaseSync => {
+const open = (directory: string, onFault: (reason: string) => void): DatabaseSync => {
   requireDatabase(directory)
   requireContent(directory)
   const path = join(directory, DATABASE_FILE)
-  if (access === "beside-recorder" || isBeingWritten(directory))
-    return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MILLISECONDS })
+  if (isBeingWritten(directory)) return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MILLISECONDS })
   const location = pathToFileURL(path)
   if (!hasLog(directory)) {
     location.search = "mode=ro&immutable=1"

@@ -23,14 +23,7 @@ import {
   toArchiveError,
 } from "./archive-errors.ts"
 import { makePrivateFile } from "./private-files.ts"
-import {
-  BUSY_TIMEOUT_MILLISECONDS,
-  DATABASE_FILE,
-  hasLog,
-  openReadOnly,
-  type ReadingAccess,
-  requireContent,
-} from "./reading-access.ts"
+import { BUSY_TIMEOUT_MILLISECONDS, DATABASE_FILE, hasLog, openReadOnly, requireContent } from "./reading-access.ts"
 import {
   addChecksumFunction,
   CENTRAL_TABLES,
@@ -110,8 +103,8 @@ export const openForWriting = (directory: string, options: WriterDatabaseOptions
  *
  * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError
  */
-export const openForReading = (directory: string, access: ReadingAccess = "any"): DatabaseSync => {
-  const database = opened(directory, () => openReadOnly(directory, access))
+export const openForReading = (directory: string): DatabaseSync => {
+  const database = opened(directory, () => openReadOnly(directory))
   try {
     addChecksumFunction(database)
     checkFormat(database, directory, OLDEST_READ)

@@ -139,6 +139,8 @@ export class KindStatuses {
    * recorded before does not end readiness: a Service would then drop the recorder just when its recording of the time before is needed.
    */
   notReady(): string | undefined {
+    if (this.#storeTrouble !== undefined && !this.#hasRecorded)
+      return `nothing is being recorded: the store cannot write: ${this.#storeTrouble}`
     if (!this.isListed) return "first lists are not complete"
     const kinds = this.all()
     if (kinds.length === 0 || kinds.some(isRecorded)) return undefined
@@ -164,6 +166,11 @@ export class KindStatuses {
     return this.all().filter((kind) => kind.state !== "watching")
   }
 
+  /** What is not as it should be although the recorder is ready: what was recorded can be read, and nothing is added. */
+  degraded(): string | undefined {
+    return this.#storeTrouble === undefined ? undefined : `the store cannot write: ${this.#storeTrouble}`
+  }
+
   /** The body of `/readyz?verbose`, in the manner of the API server's. */
   verboseReadiness(): string {
     const lines = this.all().flatMap(({ gvk, namespaces, ...kind }) => [
@@ -174,7 +181,8 @@ export class KindStatuses {
     for (const path of this.#setAside) lines.push(`[!]store set a damaged recording aside in ${path}`)
     const reason = this.notReady()
     if (reason !== undefined) lines.push(`not ready: ${reason}`)
-    return `${lines.join("\n")}\nreadyz check ${reason === undefined ? "passed" : "failed"}\n`
+    const passed = this.degraded() === undefined ? "passed" : "passed, degraded"
+    return `${lines.join("\n")}\nreadyz check ${reason === undefined ? passed : "failed"}\n`
   }
 }
 

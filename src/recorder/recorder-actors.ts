@@ -83,7 +83,10 @@ export interface RecorderClose {
 /** The running actors. */
 export type RecorderActors = Effect.Success<ReturnType<typeof startRecorderActors>>
 
-/** Starts all actors; returns once the store is open. Watchers continue starting; see `statuses`. */
+/**
+ * Starts all actors; returns once the store is open, or waits for room or for a writable disk over an existing recording. Watchers continue
+ * starting; see `statuses`.
+ */
 export const startRecorderActors = (options: RecorderActorsOptions) =>
   Effect.gen(function* () {
     const clock = options.clock ?? systemClock
@@ -111,18 +114,33 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         }),
     )
     const statuses = new KindStatuses(plan.kinds.keys(), clock.wallMicros(), () => keepState())
+    let isRecalled = false
+    /** Reads what earlier recorders of the directory knew, which must happen before it is overwritten. */
+    const recalled = Effect.suspend(() => {
+      if (isRecalled) return Effect.void
+      return Effect.map(store.call("recorderState", undefined), (text) => {
+        const before = decodeRecorderState(text)
+        if (!isRecalled && before !== undefined) statuses.recall(before)
+        isRecalled = true
+      })
+    })
     const keepState = (): void => {
       if (system.isStopping) return
       // Read when the store can take it: by then the state may have changed again.
       const write = Effect.suspend(() => {
         const state = { kinds, statuses: statuses.all(), appeared: statuses.appeared }
         return store.call("setRecorderState", encodeRecorderState(state))
-      })
+      }).pipe((put) => Effect.andThen(recalled, put))
       writes.put("what is being recorded", patiently(store, write))
     }
     const onStateChange = (name: string) => (state: string, reason: string) =>
       options.notify({ type: "actor", name, state, reason })
+    /** µs since the Unix epoch up to which everything is recorded while the store cannot write, as of the last look. */
+    let writtenUntil = 0
+    const waiting = yield* Deferred.make<void>()
     const storeTrouble = (trouble: string | undefined): void => {
+      // It can be asked for what is recorded, although nothing can be added.
+      if (trouble !== undefined) Deferred.doneUnsafe(waiting, Effect.void)
       statuses.setStoreTrouble(trouble)
       options.notify({ type: "store", trouble })
     }
@@ -185,12 +203,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       },
       onGaveUp: (error) => Deferred.doneUnsafe(ended, Effect.fail(error)),
     })
-    const former = patiently(
-      store,
-      Effect.suspend(() => store.call("recorderState", undefined)),
-    )
-    const before = decodeRecorderState(yield* Effect.raceFirst(former, Deferred.await(ended)))
-    if (before !== undefined) statuses.recall(before)
+    const isReadable = Effect.raceFirst(patiently(store, recalled), Deferred.await(waiting))
+    yield* Effect.raceFirst(isReadable, Deferred.await(ended))
     keepState()
     const { exports, reader } = yield* readingActors(system, {
       config: { directory: options.directory },
@@ -294,6 +308,13 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       })
     }
     let lastChange: Promise<unknown> = Promise.resolve()
+    /** Of a store that waits for its directory. */
+    const committedInFiles = Effect.gen(function* () {
+      const { cut } = yield* reader.ask("coverage", { fromTime: 0, untilTime: 0 })
+      const rows = yield* reader.ask("recordedSince", undefined)
+      writtenUntil = Math.max(0, ...rows.map(({ completeTime }) => completeTime + 1))
+      return cut
+    })
 
     return {
       statuses,
@@ -331,9 +352,21 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       exports,
       /** Runs queries about the recording. */
       reader,
-      firstLists: (given: ReadonlyArray<KindStatus>) => firstLists(store, given),
-      /** Everything is known up to now. */
-      knownUntil: undefined,
+      firstLists: (given: ReadonlyArray<KindStatus>) => firstLists(store, reader, given),
+      /** While the store cannot write, what was received waits in memory. */
+      get knownUntil(): number | undefined {
+        return statuses.storeTrouble === undefined ? undefined : writtenUntil
+      },
+      isOver: false,
+      committed: () => {
+        const ofStore = store.call("statistics", undefined).pipe(
+          Effect.map(({ sequence, lagMs }) => {
+            writtenUntil = clock.wallMicros() - lagMs * 1000
+            return sequence
+          }),
+        )
+        return ofStore.pipe(Effect.catch(() => committedInFiles))
+      },
       /** Fails when the recording cannot continue. */
       ended: Deferred.await(ended),
       /** How the recording was closed; `undefined` until the scope is closed. */

@@ -194,6 +194,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     })
     yield* serve({
       notReady: () => actors.statuses.notReady(),
+      degraded: () => actors.statuses.degraded(),
       verboseReadiness: () => actors.statuses.verboseReadiness(),
       metrics: Effect.suspend(() =>
         Effect.all([gatherMetrics(actors, systemClock.wallMicros()), Effect.promise(() => disk.now())], {

@@ -1,6 +1,5 @@
 /** The exporter's interface. */
 import * as Schema from "effect/Schema"
-import type { ReadingAccess } from "../../archive/reading-access.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import { GivenFilters } from "../../trace/selection/filters.ts"
 import { EventTimes, LateChanges } from "../late-changes.ts"
@@ -8,8 +7,6 @@ import { EventTimes, LateChanges } from "../late-changes.ts"
 export interface ExporterConfig {
   /** The data directory; opened read-only. */
   readonly directory: string
-  /** Default: `beside-recorder`. */
-  readonly access?: ReadingAccess
   /** Where spools of exports go. Default: the data directory. */
   readonly spoolDirectory?: string
 }

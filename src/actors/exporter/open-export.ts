@@ -4,6 +4,7 @@
  * Everything that can be rejected is rejected before the first piece. The reader, its connection and the spool are closed when the sequence
  * ends, in any way.
  */
+import { tmpdir } from "node:os"
 import { ArchiveReader } from "../../archive/archive-reader.ts"
 import type { LateChanges } from "../../trace/event.ts"
 import { kwokEncoder } from "../../trace/formats/kwok/kwok-encoder.ts"
@@ -17,7 +18,7 @@ import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/
 import { Ownership, ownerKey } from "../../trace/ownership/ownership.ts"
 import type { IsInTrace } from "../../trace/sanitising/replay-object.ts"
 import { type CompiledFilters, compileFilters } from "../../trace/selection/filters.ts"
-import { fileSpool } from "../../trace/spool.ts"
+import { fileSpool, SpoolError } from "../../trace/spool.ts"
 import { compressPieces } from "./compress-pieces.ts"
 import type { ExporterConfig, ExportJob } from "./definition.ts"
 import { driverWarnings } from "./driver-warnings.ts"
@@ -60,7 +61,7 @@ export interface OpenExport {
  * @throws InvalidSelectorError, ArchiveError: the request cannot be met.
  */
 export const openExport = (
-  { directory, access = "beside-recorder", spoolDirectory = directory }: ExporterConfig,
+  { directory, spoolDirectory = directory }: ExporterConfig,
   job: ExportJob,
   encoding: Encoding = ownThreadOnly,
   limits: BatchLimits = defaultLimits,
@@ -73,7 +74,7 @@ export const openExport = (
   const tracked = new Map([...configured].filter(([gvk]) => !filters.excludesKind(gvk)))
   const kinds = [...tracked.keys()]
   const leftOut = job.format === "simkube" ? encodeTrackedObjects(tracked).leftOut : []
-  const reader = ArchiveReader.open(directory, { access })
+  const reader = ArchiveReader.open(directory)
   let isOpen = true
   const closeReader = (): void => {
     if (isOpen) reader.close()
@@ -114,7 +115,7 @@ export const openExport = (
         return encodeItems({ ...header, sanitised: "replay" }, window, encoder)
       },
     }
-    const encoded = closing(encode[job.format](), closeReader)
+    const encoded = closing(encode[job.format](), () => reader.requireUndisturbed(), closeReader)
     const { compression = "none" } = job
     const pieces = compression === "none" ? encoded : compressPieces(encoded, compression)
     const close = async (): Promise<void> => {
@@ -131,9 +132,15 @@ export const openExport = (
   }
 }
 
-async function* closing(pieces: AsyncIterable<Uint8Array>, close: () => void): AsyncGenerator<Uint8Array, void> {
+/** `finish` may still fail the trace, whose end then never comes. */
+async function* closing(
+  pieces: AsyncIterable<Uint8Array>,
+  finish: () => void,
+  close: () => void,
+): AsyncGenerator<Uint8Array, void> {
   try {
     yield* pieces
+    finish()
   } finally {
     close()
   }
@@ -167,7 +174,7 @@ async function* spooledSimkube(
     counting,
   }: { readonly encoding: Encoding; readonly limits: BatchLimits; readonly counting: (by: SimkubeTraceWriter) => void },
 ): AsyncGenerator<Uint8Array, void> {
-  using spool = fileSpool(spoolDirectory)
+  using spool = spoolIn(spoolDirectory)
   const startSeconds = Math.floor(job.fromTime / 1_000_000)
   const writer = new SimkubeTraceWriter({
     trackedObjects,
@@ -185,6 +192,16 @@ async function* spooledSimkube(
     isIndexed: (gvk, name) => writer.isIndexed(gvk, name),
   })
   yield* encodeSimkube(window, writer, lifecycles, encoding, limits, keptOwners)
+}
+
+/** A full or read-only volume of the recording is no reason to export nothing from it. */
+const spoolIn = (directory: string): ReturnType<typeof fileSpool> => {
+  try {
+    return fileSpool(directory)
+  } catch (error) {
+    if (!(error instanceof SpoolError) || directory === tmpdir()) throw error
+    return fileSpool(tmpdir())
+  }
 }
 
 /** Time up to which silence means that nothing happened: what follows the recording is unknown (W-34). µs since the Unix epoch. */

@@ -1,6 +1,5 @@
 /** The ownership facts in a recording's database, read while it is being written. */
 import { toArchiveError } from "../../archive/archive-errors.ts"
-import type { ReadingAccess } from "../../archive/reading-access.ts"
 import { openForReading } from "../../archive/schema.ts"
 import { requireSoundTables } from "../../archive/soundness/sound-rows.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
@@ -10,15 +9,15 @@ import type { OwnershipGraph } from "./resolver.ts"
 /** Rows per read: the walk is never one long transaction, under which the log would grow (docs/reference/architecture.md#archive). */
 const pageRows = 1000
 
-/** Opens the database read-only. @throws as `openForReading` does */
+/** Opens the database read-only. `isLast`: nothing asks the API server afterwards. @throws as `openForReading` does */
 export const openOwnershipGraph = (
   directory: string,
-  access: ReadingAccess = "beside-recorder",
+  { isLast = false }: { readonly isLast?: boolean } = {},
 ): OwnershipGraph & { close(): void } => {
-  const database = openForReading(directory, access)
+  const database = openForReading(directory)
   try {
-    // Beside a recorder an owner that is not found is looked up again; without one it stays unknown.
-    if (access === "any") requireSoundTables(database, directory, ["owner", "object", "pod"])
+    // Beside a recorder an owner that damage hides is looked up again; without one it stays unknown.
+    if (isLast) requireSoundTables(database, directory, ["owner", "object", "pod"])
   } catch (error) {
     database.close()
     throw toArchiveError(directory, "read", error)

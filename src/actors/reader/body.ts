@@ -18,23 +18,19 @@ import { compileFilters } from "../../trace/selection/filters.ts"
 import { type CountQuestion, type ReaderConfig, type ReaderControl, ReadingFailed } from "./definition.ts"
 import { makeQuestionQueue } from "./question-queue.ts"
 
-export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({
-  config: { directory, access = "beside-recorder" },
-}) =>
+export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ config: { directory } }) =>
   Effect.map(makeQuestionQueue, (queue) => {
     const intact = new IntactBlocks()
     return {
-      coverage: (window) => Effect.try({ try: () => readCoverage(directory, window, access, intact), catch: failed }),
-      recordedSince: () => Effect.try({ try: () => readRecordedSince(directory, access), catch: failed }),
+      coverage: (window) => Effect.try({ try: () => readCoverage(directory, window, intact), catch: failed }),
+      recordedSince: () => Effect.try({ try: () => readRecordedSince(directory), catch: failed }),
       count: (question) =>
-        queue(
-          Effect.tryPromise({ try: (signal) => count({ directory, access, intact }, question, signal), catch: failed }),
-        ),
+        queue(Effect.tryPromise({ try: (signal) => count({ directory, intact }, question, signal), catch: failed })),
     }
   })
 
 const count = async (
-  { directory, access, intact }: Required<ReaderConfig> & { readonly intact: IntactBlocks },
+  { directory, intact }: ReaderConfig & { readonly intact: IntactBlocks },
   { cut, fromTime, untilTime, times = "happened", kinds, filters }: CountQuestion,
   signal: AbortSignal,
 ) => {
@@ -46,7 +42,7 @@ const count = async (
   const counts = await countWindow(
     directory,
     { cut, fromTime, untilTime, times },
-    { kinds, access, intact, pause, ...(needsNames && { excludesName }) },
+    { kinds, intact, pause, ...(needsNames && { excludesName }) },
   )
   return Object.fromEntries(counts)
 }

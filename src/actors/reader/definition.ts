@@ -1,6 +1,5 @@
 /** The reader's interface: queries about the recording, which change nothing and can be repeated. */
 import * as Schema from "effect/Schema"
-import type { ReadingAccess } from "../../archive/reading-access.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import { GivenFilters } from "../../trace/selection/filters.ts"
 import { EventTimes, LateChanges } from "../late-changes.ts"
@@ -8,8 +7,6 @@ import { EventTimes, LateChanges } from "../late-changes.ts"
 export interface ReaderConfig {
   /** The data directory; opened read-only for each query. */
   readonly directory: string
-  /** Default: `beside-recorder`. */
-  readonly access?: ReadingAccess
 }
 
 /** µs since the Unix epoch. */

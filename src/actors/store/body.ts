@@ -4,14 +4,17 @@
  *
  * Acknowledged means committed: at most 30 ms after a frame arrived, or when a block of 1 MiB is full. When the disk fails (full, gone),
  * nothing is acknowledged and nothing is dropped: senders keep their frames, back-pressure stops reading, and the commit is retried every
- * second. After an I/O error the database is checked before it is used again; if it does not contain what was committed, this life ends, the
- * next one goes on with what there is, or sets a damaged recording aside, and senders start again. A watcher that starts meanwhile waits too, and so does a restarted store: only the first start in a process reports such a
- * failure to its caller.
+ * second; so is the opening of a directory with a recording. After an I/O error the database is checked before it is used again; if it does not contain what was committed, this life ends, the
+ * next one goes on with what there is, or sets a damaged recording aside, and senders start again. A watcher that starts meanwhile waits too, and so does a restarted store: only the first start in a directory without a
+ * recording reports such a failure to its caller.
  */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import { ArchiveIoError, DiskFullError } from "../../archive/archive-errors.ts"
+import { ArchiveIoError, DirectoryNotWritableError, DiskFullError } from "../../archive/archive-errors.ts"
 import type { ArchiveWriter } from "../../archive/archive-writer.ts"
 import { exposureOf } from "../../archive/private-files.ts"
+import { DATABASE_FILE } from "../../archive/schema.ts"
 import { openOrBegin } from "../../archive/set-aside.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
@@ -21,7 +24,7 @@ import { commitRetryMs, type StoreContext, StoreWriter } from "./store-writer.ts
 export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (context) =>
   Effect.gen(function* () {
     const archive = yield* Effect.acquireRelease(
-      context.incarnation === 1 ? openArchive(context) : openPatiently(context),
+      context.incarnation === 1 && !hasRecording(context) ? openArchive(context) : openPatiently(context),
       (open) => Effect.sync(() => open.close()),
       // A store that waits for room can be stopped.
       { interruptible: true },
@@ -80,7 +83,10 @@ const openArchive = ({ config, report }: StoreContext): Effect.Effect<ArchiveWri
     catch: (cause) => cause,
   })
 
-/** A later life has used the directory before: a lack of room or of a disk passes, and is reported until it does. */
+/**
+ * A recording has been made in the directory before: a lack of room or of a disk passes, and is reported until it does. What is recorded can
+ * be read meanwhile.
+ */
 const openPatiently = (context: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>
   openArchive(context).pipe(
     Effect.catchIf(isRetryable, (cause) => {
@@ -92,7 +98,12 @@ const openPatiently = (context: StoreContext): Effect.Effect<ArchiveWriter, unkn
     }),
   )
 
-const isRetryable = (cause: unknown): boolean => cause instanceof DiskFullError || cause instanceof ArchiveIoError
+const hasRecording = ({ config }: StoreContext): boolean => existsSync(join(config.directory, DATABASE_FILE))
+
+const isRetryable = (cause: unknown): boolean =>
+  cause instanceof DiskFullError ||
+  cause instanceof ArchiveIoError ||
+  (cause instanceof DirectoryNotWritableError && cause.code === "EROFS")
 
 const pause = ({ clock }: StoreContext): Effect.Effect<void> =>
   Effect.callback((resume) => {

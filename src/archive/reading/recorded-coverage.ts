@@ -10,7 +10,6 @@ import { BlockSource } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import { IntactBlocks } from "../damage/intact-blocks.ts"
 import { WindowDamage } from "../damage/window-damage.ts"
-import type { ReadingAccess } from "../reading-access.ts"
 import { readGaps } from "../rows/gap-rows.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { readLateRanges } from "../rows/late-rows.ts"
@@ -59,10 +58,9 @@ interface RecordedCoverage {
 export const readCoverage = (
   directory: string,
   window: CoverageWindow,
-  access?: ReadingAccess,
   intact = new IntactBlocks(),
 ): RecordedCoverage => {
-  const database = openForReading(directory, access)
+  const database = openForReading(directory)
   try {
     // One read transaction for everything: the writer continues meanwhile, and seals parts into blocks.
     database.exec("BEGIN")

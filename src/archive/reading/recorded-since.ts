@@ -1,6 +1,5 @@
 /** From when and up to when each kind and each of its namespaces is recorded, without reading anything else. */
 import { toArchiveError } from "../archive-errors.ts"
-import type { ReadingAccess } from "../reading-access.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { openForReading } from "../schema.ts"
 
@@ -20,8 +19,8 @@ interface RecordedSince {
  *
  * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError
  */
-export const readRecordedSince = (directory: string, access?: ReadingAccess): ReadonlyArray<RecordedSince> => {
-  const database = openForReading(directory, access)
+export const readRecordedSince = (directory: string): ReadonlyArray<RecordedSince> => {
+  const database = openForReading(directory)
   try {
     return readKinds(database)
       .flatMap(({ gvk, recordedSince, completeThroughTime, namespaces }) => [

@@ -11,7 +11,6 @@ import { BlockSource } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import { IntactBlocks } from "../damage/intact-blocks.ts"
 import { WindowDamage } from "../damage/window-damage.ts"
-import type { ReadingAccess } from "../reading-access.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { openForReading } from "../schema.ts"
 import { requireSoundTables } from "../soundness/sound-rows.ts"
@@ -30,7 +29,6 @@ interface CountOptions {
   readonly kinds: ReadonlyArray<string>
   /** Whether to leave out objects with this name; the namespace is empty for cluster-scoped objects. Default: no objects are left out. */
   readonly excludesName?: (namespace: string, name: string) => boolean
-  readonly access?: ReadingAccess
   /** Blocks that need not be checked again. */
   readonly intact?: IntactBlocks
   /** Lets other work run; called every few ms. */
@@ -50,9 +48,9 @@ const pageRows = 1000
 export const countWindow = async (
   directory: string,
   { cut, fromTime, untilTime, times = "happened" }: WindowLimits,
-  { kinds, excludesName, access, intact = new IntactBlocks(), pause }: CountOptions,
+  { kinds, excludesName, intact = new IntactBlocks(), pause }: CountOptions,
 ): Promise<ReadonlyMap<string, WindowCounts>> => {
-  const database = openForReading(directory, access)
+  const database = openForReading(directory)
   try {
     const source = new BlockSource(database, directory, { intact: intact.of(directory) })
     const history = new StateHistory(database, source, directory)

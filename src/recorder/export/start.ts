@@ -69,11 +69,11 @@ export const startExport = (
     const clockMicros = clockOf(recording, nowMicros)
     const future = notBegun({ fromTime, untilTime }, clockMicros)
     if (future !== undefined) return yield* Effect.fail({ status: 400, message: future })
-    const cut = yield* recording
-      .cut()
-      .pipe(
-        Effect.mapError((error) => ({ status: 503, message: `the recording cannot be written now: ${error.message}` })),
-      )
+    // A full disk is no reason to keep what is on it: the trace then ends with what is recorded, and says so.
+    const cut = yield* recording.cut().pipe(
+      Effect.catch(() => recording.committed()),
+      Effect.mapError((error) => ({ status: 503, message: `the recording cannot be read now: ${error.message}` })),
+    )
     const { format, compression } = request
     // Read only once: header and trace must agree, and states can change while owners are being looked up.
     const tracked = recording.statuses.all()
@@ -154,8 +154,8 @@ export const podStreamsOf = (request: ExportRequest, { kinds }: RecorderConfigur
 }
 
 /** The time from which on a window is in the future; for a recording that is over, `incomplete` says what it lacks at its end. */
-export const clockOf = ({ knownUntil }: Recording, nowMicros: number): number =>
-  knownUntil === undefined ? nowMicros : Number.MAX_SAFE_INTEGER
+export const clockOf = ({ isOver }: Recording, nowMicros: number): number =>
+  isOver ? Number.MAX_SAFE_INTEGER : nowMicros
 
 const noneUnknown: Settled = { unknown: 0, first: [] }
 

@@ -32,6 +32,8 @@ export { ListenError } from "./listen-error.ts"
 export interface HttpApiSources extends ExportSources {
   /** Why the recorder is not ready; `undefined` if it is. */
   readonly notReady: () => string | undefined
+  /** What is not as it should be although the recorder is ready; `undefined`: nothing. */
+  readonly degraded: () => string | undefined
   readonly verboseReadiness: () => string
   readonly metrics: Effect.Effect<string>
   readonly coverage: (window: TimeRange) => Effect.Effect<Coverage, ExportRefusal>
@@ -162,7 +164,9 @@ const answer = (
     if (sources === undefined) return text(response, 503, "the recorder is starting; try again\n")
     if (path === "/readyz" && reads) {
       const reason = sources.notReady()
-      const short = reason === undefined ? "ok\n" : `not ready: ${reason}; see /readyz?verbose\n`
+      const degraded = sources.degraded()
+      const fine = degraded === undefined ? "ok\n" : `degraded: ${degraded}\n`
+      const short = reason === undefined ? fine : `not ready: ${reason}; see /readyz?verbose\n`
       const body = url?.searchParams.has("verbose") ? sources.verboseReadiness() : short
       return text(response, reason === undefined ? 200 : 503, body)
     }

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { storeDefinition } from "../../actors/store/definition.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
 import type { KindStatus } from "../kind-status.ts"
+import type { ReaderService } from "../reader-service.ts"
 
 /**
  * Kinds whose first list is in progress: their earlier objects are not known, and objects not listed yet would look as if they were created
@@ -10,6 +11,7 @@ import type { KindStatus } from "../kind-status.ts"
  */
 export const firstLists = (
   store: Pick<Supervisor<never, typeof storeDefinition.control, never>, "call">,
+  reader: Pick<ReaderService, "ask">,
   statuses: ReadonlyArray<KindStatus>,
 ): Effect.Effect<ReadonlyArray<string>> =>
   Effect.forEach(
@@ -17,6 +19,12 @@ export const firstLists = (
     (status) =>
       store.call("kindState", status.gvk).pipe(
         Effect.map((stored) => (isInFirstList(status, stored) ? [status.gvk] : [])),
+        // The store may wait for room on the disk; what is there can be read all the same.
+        Effect.catch(() =>
+          Effect.map(reader.ask("recordedSince", undefined), (rows) =>
+            rows.some(({ gvk }) => gvk === status.gvk) ? [] : [status.gvk],
+          ),
+        ),
         Effect.orElseSucceed(() => [status.gvk]),
       ),
     { concurrency: "unbounded" },

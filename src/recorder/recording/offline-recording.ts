@@ -88,7 +88,7 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       (stopping) => Effect.promise(() => stopping.stop()),
     )
     const { exports, reader } = yield* readingActors(system, {
-      config: { directory, access: "any", spoolDirectory: tmpdir() },
+      config: { directory, spoolDirectory: tmpdir() },
       worker: (role) => workerThread(workerEntry(role), () => memoryLimitsOf(memory, 0)[role]),
       restart: defaultRestartPolicy,
       onStateChange: () => () => undefined,
@@ -100,14 +100,17 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       exports: { start: unlessDisturbed(exports, directory, facts) },
       owners: { settle: () => Effect.sync(() => unknownOwners(directory, recordedWhole(kinds))) },
       cut: () => Effect.succeed(facts.cut),
+      committed: () => Effect.succeed(facts.cut),
       // Waiting helps no one here; the kind is incomplete.
       firstLists: () => Effect.succeed([]),
       knownUntil: facts.lastTime + 1,
+      isOver: true,
     }
     const context: ExportContext = { recording, configuration, nowMicros: facts.lastTime }
     const api = yield* makeApiServer(systemClock)
     yield* serveHttpApi(api, {
       notReady: () => undefined,
+      degraded: () => undefined,
       verboseReadiness: () => statuses.verboseReadiness(),
       metrics: Effect.succeed(""),
       access: anonymousAccess,
@@ -178,7 +181,7 @@ const unlessDisturbed =
 
 /** The owners that the recorder had not looked up when it ended. Nothing looks them up here. */
 const unknownOwners = (directory: string, recordedKinds: ReadonlyArray<string>): Settled => {
-  const graph = openOwnershipGraph(directory, "any")
+  const graph = openOwnershipGraph(directory, { isLast: true })
   try {
     let unknown = 0
     const first: Settled["first"][number][] = []

@@ -27,7 +27,7 @@ interface Outcome {
 }
 
 const bytesOf = async (directory: string, job: ExportJob): Promise<readonly [string, number]> => {
-  const opened = openExport({ directory, access: "any" }, job)
+  const opened = openExport({ directory }, job)
   const pieces: Uint8Array[] = []
   try {
     for await (const piece of opened.pieces) pieces.push(Uint8Array.from(piece))

@@ -25,7 +25,8 @@ class Exports {
   sources(more: Partial<HttpApiSources> = {}): HttpApiSources {
     return {
       notReady: () => undefined,
-      verboseReadiness: () => "",
+      degraded: () => undefined,
+  verboseReadiness: () => "",
       metrics: Effect.succeed(""),
       startExport: (_, reader) =>
         Effect.sync(() => {

@@ -13,6 +13,7 @@ const head = '{"incomplete":{"v1.Pod":"forbidden"}}\n'
 
 const sources: HttpApiSources = {
   notReady: () => undefined,
+  degraded: () => undefined,
   verboseReadiness: () => "all\n",
   metrics: Effect.succeed(""),
   startExport: (_, reader: ExportReader) =>

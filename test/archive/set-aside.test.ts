@@ -1,0 +1,103 @@
+/** A recording that cannot be trusted is moved aside, and a new one begins with a gap. */
+import { readdirSync, statSync, truncateSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { describe, expect, test } from "vitest"
+import { ArchiveReader } from "../../src/archive/archive-reader.ts"
+import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
+import { readCoverage } from "../../src/archive/reading/recorded-coverage.ts"
+import { openOrBegin } from "../../src/archive/set-aside.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { encodeFrame, START } from "./sample-frames.ts"
+import { recordSample, sampleKinds } from "./sample-recording.ts"
+
+/** µs since the Unix epoch at which the damage is found. */
+const later = START + 3_600_000_000
+
+const sample = (): string => {
+  const directory = temporaryDirectory()
+  recordSample(directory).close()
+  return directory
+}
+
+const damage = (directory: string, statement: string): void => {
+  const database = new DatabaseSync(join(directory, "recording.db"))
+  database.function("row_checksum", { deterministic: true, varargs: true }, () => 1)
+  database.exec(statement)
+  database.close()
+}
+
+describe("a damaged recording", () => {
+  test("is moved aside as a data directory of its own; the new one has a gap of each of its kinds", () => {
+    const directory = sample()
+    damage(directory, "UPDATE gap SET detail = 'another'")
+    expect(() => ArchiveWriter.open(directory)).toThrow("table gap: 3 rows have a wrong checksum")
+    const { writer, setAside } = openOrBegin(directory, { now: () => later })
+    try {
+      expect(setAside).toEqual({
+        path: join(directory, `damaged-${new Date(later / 1000).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`),
+        reason: "table gap: 3 rows have a wrong checksum",
+      })
+      expect(readdirSync(setAside?.path ?? "")).toContain("recording.db")
+      expect((statSync(setAside?.path ?? "").mode & 0o777).toString(8)).toBe("700")
+      const { kinds } = readCoverage(directory, { fromTime: 0, untilTime: later * 2 })
+      const known = [...sampleKinds, "kubereel.pod-lives"].filter((gvk) => kinds.some((kind) => kind.gvk === gvk))
+      expect(known).toEqual(expect.arrayContaining([...sampleKinds]))
+      for (const kind of kinds)
+        expect(kind).toMatchObject({
+          ...{ events: 0, since: undefined },
+          gaps: [{ reason: "damaged", toTime: later, detail: expect.stringContaining("was set aside in damaged-") }],
+        })
+    } finally {
+      writer.close()
+    }
+    const again = openOrBegin(directory)
+    again.writer.close()
+    expect(again.setAside).toBeUndefined()
+  })
+
+  test("that is empty is moved aside too, without gaps, because it tells nothing", () => {
+    const directory = sample()
+    truncateSync(join(directory, "recording.db"))
+    const { writer, setAside } = openOrBegin(directory)
+    writer.close()
+    expect(setAside?.reason).toBe("recording.db is empty")
+    const reader = ArchiveReader.open(directory)
+    expect([reader.kinds(), reader.gaps()]).toEqual([[], []])
+    reader.close()
+  })
+
+  test("leaves no frames behind: those of lives before the new recording are fenced", () => {
+    const directory = sample()
+    damage(directory, "UPDATE sender SET frame = 0")
+    const { writer } = openOrBegin(directory)
+    try {
+      const frame = encodeFrame({ gvk: "v1.Pod", completeThrough: "999" })
+      expect(writer.append("watcher/2", 1, 121, frame)).toBe("fenced")
+      const incarnation = writer.nextIncarnation("watcher/2")
+      expect(incarnation).toBeGreaterThan(1_700_000_000)
+      expect(incarnation).toBeLessThan(2 ** 32)
+      expect(writer.append("watcher/2", incarnation, 1, frame)).toBe("appended")
+    } finally {
+      writer.close()
+    }
+  })
+
+  test("whose damage is confined to blocks continues", () => {
+    const directory = sample()
+    damage(directory, "UPDATE block SET data = zeroblob(length(data)) WHERE rowid = (SELECT min(rowid) FROM block)")
+    const { writer, setAside } = openOrBegin(directory)
+    expect(setAside).toBeUndefined()
+    expect(writer.kindState("v1.Pod").completeThrough).toBe("219")
+    writer.close()
+  })
+})
+
+test("another program's database is never moved", () => {
+  const directory = temporaryDirectory()
+  const database = new DatabaseSync(join(directory, "recording.db"))
+  database.exec("CREATE TABLE accounts (name TEXT)")
+  database.close()
+  expect(() => openOrBegin(directory)).toThrow("was not written by kubereel")
+  expect(readdirSync(directory)).toContain("recording.db")
+})
