@@ -1,6 +1,7 @@
 /** The options of a watch session: its access to the server, its sink, time and randomness, and where the recording ends. */
 import type { Clock } from "../../clock.ts"
 import type { ReadTransport } from "../http/transport.ts"
+import type { LineBudget } from "../scanner/line-budget.ts"
 import type { DetectRules } from "../scanner/object/detect-rules.ts"
 import type { WatchPolicy } from "./protocol/policy.ts"
 import type { Input } from "./protocol/protocol.ts"
@@ -33,6 +34,8 @@ export interface SessionOptions {
   readonly random: () => number
   readonly policy: WatchPolicy
   readonly rules: DetectRules
+  /** For lines that are larger than ordinary objects. Default: each may have 16 MiB. */
+  readonly lineBudget?: LineBudget | undefined
   readonly labelSelector: string | undefined
   readonly fieldSelector: string | undefined
   /** Default: as a streaming list, otherwise in pages, uncompressed. */

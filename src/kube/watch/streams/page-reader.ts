@@ -1,5 +1,6 @@
 /** Reads one page of a list, or a whole list, item by item. */
-import { TooLongError } from "../../scanner/carry-buffer.ts"
+import { isLineTooLarge } from "../../scanner/carry-buffer.ts"
+import type { LineBudget } from "../../scanner/line-budget.ts"
 import { ListScanner, ListSyntaxError } from "../../scanner/list-scanner.ts"
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../scanner/object/object-scanner.ts"
@@ -12,12 +13,12 @@ export class PageReader extends StreamReader {
   readonly #scanner: ObjectScanner
   readonly #list: ListScanner
 
-  constructor(stream: StreamId, events: StreamEvents, rules: DetectRules) {
+  constructor(stream: StreamId, events: StreamEvents, rules: DetectRules, budget?: LineBudget | undefined) {
     const scanner = new ObjectScanner(rules)
     super(stream, events, rules, scanner)
     this.#scanner = scanner
     this.observed.fromList = true
-    this.#list = new ListScanner((bytes, start, end) => this.#item(bytes, start, end))
+    this.#list = new ListScanner((bytes, start, end) => this.#item(bytes, start, end), { budget })
   }
 
   protected override get pending(): number {
@@ -28,7 +29,7 @@ export class PageReader extends StreamReader {
     try {
       this.#list.push(buffer, start, end)
     } catch (cause) {
-      if (!(cause instanceof ListSyntaxError || cause instanceof TooLongError)) throw cause
+      if (!(cause instanceof ListSyntaxError || isLineTooLarge(cause))) throw cause
       this.malformed(cause.message)
     }
   }
