@@ -12,43 +12,16 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { messageOf } from "../src/message-of.ts"
-import { ceiling } from "./ceiling.ts"
-import { exporting } from "./export.ts"
-import { guard } from "./guard.ts"
-import { host } from "./host.ts"
-import { ingest } from "./ingest.ts"
-import { kinds } from "./kinds.ts"
-import { lookups } from "./lookups.ts"
-import { mailbox } from "./mailbox.ts"
-import { memory } from "./memory.ts"
 import { type BenchOptions, optionsNotTaken, optionsTaken, parseOptions, usage, workloadFlags } from "./options.ts"
-import { replay } from "./replay.ts"
 import { currentCommit } from "./report/commit.ts"
 import { describeMachine, thisMachine } from "./report/machine.ts"
 import { summariseProfiles } from "./report/profile.ts"
-import { keepResult, keepSummary } from "./report/result-files.ts"
+import { keepFigures, keepResult, keepSummary } from "./report/result-files.ts"
 import { resultForTerminal, resultOf, type ScenarioResult } from "./report/results.ts"
 import { summaryCells, summaryLine } from "./report/summary.ts"
 import { formatForTerminal } from "./report/table.ts"
-import { sandbox } from "./sandbox.ts"
 import type { Scenario } from "./scenario.ts"
-import { start } from "./start.ts"
-
-const scenarios: ReadonlyArray<Scenario> = [
-  ingest,
-  start,
-  memory,
-  kinds,
-  lookups,
-  exporting,
-  mailbox,
-  sandbox,
-  host,
-  replay,
-  ceiling,
-  guard,
-]
-const partsOfAll = scenarios.filter(({ isPartOfAll = true }) => isPartOfAll)
+import { partsOfAll, scenarios } from "./scenarios.ts"
 
 /** Separate programs that compare ways to do one thing; they print their own tables and have their own arguments. */
 const studies: Readonly<Record<string, string>> = {
@@ -151,7 +124,10 @@ for (const scenario of chosen) {
     tell(`${scenario.name} failed: ${messageOf(cause)}`)
   }
 }
-if (isKept) keepSummary(partsOfAll.map(({ name }) => name))
+if (isKept) {
+  keepSummary(partsOfAll.map(({ name }) => name))
+  keepFigures()
+}
 if (options.isJson) console.log(JSON.stringify(results, undefined, 2))
 else if (chosen.length > 1) console.log(`\n${formatForTerminal(summaryCells(results))}\n\n${summaryLine(results)}`)
 for (const failure of failures) tell(`bench: ${failure}`)

@@ -1,7 +1,7 @@
 /** The input and the results of a scenario. */
 
 import type { Workload, WorkloadOption } from "./load/workload.ts"
-import type { Curve } from "./report/chart.ts"
+import type { Curve } from "./report/chart/chart.ts"
 import type { Measure } from "./report/table.ts"
 
 export interface ScenarioSettings {

@@ -9,7 +9,7 @@
 import { baseKinds, deployments, gvkOf } from "../load/bench-kinds.ts"
 import { BenchCluster, type PacedOrder } from "../load/generator-process.ts"
 import { generatorOptionsOf, type Workload } from "../load/workload.ts"
-import type { Curve } from "../report/chart.ts"
+import type { Curve } from "../report/chart/chart.ts"
 import { percentile } from "../report/statistics.ts"
 import type { Measure } from "../report/table.ts"
 import { inRounds, type ScenarioReport, type ScenarioSettings } from "../scenario.ts"

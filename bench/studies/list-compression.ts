@@ -72,7 +72,7 @@ const list = async (client: HttpClient, namespace: string, mode: Mode): Promise<
         malformedLine: (_stream, description) => reject(new Error(description)),
         ended: (_stream, { description }) => reject(new Error(description)),
       }
-      const reader = mode === "stream" ? new WatchReader(1, events, rules, true) : new PageReader(1, events, rules)
+      const reader = mode === "stream" ? new WatchReader(1, events, rules, true) : new PageReader(1, events, pod, rules)
       const headers = { Accept: "application/json" }
       const http = mode.endsWith("gzip")
         ? getGunzipped(client, path, headers, reader)

@@ -6,6 +6,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import { type Clock, systemClock, type Timer } from "../clock.ts"
 import type { AccessControl } from "./access-control.ts"
 import {
@@ -23,6 +24,8 @@ import type { Backend } from "./backend.ts"
 import { answerDiscovery, missingIn } from "./discovery/discovery.ts"
 import type { Form } from "./forms/form.ts"
 import { negotiateForm } from "./forms/negotiate.ts"
+import { answerHealth } from "./health/health-checks.ts"
+import { metricsPage, RequestCounts } from "./health/metrics.ts"
 import { Exchange } from "./http/exchange.ts"
 import { isBelow, refusedPath } from "./http/path-check.ts"
 import type { ResourceRoute } from "./http/router.ts"
@@ -35,6 +38,7 @@ import { noHooks, type RequestHooks } from "./request-hooks.ts"
 import { RequestLog } from "./request-log.ts"
 import { objectBytes } from "./watch/change.ts"
 import { bookmarkLine, type StreamSurroundings, WatchStream } from "./watch/watch-stream.ts"
+import { WebSocketRequest } from "./web-socket/web-socket.ts"
 
 export class ApiHandler {
   readonly requests: RequestLog
@@ -48,6 +52,7 @@ export class ApiHandler {
   readonly #format: JsonFormat
   readonly #gitVersion: string
   readonly #streams = new Set<WatchStream>()
+  readonly #counts = new RequestCounts()
   readonly #surroundings: StreamSurroundings
   readonly #clock: Clock
   readonly #onTrouble: OnTrouble
@@ -78,6 +83,13 @@ export class ApiHandler {
   /** Handles one request. Never throws. An arrow function, so that it can be passed to a server as it is. */
   readonly handle = (request: IncomingMessage, response: ServerResponse): void =>
     guarded(`${request.method} ${request.url}`, this.#onTrouble, () => this.#receive(request, response))
+
+  /** The same for a request that asks for a WebSocket: a watch becomes one, everything else is answered as without. */
+  readonly upgrade = (request: IncomingMessage, socket: Socket, head: Buffer): void =>
+    guarded(`${request.method} ${request.url}`, this.#onTrouble, () => {
+      const webSocket = new WebSocketRequest(request, socket, head)
+      this.#receive(request, webSocket.response, webSocket)
+    })
 
   /**
    * Sends a bookmark to every watch, of one kind or of all, that allows bookmarks and has been sent its initial events.
@@ -116,16 +128,12 @@ export class ApiHandler {
     this.#nextBookmarks?.cancel()
   }
 
-  #receive(request: IncomingMessage, response: ServerResponse): void {
-    const exchange = new Exchange(
-      request,
-      response,
-      this.#format,
-      this.#clock === systemClock ? undefined : this.#clock,
-    )
+  #receive(request: IncomingMessage, response: ServerResponse, webSocket?: WebSocketRequest): void {
+    const clock = this.#clock === systemClock ? undefined : this.#clock
+    const exchange = new Exchange(request, response, this.#format, clock, webSocket)
     const { path, queryText: query, verb, scope, route } = exchange
     exchange.onTrouble = this.#onTrouble
-    exchange.onStatus = this.requests.open({
+    const log = this.requests.open({
       method: request.method ?? "",
       path,
       query,
@@ -136,6 +144,12 @@ export class ApiHandler {
       userAgent: request.headers["user-agent"] ?? "",
       receivedAt: this.#clock.wallMicros(),
     })
+    exchange.onStatus = (status) => {
+      log(status)
+      const { registry } = this.#backend
+      const served = route.type === "resource" ? registry.at(route.group, route.version, route.plural) : undefined
+      this.#counts.count(exchange, served, status)
+    }
     this.#hooks.receive(exchange, () =>
       exchange.attempt(() => {
         const failure = this.#dispatch(exchange)
@@ -182,15 +196,22 @@ export class ApiHandler {
   }
 
   #discover(exchange: Exchange): Failure | undefined {
-    if (exchange.request.method !== "GET") return methodNotAllowed
     const { route, request } = exchange
+    if (route.type === "health") return answerHealth(exchange, route.page, route.check)
+    if (request.method !== "GET") return methodNotAllowed
+    if (route.type === "metrics") return this.#showMetrics(exchange)
     if (route.type === "openapi") return answerOpenApi(exchange, route.document, this.#backend.documents)
     const answer = answerDiscovery(route, this.#backend.registry, request.headers, this.#gitVersion)
     if (answer.type === "failure") return answer
     if (answer.type === "json") exchange.json(answer.document)
-    else if (answer.type === "plain") exchange.plain(answer.text)
     else exchange.cacheable(answer.text, answer.contentType, answer.etag)
     return undefined
+  }
+
+  #showMetrics(exchange: Exchange): undefined {
+    const objects = this.#backend.objectCounts?.() ?? []
+    const [requests, streams, gitVersion] = [this.#counts, this.#streams, this.#gitVersion]
+    exchange.plain(metricsPage({ requests, streams, objects, gitVersion }), "text/plain; version=0.0.4; charset=utf-8")
   }
 
   #getBelow(
@@ -237,6 +258,8 @@ export class ApiHandler {
     const { streamingList = "supported", expiredAs = "stream" } = this.#options
     const request = parseWatchRequest(exchange.query, namespace, resource, streamingList)
     if ("type" in request) return request
+    const { refusedStream } = exchange
+    if (refusedStream !== undefined) return refusedStream
     const refuse = (failure: Failure, as: "stream" | "http"): void => {
       if (failure.code === 410 && as === "http") exchange.fail(failure)
       else this.#open(exchange, resource, request).error(failure)
@@ -262,7 +285,7 @@ export class ApiHandler {
     const { selection, allowBookmarks, timeoutSeconds } = request
     const timeout = timeoutSeconds === undefined ? {} : { timeoutSeconds }
     const wanted = { resource, selection, allowBookmarks, ...timeout, ...(form === undefined ? {} : { form }) }
-    const stream = new WatchStream(exchange.begin(), wanted, this.#surroundings)
+    const stream = new WatchStream(exchange.beginStream(), wanted, this.#surroundings)
     this.#streams.add(stream)
     stream.onClose(() => this.#streams.delete(stream))
     this.#hooks.open(stream)

@@ -5,7 +5,7 @@
 
 import { createServer as createHttpServer, type Server } from "node:http"
 import { createServer as createHttpsServer } from "node:https"
-import type { AddressInfo } from "node:net"
+import type { AddressInfo, Socket } from "node:net"
 import { type Duplex, duplexPair } from "node:stream"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { compact } from "./answers/json-spacing.ts"
@@ -15,11 +15,14 @@ import type { Backend } from "./backend.ts"
 import { answerUnknownMethods } from "./http/unknown-method.ts"
 import type { RequestLog } from "./request-log.ts"
 import type { WatchStream } from "./watch/watch-stream.ts"
+import { asksForWebSocket } from "./web-socket/web-socket.ts"
 
 export class ApiServer {
   readonly #handler: ApiHandler
   readonly #options: ApiServerOptions
   readonly #server: Server
+  /** Connections that Node's server no longer counts among its own. */
+  readonly #webSockets = new Set<Socket>()
   #port = 0
 
   private constructor(backend: Backend, options: ApiServerOptions, parts: ApiServerParts) {
@@ -27,7 +30,12 @@ export class ApiServer {
     this.#options = options
     this.#handler = new ApiHandler(backend, options, parts)
     const { handle } = this.#handler
-    this.#server = tls === undefined ? createHttpServer(handle) : createHttpsServer(tlsOptions(tls), handle)
+    const shouldUpgradeCallback = asksForWebSocket
+    this.#server =
+      tls === undefined
+        ? createHttpServer({ shouldUpgradeCallback }, handle)
+        : createHttpsServer({ ...tlsOptions(tls), shouldUpgradeCallback }, handle)
+    this.#acceptWebSockets()
     answerUnknownMethods(this.#server, parts.format ?? compact)
     // Longer than any pause of a test: a reused connection must not race with the server's idle limit.
     this.#server.keepAliveTimeout = 120_000
@@ -90,10 +98,15 @@ export class ApiServer {
 
   /**
    * A connection without the network, for clients in this process: HTTP/1.1, without TLS even if the port has it. Bytes pass within turns of
-   * the event loop, so that what happens in one process happens in the same order each time.
+   * the event loop, so that what happens in one process happens in the same order each time. Closed at once while the port refuses
+   * connections.
    */
   connect(): Duplex {
     const [own, others] = duplexPair()
+    if (!this.#server.listening) {
+      others.destroy()
+      return others
+    }
     this.#server.emit(this.#options.tls === undefined ? "connection" : "secureConnection", own)
     return others
   }
@@ -102,6 +115,7 @@ export class ApiServer {
   dropConnections(): void {
     // Watches first: they must count as closed when this returns, not only when their sockets report it.
     this.#handler.destroyStreams()
+    for (const socket of this.#webSockets) socket.destroy()
     this.#server.closeAllConnections()
   }
 
@@ -125,6 +139,20 @@ export class ApiServer {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /**
+   * Before Node 24.9 a server that accepts WebSockets has to take every request that names some other protocol for one. Java's clients
+   * offer `h2c` with each request, which works as long as it is ignored: there watches are HTTP only.
+   */
+  #acceptWebSockets(): void {
+    if (!("shouldUpgradeCallback" in this.#server)) return
+    this.#server.on("upgrade", (request, duplex, head) => {
+      const socket = duplex as Socket
+      this.#webSockets.add(socket)
+      socket.once("close", () => this.#webSockets.delete(socket))
+      this.#handler.upgrade(request, socket, head)
+    })
   }
 
   #listen(port: number): Promise<void> {

@@ -55,4 +55,6 @@ export interface Backend {
    * bookmarks.
    */
   revision?(): bigint
+  /** How many objects of each kind there are now, for metrics. Absent: unknown. */
+  objectCounts?(): Iterable<readonly [resource: Resource, count: number]>
 }

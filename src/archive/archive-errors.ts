@@ -38,6 +38,8 @@ export class DirectoryNotWritableError extends Schema.TaggedError<DirectoryNotWr
 ) {
   override get message(): string {
     const why = `(${this.code}: ${this.reason})`
+    if (this.reason === "it contains a recording")
+      return `data directory ${this.directory} contains a recording. Choose another one.`
     // For a path that leads through a file, or where no directory can exist, permissions are not the problem.
     if (this.code === "ENOTDIR" || this.code === "EEXIST") {
       return `data directory ${this.directory} is not a directory, or is below a file ${why}. Choose another --data-dir.`
@@ -90,7 +92,7 @@ export class NewerRecordingError extends Schema.TaggedError<NewerRecordingError>
   }
 }
 
-/** A build before the first release wrote the recording. Its format is neither read nor converted. */
+/** A build before the first release wrote the recording. Nothing can be added to it, and formats before 6 are not read either. */
 export class OlderRecordingError extends Schema.TaggedError<OlderRecordingError>()("OlderRecordingError", {
   directory: Schema.String,
   found: Schema.Number,
@@ -98,7 +100,7 @@ export class OlderRecordingError extends Schema.TaggedError<OlderRecordingError>
 }) {
   override get message(): string {
     return (
-      `the recording in ${this.directory} has format ${this.found}; this version reads only format ${this.supported}. ` +
+      `the recording in ${this.directory} has format ${this.found}; this needs at least format ${this.supported}. ` +
       "It was written by a build before the first release. Record into another --data-dir."
     )
   }
@@ -134,7 +136,10 @@ export class CorruptArchiveError extends Schema.TaggedError<CorruptArchiveError>
   reason: Schema.String,
 }) {
   override get message(): string {
-    return `the recording in ${this.directory} is damaged: ${this.reason}. Keep a copy and record into another --data-dir.`
+    return (
+      `the recording in ${this.directory} is damaged: ${this.reason}. ` +
+      `reel store salvage --data-dir ${this.directory} --to DIR copies what is sound into another directory.`
+    )
   }
 }
 
@@ -216,6 +221,12 @@ const isDecompressionError = (error: unknown): boolean =>
   "code" in error &&
   typeof error.code === "string" &&
   (error.code.startsWith("ZSTD_") || error.code.startsWith("Z_") || error.code === "ERR_BUFFER_TOO_LARGE")
+
+/** Whether what was thrown while something was read shows that it is damaged, or that the disk does not return it. */
+export const isDamage = (error: unknown): boolean => {
+  const known = toArchiveError("", "read", error)
+  return known instanceof CorruptArchiveError || known instanceof ArchiveIoError
+}
 
 /**
  * Turns what was thrown while the recording was read or written during `operation` into a tagged error: by SQLite, by the file system, or

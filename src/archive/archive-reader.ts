@@ -5,7 +5,8 @@
  * without holding a transaction. Each statement is its own short transaction; a reader that stops midway holds nothing but memory. Results
  * are streamed: memory is bounded by the caches, one table of contents per kind and, for snapshots, 41 bytes per object alive in one kind.
  *
- * Every method may throw CorruptArchiveError (the files are inconsistent) and ArchiveIoError.
+ * A damaged block of events is a gap of its kinds ({@link ArchiveReader.gaps}), and everything else is read. Every method may throw
+ * CorruptArchiveError (something else is damaged, and nothing that depends on it can be read) and ArchiveIoError.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
@@ -18,9 +19,10 @@ import { BlockSource, type BlockSourceOptions } from "./blocks/block-source.ts"
 import { mergeEvents, readEvent } from "./blocks/event-merge.ts"
 import { LastStates } from "./checkpoints/last-states.ts"
 import { StateHistory } from "./checkpoints/state-history.ts"
+import { WindowDamage } from "./damage/window-damage.ts"
 import { presentObjects, type WindowLimits } from "./reading/present-objects.ts"
 import { isBeingWritten, type ReadingAccess } from "./reading-access.ts"
-import { type GapSelection, readGaps } from "./rows/gap-rows.ts"
+import { readGaps } from "./rows/gap-rows.ts"
 import { type KindEntry, type KindState, readKinds } from "./rows/kind-table.ts"
 import { KnownOwners, type OwnerEdge } from "./rows/known-owners.ts"
 import { type LateSelection, readLateRanges } from "./rows/late-rows.ts"
@@ -89,6 +91,7 @@ export class ArchiveReader {
   readonly #names: ObjectNames
   readonly #history: StateHistory
   readonly #lastStates: LastStates
+  readonly #damage: WindowDamage
   readonly #knownKinds = new Map<string, KindEntry>()
   readonly #blocks: StatementSync
   readonly #summary: StatementSync
@@ -123,6 +126,7 @@ export class ArchiveReader {
     this.#names = new ObjectNames(database, directory)
     this.#history = new StateHistory(database, this.#source, directory)
     this.#lastStates = new LastStates(this.#source, this.#history)
+    this.#damage = new WindowDamage(database, this.#source, this.#history, directory)
     this.#owners = new KnownOwners(database, directory)
     this.#blocks = database.prepare(`
       SELECT first_sequence, last_sequence, min_time, max_time, events, data_size, sealed,
@@ -186,12 +190,19 @@ export class ArchiveReader {
     }
   }
 
-  /** Gaps that overlap a window, including those closed after it, ordered by the time at which they were closed. */
-  gaps(selection: Partial<GapSelection> & { readonly kinds?: Iterable<string> } = {}): ReadonlyArray<GapEvent> {
-    const kinds = selection.kinds === undefined ? undefined : new Set(selection.kinds)
-    const cut = selection.cut ?? NEVER
-    const gaps = this.#reading(() => readGaps(this.#database, { ...selection, cut }))
-    return kinds === undefined ? gaps : gaps.filter(({ gvk }) => kinds.has(gvk))
+  /**
+   * Gaps that overlap a window, including those closed after it, ordered by the time at which they were closed. What is damaged of all that
+   * {@link events} and {@link snapshotAt} would read is a gap, so all of it is checked.
+   */
+  gaps(selection: EventSelection = {}): ReadonlyArray<GapEvent> {
+    const cut = Math.min(selection.cut ?? NEVER, this.cut())
+    const { fromTime = 0, untilTime = NEVER, times = "happened" } = selection
+    const kinds = this.#kinds(selection.kinds)
+    const names = new Set(kinds.map(({ gvk }) => gvk))
+    const recorded = this.#reading(() => readGaps(this.#database, { cut, fromTime, untilTime }))
+    const damage = kinds.flatMap((kind) => this.#damage.of(kind, { cut, fromTime, untilTime, times }))
+    const gaps = recorded.filter(({ gvk }) => names.has(gvk))
+    return damage.length === 0 ? gaps : [...gaps, ...damage].sort(byTime)
   }
 
   /** Changes that were received later than they happened, as far as that may concern a window. */
@@ -212,9 +223,7 @@ export class ArchiveReader {
    */
   *events(selection: EventSelection = {}): Generator<TraceEvent, void, void> {
     const cut = Math.min(selection.cut ?? NEVER, this.cut())
-    const fromTime = selection.fromTime ?? 0
-    const untilTime = selection.untilTime ?? NEVER
-    const times = selection.times ?? "happened"
+    const { fromTime = 0, untilTime = NEVER, times = "happened" } = selection
     const kinds = this.#kinds(selection.kinds)
     const gaps = this.gaps({ ...selection, cut })
     let next = 0
@@ -227,28 +236,34 @@ export class ArchiveReader {
 
   /**
    * The last state of every object alive just before `time`, in sequence order, kind by kind: its last `applied` event with that event's
-   * own time. Objects are fetched block by block; each event's `object` is valid until the next one is read.
+   * own time. Objects are fetched block by block; each event's `object` is valid until the next one is read. Those in damaged blocks are left
+   * out; {@link gaps} names the blocks.
    */
   *snapshotAt(selection: SnapshotSelection): Generator<ObjectEvent, void, void> {
     const throughSequence = Math.min(selection.cut ?? NEVER, this.cut())
     const { time: beforeTime, times = "happened" } = selection
     for (const kind of this.#kinds(selection.kinds)) {
-      const alive = this.#history.aliveAt(kind, { throughSequence, beforeTime, times })
+      const limit = { throughSequence, beforeTime, times }
+      const alive = this.#source.passingOverDamage(() => this.#history.aliveAt(kind, limit))
       const sequences = alive.sequences.slice(0, alive.count).sort()
-      for (const sequence of sequences) yield readEvent(this.#source, this.#names, kind, sequence, times)
+      for (const sequence of this.#damage.readable(kind, sequences))
+        yield readEvent(this.#source, this.#names, kind, sequence, times)
     }
   }
 
   /**
    * The event that carries the object's last state before another event, such as its `vanished`, for instance to learn its labels.
-   * `undefined` if the recording never saw the object. Its `object` is valid until other blocks are read.
+   * `undefined` if the recording never saw the object, or its block is damaged. Its `object` is valid until other blocks are read.
    */
   lastStateBefore(event: ObjectEvent): ObjectEvent | undefined {
     const kind = this.#kindOf(event.gvk)
     if (kind === undefined) return undefined
     const { frame, index } = this.#source.eventAt(event.sequence)
-    const sequence = this.#lastStates.sequenceBefore(kind, frame.events.objectNumber(index), event.sequence)
-    return sequence === undefined ? undefined : readEvent(this.#source, this.#names, kind, sequence)
+    const number = frame.events.objectNumber(index)
+    const sequence = this.#source.passingOverDamage(() => this.#lastStates.sequenceBefore(kind, number, event.sequence))
+    return sequence === undefined || !this.#damage.isReadable(kind, sequence)
+      ? undefined
+      : readEvent(this.#source, this.#names, kind, sequence)
   }
 
   /** The lifecycles of all pods that were seen to run up to a cut, each UID once, in the order in which they were first seen. */
@@ -271,13 +286,17 @@ export class ArchiveReader {
   /** The objects of a kind in a window: by UID, the sequence number of the last event that carries its bytes. */
   presentObjects(gvk: string, limits: WindowLimits): ReadonlyMap<string, number> {
     const kind = this.#kindOf(gvk)
-    return kind === undefined ? new Map() : presentObjects(this.#source, this.#history, this.#names, kind, limits)
+    return kind === undefined
+      ? new Map()
+      : this.#source.passingOverDamage(() => presentObjects(this.#source, this.#history, this.#names, kind, limits))
   }
 
-  /** `metadata` of the object that an event of that kind carries; `undefined` if it has none. */
+  /** `metadata` of the object that an event of that kind carries; `undefined` if it has none, or its block is damaged. */
   metadataAt(gvk: string, sequence: number): JsonObject | undefined {
     const kind = this.#kindOf(gvk)
-    return kind === undefined ? undefined : metadataOf(readEvent(this.#source, this.#names, kind, sequence).object)
+    return kind === undefined || !this.#damage.isReadable(kind, sequence)
+      ? undefined
+      : metadataOf(readEvent(this.#source, this.#names, kind, sequence).object)
   }
 
   /**
@@ -318,6 +337,8 @@ export class ArchiveReader {
     }
   }
 }
+
+const byTime = (one: GapEvent, other: GapEvent): number => one.time - other.time || one.sequence - other.sequence
 
 const precedes = (gap: GapEvent, event: ObjectEvent): boolean =>
   gap.time < event.time || (gap.time === event.time && gap.sequence < event.sequence)

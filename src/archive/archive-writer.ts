@@ -6,16 +6,24 @@
  * recognised. Per frame it checks the columns and copies the bytes; per event it does nothing.
  *
  * Under overload it neither slows its callers down nor drops anything: `pendingBytes` grows until the owner commits. When a commit fails
- * (disk full, input/output error) nothing is lost: everything stays pending and the next commit retries it.
+ * (disk full, input/output error) nothing is lost: everything stays pending and the next commit retries it. After an I/O error it first makes
+ * sure that what was committed before is still there.
  *
  * It must be used by one thread only; `open` takes the directory's lock, so there is no other writer.
  */
 
 import { closeSync, fsyncSync, openSync } from "node:fs"
+import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { podLivesKind } from "../trace/pods/pod-lives-kind.ts"
 import type { Gap, PodLife } from "../wire/observations.ts"
-import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
+import {
+  ArchiveIoError,
+  CorruptArchiveError,
+  DiskFullError,
+  toArchiveError,
+  UncommittedFramesError,
+} from "./archive-errors.ts"
 import { BLOCK_BYTES } from "./blocks/block.ts"
 import { restoreOpenBlock } from "./blocks/block-rows.ts"
 import { BlockSource } from "./blocks/block-source.ts"
@@ -27,23 +35,30 @@ import { type LiveObject, liveObjectsOf } from "./checkpoints/live-objects.ts"
 import { StateHistory } from "./checkpoints/state-history.ts"
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts"
 import { LogSync } from "./log-sync.ts"
+import { hasLog, logOf } from "./reading-access.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
-import { Metadata, WRITER_KEY } from "./rows/metadata.ts"
+import { INCARNATIONS_KEY, Metadata, readMetadata, WRITER_KEY } from "./rows/metadata.ts"
 import { type NamedOwner, OwnerSets } from "./rows/owner-sets.ts"
 import { PendingRows } from "./rows/pending-rows.ts"
 import { type LivingPod, PodTable } from "./rows/pod-table.ts"
 import { type AnsweredOwner, UnrecordedOwners } from "./rows/unrecorded-owners.ts"
-import { lastSequenceOf, openForWriting } from "./schema.ts"
+import { DATABASE_FILE, lastSequenceOf, openForWriting } from "./schema.ts"
 import { SenderLedger } from "./sender-ledger.ts"
+import { faultOfLog } from "./soundness/sound-log.ts"
+import { requireSoundStructure } from "./soundness/sound-rows.ts"
+import { WriterDatabase } from "./writer-database.ts"
 import type { AppendResult, ArchiveWriterOptions, CommitResult } from "./writing.ts"
 
 /** Opens, appends, commits, closes. Use {@link ArchiveWriter.open}. */
 export class ArchiveWriter {
   readonly directory: string
   readonly metadata: Metadata
-  readonly #database: DatabaseSync
+  readonly #database: WriterDatabase
+  readonly #reopen: () => DatabaseSync
   readonly #lock: DirectoryLock
-  readonly #log: LogSync
+  #log: LogSync
+  /** Why the database must be checked before it is used again; `undefined`: it can be trusted. */
+  #distrust: ArchiveIoError | DiskFullError | undefined
   readonly #now: () => number
   readonly #isSynchronous: boolean
   readonly #senders: SenderLedger
@@ -72,9 +87,11 @@ export class ArchiveWriter {
     let database: DatabaseSync | undefined
     try {
       const { fsync = "interval", maximumBytes } = options
-      database = openForWriting(directory, { fsync, maximumBytes })
+      const open = () => openForWriting(directory, { fsync, maximumBytes })
+      database = open()
+      if (readMetadata(database).get(WRITER_KEY) === "open") requireSoundStructure(database, directory)
       syncDirectory(directory)
-      return new ArchiveWriter(directory, options, lock, database)
+      return new ArchiveWriter(directory, options, lock, database, open)
     } catch (error) {
       database?.close()
       lock.release()
@@ -82,15 +99,25 @@ export class ArchiveWriter {
     }
   }
 
-  private constructor(directory: string, options: ArchiveWriterOptions, lock: DirectoryLock, database: DatabaseSync) {
+  private constructor(
+    directory: string,
+    options: ArchiveWriterOptions,
+    lock: DirectoryLock,
+    connection: DatabaseSync,
+    reopen: () => DatabaseSync,
+  ) {
     this.directory = directory
     this.#lock = lock
     this.#log = new LogSync(directory)
-    this.#database = database
+    this.#database = new WriterDatabase(join(directory, DATABASE_FILE), connection)
+    this.#reopen = reopen
+    const database = this.#database.shared
     this.#now = options.now ?? (() => Date.now() * 1000)
     this.#isSynchronous = options.fsync === "always"
     this.metadata = new Metadata(database, directory)
-    this.#senders = new SenderLedger(database)
+    const { incarnationsAbove } = options
+    if (incarnationsAbove !== undefined) this.metadata.set(INCARNATIONS_KEY, String(incarnationsAbove))
+    this.#senders = new SenderLedger(database, Number(this.metadata.get(INCARNATIONS_KEY) ?? 0))
     this.#kinds = new KindTable(database)
     this.#rows = new PendingRows(database)
     this.#source = new BlockSource(database, directory, { cachedBytes: 0 })
@@ -206,6 +233,7 @@ export class ArchiveWriter {
     const kind = this.#kinds.get(gvk)?.id
     if (kind === undefined) return false
     try {
+      this.#regainTrust()
       return this.#rows.hasGap(kind, gap)
     } catch (error) {
       throw toArchiveError(this.directory, "looking for a gap", error)
@@ -246,9 +274,13 @@ export class ArchiveWriter {
   /**
    * Makes everything taken durable. If there is nothing to write, it still acknowledges repeated frames.
    *
+   * After an I/O error or a failed sync the database is first closed, checked and opened again.
+   *
    * @throws DiskFullError, ArchiveIoError: nothing of it is on disk, everything is still pending; retry.
+   * @throws CorruptArchiveError: what was committed before is lost or damaged. End this writer with {@link abandon}.
    */
   commit(): CommitResult {
+    this.#regainTrust()
     const events = this.#nextSequence - 1 - this.#cut - this.#pods.pending
     const bytes = this.#pendingBytes
     if (this.#open.hasPending && this.#open.isNearlyFull) this.#seal()
@@ -289,11 +321,72 @@ export class ArchiveWriter {
    * Flushes what is committed to the disk, off this thread. Each call covers every commit that returned before it. With `fsync: "always"`
    * there is nothing to do.
    *
-   * Rejects with ArchiveIoError or DiskFullError; the system may have dropped what it could not write, so a repetition that succeeds proves
-   * nothing about the commits before it.
+   * Rejects with ArchiveIoError or DiskFullError. The system may have dropped what it could not write, so a repetition that succeeds would
+   * prove nothing about the commits before it: the next call, and the next commit, first check the database, and reject with
+   * CorruptArchiveError if it is not what was committed.
    */
   async sync(): Promise<void> {
-    if (!this.#isSynchronous) await this.#log.sync()
+    this.#regainTrust()
+    if (this.#isSynchronous) return
+    try {
+      await this.#log.sync()
+    } catch (error) {
+      this.#distrust ??= asIoTrouble(error)
+      throw error
+    }
+  }
+
+  /** Whether an I/O error has left the database in doubt, until it has been checked. */
+  get isDistrusted(): boolean {
+    return this.#distrust !== undefined
+  }
+
+  /** Frees the directory and leaves its files as they are, which are not what they should be. Nothing is written any more. */
+  abandon(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    try {
+      this.#database.abandon()
+    } catch (error) {
+      throw toArchiveError(this.directory, "close", error)
+    } finally {
+      this.#log.close()
+      this.#lock.release()
+    }
+  }
+
+  /**
+   * Gives up the connection, checks the files, and goes on with a new connection if they contain exactly what was committed. A checkpoint then
+   * writes all of the log into the database once more and syncs it: what the system had dropped is on disk afterwards.
+   *
+   * @throws ArchiveIoError, DiskFullError: the disk still fails. CorruptArchiveError: they do not contain it.
+   */
+  #regainTrust(): void {
+    if (this.#distrust === undefined) return
+    try {
+      this.#log.close()
+      this.#database.abandon()
+      this.#log = new LogSync(this.directory)
+      const reason = hasLog(this.directory) ? faultOfLog(logOf(this.directory)) : undefined
+      if (reason !== undefined) throw new CorruptArchiveError({ directory: this.directory, reason })
+      const connection = this.#reopen()
+      this.#database.replace(connection)
+      requireSoundStructure(connection, this.directory)
+      const found = lastSequenceOf(connection)
+      if (found !== this.#cut) {
+        const lost = `it ends at event ${found}, and event ${this.#cut} was committed`
+        throw new CorruptArchiveError({ directory: this.directory, reason: lost })
+      }
+      connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+      this.#distrust = undefined
+    } catch (error) {
+      throw toArchiveError(this.directory, "the check after an I/O error", error)
+    }
+  }
+
+  #noteTrouble(error: unknown): unknown {
+    if (error instanceof ArchiveIoError && !isLockTrouble(error)) this.#distrust ??= error
+    return error
   }
 
   /**
@@ -318,7 +411,7 @@ export class ArchiveWriter {
     this.#refuseUncommitted(gvk)
     const kind = this.#kinds.get(gvk)
     if (kind === undefined) return []
-    return liveObjectsOf(this.#database, this.directory, this.#history, kind, this.#cut)
+    return liveObjectsOf(this.#database.shared, this.directory, this.#history, kind, this.#cut)
   }
 
   /** Number for the next pod that was never seen to run. */
@@ -342,9 +435,10 @@ export class ArchiveWriter {
    */
   nextIncarnation(sender: string): number {
     try {
+      this.#regainTrust()
       return this.#senders.nextIncarnation(sender)
     } catch (error) {
-      throw toArchiveError(this.directory, "noting a sender's start", error)
+      throw this.#noteTrouble(toArchiveError(this.directory, "noting a sender's start", error))
     }
   }
 
@@ -366,8 +460,18 @@ export class ArchiveWriter {
       throw toArchiveError(this.directory, "close", error)
     } finally {
       this.#log.close()
-      this.#database.close()
+      this.#closeDatabase()
       this.#lock.release()
+    }
+  }
+
+  /** A checkpoint, which closing makes, would spread what cannot be trusted. */
+  #closeDatabase(): void {
+    if (this.#distrust === undefined) return this.#database.close()
+    try {
+      this.#database.abandon()
+    } catch (error) {
+      throw toArchiveError(this.directory, "close", error)
     }
   }
 
@@ -398,10 +502,17 @@ export class ArchiveWriter {
     } catch (error) {
       // SQLite rolls back automatically after some errors (a full disk among them), but not after all.
       if (database.isTransaction) database.exec("ROLLBACK")
-      throw toArchiveError(this.directory, operation, error)
+      throw this.#noteTrouble(toArchiveError(this.directory, operation, error))
     }
   }
 }
+
+/** SQLITE_BUSY and SQLITE_LOCKED: another connection is in the way. */
+const isLockTrouble = ({ code }: ArchiveIoError): boolean =>
+  /^SQLITE \d+$/.test(code) && [5, 6].includes(Number(code.slice(7)) & 0xff)
+
+const asIoTrouble = (error: unknown): ArchiveIoError | DiskFullError | undefined =>
+  error instanceof ArchiveIoError || error instanceof DiskFullError ? error : undefined
 
 /** Otherwise the database's files could vanish with their directory entry in a power failure. */
 const syncDirectory = (directory: string): void => {

@@ -9,7 +9,7 @@
  * the process, https://www.sqlite.org/howtocorrupt.html §2.2). Copy data directories from another process.
  */
 
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { hostname } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -17,11 +17,13 @@ import {
   DirectoryInUseError,
   DirectoryNotWritableError,
   isBusy,
+  NotARecordingError,
   systemCodeOf,
   systemReasonOf,
   toArchiveError,
 } from "./archive-errors.ts"
 import { type FileSystemTypeOf, refuseNetworkFileSystem } from "./network-filesystem.ts"
+import { makePrivateDirectory, makePrivateFile } from "./private-files.ts"
 
 /** The file whose lock a recorder holds. */
 export const LOCK_FILE = "recorder.lock"
@@ -85,7 +87,7 @@ const makeWritable = (directory: string): void => {
   const probe = join(directory, `.probe-${process.pid}`)
   try {
     makeDirectory(resolve(directory))
-    writeFileSync(probe, "")
+    makePrivateFile(probe)
     rmSync(probe)
   } catch (error) {
     const code = systemCodeOf(error)
@@ -94,11 +96,20 @@ const makeWritable = (directory: string): void => {
   }
 }
 
-/** Not `mkdirSync(…, { recursive: true })`: if a parent rejects children with ENOENT, as /proc does, that never returns. */
+/**
+ * The directory itself is private, those above it are made as mkdir(1) would. Not `mkdirSync(…, { recursive: true })`: if a parent rejects
+ * children with ENOENT, as /proc does, that never returns.
+ */
 const makeDirectory = (directory: string): void => {
   if (existsSync(directory)) return
+  makeParent(dirname(directory))
+  makePrivateDirectory(directory)
+}
+
+const makeParent = (directory: string): void => {
+  if (existsSync(directory)) return
   const parent = dirname(directory)
-  if (parent !== directory) makeDirectory(parent)
+  if (parent !== directory) makeParent(parent)
   try {
     mkdirSync(directory)
   } catch (error) {
@@ -110,7 +121,7 @@ const makeDirectory = (directory: string): void => {
 const READER_LOOKS_MILLISECONDS = 100
 
 const openLock = (directory: string): DatabaseSync => {
-  const lock = new DatabaseSync(join(directory, LOCK_FILE), { timeout: READER_LOOKS_MILLISECONDS })
+  const lock = openLockFile(directory)
   try {
     lock.exec("BEGIN EXCLUSIVE")
     return lock
@@ -121,9 +132,26 @@ const openLock = (directory: string): DatabaseSync => {
   }
 }
 
+/** Something else than a file may have its name. */
+const openLockFile = (directory: string): DatabaseSync => {
+  const path = join(directory, LOCK_FILE)
+  try {
+    makePrivateFile(path)
+    return new DatabaseSync(path, { timeout: READER_LOOKS_MILLISECONDS })
+  } catch (error) {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {
+      const what = `${LOCK_FILE}, the file that a recorder locks, is something else there`
+      throw new NotARecordingError({ directory, reason: what })
+    }
+    throw toArchiveError(directory, "open", error)
+  }
+}
+
 const writeSideFile = (directory: string, holder: LockHolder): void => {
   const path = join(directory, SIDE_FILE)
   const draft = `${path}.${holder.pid}.new`
+  rmSync(draft, { force: true })
+  makePrivateFile(draft)
   writeFileSync(draft, `${JSON.stringify(holder)}\n`)
   renameSync(draft, path)
 }

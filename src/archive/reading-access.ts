@@ -14,8 +14,16 @@ import { existsSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { pathToFileURL } from "node:url"
-import { ArchiveIoError, isBusy, NotARecordingError, systemCodeOf, systemReasonOf } from "./archive-errors.ts"
+import {
+  ArchiveIoError,
+  CorruptArchiveError,
+  isBusy,
+  NotARecordingError,
+  systemCodeOf,
+  systemReasonOf,
+} from "./archive-errors.ts"
 import { LOCK_FILE } from "./directory-lock.ts"
+import { faultOfLog } from "./soundness/sound-log.ts"
 
 /** File name of the database inside a data directory; SQLite puts `-wal` and `-shm` files beside it. */
 export const DATABASE_FILE = "recording.db"
@@ -49,15 +57,29 @@ export const isBeingWritten = (directory: string): boolean => {
 }
 
 /** Whether there is a log with changes that are not in the database file yet. */
-export const hasLog = (directory: string): boolean => sizeOf(`${join(directory, DATABASE_FILE)}-wal`) > 0
+export const hasLog = (directory: string): boolean => sizeOf(logOf(directory)) > 0
 
 /**
  * Opens the database for reading.
  *
  * @throws NotARecordingError, ArchiveIoError, or what SQLite throws
  */
-export const openReadOnly = (directory: string, access: ReadingAccess): DatabaseSync => {
+export const openReadOnly = (directory: string, access: ReadingAccess): DatabaseSync =>
+  open(directory, access, (reason) => {
+    throw new CorruptArchiveError({ directory, reason })
+  })
+
+/**
+ * Opens a database that may be damaged, as far as SQLite can. `onFault` takes what is wrong with its log.
+ *
+ * @throws NotARecordingError, ArchiveIoError, CorruptArchiveError, or what SQLite throws
+ */
+export const openDamaged = (directory: string, onFault: (reason: string) => void): DatabaseSync =>
+  open(directory, "any", onFault)
+
+const open = (directory: string, access: ReadingAccess, onFault: (reason: string) => void): DatabaseSync => {
   requireDatabase(directory)
+  requireContent(directory)
   const path = join(directory, DATABASE_FILE)
   if (access === "beside-recorder" || isBeingWritten(directory))
     return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MILLISECONDS })
@@ -66,11 +88,20 @@ export const openReadOnly = (directory: string, access: ReadingAccess): Database
     location.search = "mode=ro&immutable=1"
     return new DatabaseSync(location, { readOnly: true })
   }
+  const fault = faultOfLog(logOf(directory))
+  if (fault !== undefined) onFault(fault)
   // Without locks there is no shared index either: SQLite then keeps it in memory (https://www.sqlite.org/wal.html#noshm).
   location.search = "mode=ro&vfs=unix-none"
   const database = new DatabaseSync(location, { readOnly: true })
-  database.exec("PRAGMA locking_mode = EXCLUSIVE")
-  return database
+  try {
+    database.exec("PRAGMA locking_mode = EXCLUSIVE")
+    if (database.prepare("PRAGMA journal_mode").get()?.journal_mode !== "wal")
+      onFault(`the header of ${DATABASE_FILE} does not mention its log`)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
 }
 
 const requireDatabase = (directory: string): void => {
@@ -88,5 +119,22 @@ const requireDatabase = (directory: string): void => {
     throw new ArchiveIoError({ directory, operation: "open", code, reason: systemReasonOf(error, code) })
   }
 }
+
+/** Of an SQLite database: https://www.sqlite.org/fileformat.html#the_database_header. */
+const HEADER_BYTES = 100
+
+/**
+ * To SQLite a file without a whole header is an empty database. Its size is looked up without opening it, which would free the process's locks.
+ *
+ * @throws CorruptArchiveError, or what the file system throws
+ */
+export const requireContent = (directory: string): void => {
+  const size = sizeOf(join(directory, DATABASE_FILE))
+  if (size < HEADER_BYTES)
+    throw new CorruptArchiveError({ directory, reason: `${DATABASE_FILE} is ${size === 0 ? "empty" : "cut off"}` })
+}
+
+/** The write-ahead log. */
+export const logOf = (directory: string): string => `${join(directory, DATABASE_FILE)}-wal`
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0

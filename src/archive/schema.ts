@@ -5,15 +5,39 @@
  * sealing replaces them all by one row in one transaction. Rows are keyed by their last sequence number, so that "the block with sequence
  * n" is one look-up and remains correct across that replacement.
  *
+ * Everything has a checksum: rows (tables.ts), BLOBs (block.ts), frames of the log (SQLite's own, sound-log.ts).
+ *
  * Write-ahead log with `synchronous=NORMAL`: a crash of the process loses nothing committed, because the log is in the system's page cache;
  * a power failure cannot damage the database, but loses what was committed after the last `sync`. `OFF` would cost less at checkpoints and
  * could leave a damaged database.
  */
 
+import { existsSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { NewerRecordingError, NotARecordingError, OlderRecordingError, toArchiveError } from "./archive-errors.ts"
-import { BUSY_TIMEOUT_MILLISECONDS, DATABASE_FILE, openReadOnly, type ReadingAccess } from "./reading-access.ts"
+import {
+  CorruptArchiveError,
+  NewerRecordingError,
+  NotARecordingError,
+  OlderRecordingError,
+  toArchiveError,
+} from "./archive-errors.ts"
+import { makePrivateFile } from "./private-files.ts"
+import {
+  BUSY_TIMEOUT_MILLISECONDS,
+  DATABASE_FILE,
+  hasLog,
+  openReadOnly,
+  type ReadingAccess,
+  requireContent,
+} from "./reading-access.ts"
+import {
+  addChecksumFunction,
+  CENTRAL_TABLES,
+  requireDefinitions,
+  requireSoundTables,
+  TABLES_OF_ROWS,
+} from "./soundness/sound-rows.ts"
 import { TABLES } from "./tables.ts"
 
 export { DATABASE_FILE } from "./reading-access.ts"
@@ -21,8 +45,11 @@ export { DATABASE_FILE } from "./reading-access.ts"
 /** "reel" in ASCII: distinguishes our databases from others (`PRAGMA application_id`). */
 const APPLICATION_ID = 0x7265656c
 
-/** The only format this program reads and writes (`PRAGMA user_version`). No release has written an earlier one. */
-export const FORMAT_VERSION = 6
+/** The format that this program writes (`PRAGMA user_version`). */
+export const FORMAT_VERSION = 7
+
+/** The oldest format that it reads, without checksums of rows. Nothing is added to recordings of older formats. */
+const OLDEST_READ = 6
 
 /** `interval`: the owner calls `sync` each second. `always`: every commit reaches the disk before it returns. */
 export type FsyncMode = "interval" | "always"
@@ -48,14 +75,20 @@ const LOG_BYTES_KEPT = 16 * 1024 * 1024
  * @throws NewerRecordingError, OlderRecordingError, NotARecordingError, DiskFullError, ArchiveIoError, CorruptArchiveError
  */
 export const openForWriting = (directory: string, options: WriterDatabaseOptions): DatabaseSync => {
-  const database = opened(
-    directory,
-    () => new DatabaseSync(join(directory, DATABASE_FILE), { timeout: BUSY_TIMEOUT_MILLISECONDS }),
-  )
+  const path = join(directory, DATABASE_FILE)
+  const database = opened(directory, () => {
+    if (!existsSync(path)) {
+      if (hasLog(directory))
+        throw new CorruptArchiveError({ directory, reason: `${DATABASE_FILE} is missing, although its log is there` })
+      createDatabase(path)
+    }
+    requireContent(directory)
+    return new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MILLISECONDS })
+  })
   try {
-    database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
-    if (isEmpty(database)) create(database)
-    else checkFormat(database, directory)
+    addChecksumFunction(database)
+    checkFormat(database, directory, FORMAT_VERSION)
+    requireSoundTables(database, directory, TABLES_OF_ROWS)
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${options.fsync === "always" ? "FULL" : "NORMAL"};
@@ -80,7 +113,9 @@ export const openForWriting = (directory: string, options: WriterDatabaseOptions
 export const openForReading = (directory: string, access: ReadingAccess = "any"): DatabaseSync => {
   const database = opened(directory, () => openReadOnly(directory, access))
   try {
-    checkFormat(database, directory)
+    addChecksumFunction(database)
+    checkFormat(database, directory, OLDEST_READ)
+    requireSoundTables(database, directory, CENTRAL_TABLES)
     database.exec(`PRAGMA cache_size = -${READER_CACHE_KIBIBYTES}`)
     return database
   } catch (error) {
@@ -97,7 +132,7 @@ export const lastSequenceOf = (database: DatabaseSync): number =>
   Number(
     database
       .prepare(`
-        SELECT max(coalesce((SELECT max(last_sequence) FROM block), 0), coalesce((SELECT max(sequence) FROM gap), 0),
+        SELECT max(coalesce((SELECT max(last_sequence) FROM block_kind), 0), coalesce((SELECT max(sequence) FROM gap), 0),
           coalesce((SELECT max(sequence) FROM pod_life), 0)) AS last`)
       .get()?.last,
   )
@@ -110,27 +145,40 @@ const opened = (directory: string, open: () => DatabaseSync): DatabaseSync => {
   }
 }
 
-const isEmpty = (database: DatabaseSync): boolean =>
-  database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined && pragma(database, "user_version") === 0
-
-const create = (database: DatabaseSync): void => {
-  database.exec(`
-    BEGIN IMMEDIATE;
-    ${TABLES}
-    PRAGMA application_id = ${APPLICATION_ID};
-    PRAGMA user_version = ${FORMAT_VERSION};
-    COMMIT;
-  `)
+/**
+ * Makes a whole database under another name first: a recording.db that is empty or cut off has been damaged since, and must not look like
+ * one that was just begun.
+ */
+const createDatabase = (path: string): void => {
+  const draft = `${path}.new`
+  for (const left of [draft, `${draft}-journal`]) rmSync(left, { force: true })
+  makePrivateFile(draft)
+  const database = new DatabaseSync(draft)
+  try {
+    addChecksumFunction(database)
+    database.exec(`
+      PRAGMA page_size = ${PAGE_BYTES};
+      BEGIN IMMEDIATE;
+      ${TABLES}
+      PRAGMA application_id = ${APPLICATION_ID};
+      PRAGMA user_version = ${FORMAT_VERSION};
+      COMMIT;
+    `)
+  } finally {
+    database.close()
+  }
+  renameSync(draft, path)
 }
 
-const checkFormat = (database: DatabaseSync, directory: string): void => {
+const checkFormat = (database: DatabaseSync, directory: string, oldest: number): void => {
   const application = pragma(database, "application_id")
   const found = pragma(database, "user_version")
   if (application !== APPLICATION_ID || found < 1) {
     throw new NotARecordingError({ directory, reason: `its ${DATABASE_FILE} was not written by kubereel` })
   }
   if (found > FORMAT_VERSION) throw new NewerRecordingError({ directory, found, supported: FORMAT_VERSION })
-  if (found < FORMAT_VERSION) throw new OlderRecordingError({ directory, found, supported: FORMAT_VERSION })
+  if (found < oldest) throw new OlderRecordingError({ directory, found, supported: oldest })
+  requireDefinitions(database, directory)
 }
 
 const pragma = (database: DatabaseSync, name: "application_id" | "user_version"): number =>

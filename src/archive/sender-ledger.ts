@@ -33,10 +33,13 @@ export class SenderLedger {
   readonly #senders = new Map<string, SenderState>()
   /** Senders with frames since the last commit: they wait for an acknowledgement, also of a repeated frame. */
   readonly #waiting = new Set<string>()
+  readonly #above: number
   readonly #save: StatementSync
   readonly #handOut: StatementSync
 
-  constructor(database: DatabaseSync) {
+  /** `above`: lives up to this number belong to another recording. */
+  constructor(database: DatabaseSync, above = 0) {
+    this.#above = above
     this.#save = database.prepare(`
       INSERT INTO sender (name, handed_out, incarnation, frame) VALUES (?, ?, ?, ?)
       ON CONFLICT (name) DO UPDATE SET handed_out = excluded.handed_out, incarnation = excluded.incarnation,
@@ -54,6 +57,7 @@ export class SenderLedger {
   /** Classifies a frame without taking it. A duplicate's sender gets its acknowledgement (again) with the next commit. */
   admit(sender: string, incarnation: number, number: number): Admission {
     const state = this.#senders.get(sender)
+    if (incarnation <= this.#above) return "fenced"
     if (state === undefined) return "new"
     if (incarnation < Math.max(state.handedOut, state.incarnation)) return "fenced"
     if (incarnation > state.incarnation || number > state.number) return "new"
@@ -75,7 +79,7 @@ export class SenderLedger {
    */
   nextIncarnation(sender: string): number {
     const state = this.#senders.get(sender)
-    const next = Math.max(state?.handedOut ?? 0, state?.incarnation ?? 0) + 1
+    const next = Math.max(this.#above, state?.handedOut ?? 0, state?.incarnation ?? 0) + 1
     this.#handOut.run(sender, next)
     this.#stateOf(sender).handedOut = next
     return next

@@ -1,4 +1,12 @@
-/** The tables of a recording as SQL. schema.ts explains their content and keys. */
+/**
+ * The tables of a recording as SQL. schema.ts explains their content and keys.
+ *
+ * Each row has a checksum of its columns, which SQLite computes with a function of ours whenever it writes the row: no statement can forget
+ * it. BLOBs are left out, because they have checksums of their own.
+ */
+
+/** Name of the SQL function that computes a checksum. */
+export const CHECKSUM_FUNCTION = "row_checksum"
 
 /** Lifecycles of pods. */
 const POD_TABLES = `
@@ -67,8 +75,7 @@ const OWNER_TABLES = `
   CREATE INDEX open_owner ON owner (uid, gvk) WHERE state = 'open';
 `
 
-/** All tables. */
-export const TABLES = `
+const ALL_TABLES = `
   CREATE TABLE metadata (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -152,7 +159,8 @@ export const TABLES = `
     PRIMARY KEY (kind, last_sequence)
   ) STRICT, WITHOUT ROWID;
 
-  -- States of one kind's objects: all alive ones (is_full 1), or those changed since the checkpoint before.
+  -- States of one kind's objects: all alive ones (is_full 1), or those changed since the checkpoint before, which ends at after_sequence
+  -- (0: there is none). So a row that is missing is noticed.
   CREATE TABLE checkpoint (
     kind INTEGER NOT NULL,
     through_sequence INTEGER NOT NULL,
@@ -160,6 +168,7 @@ export const TABLES = `
     last_received INTEGER NOT NULL,
     is_full INTEGER NOT NULL,
     objects INTEGER NOT NULL,
+    after_sequence INTEGER NOT NULL,
     states_size INTEGER NOT NULL,
     states_checksum INTEGER NOT NULL,
     states BLOB NOT NULL
@@ -197,3 +206,34 @@ export const TABLES = `
   ${POD_TABLES}
   ${OWNER_TABLES}
 `
+
+/** By table, the columns that the checksum of a row covers. */
+const columns = new Map<string, ReadonlyArray<string>>()
+
+/** All of them. */
+export const TABLES: string = ALL_TABLES.replaceAll(
+  /CREATE TABLE (\w+) \(\n((?: {4}\w+ (?:INTEGER|TEXT).*\n)+)([\s\S]*?) {2}\) STRICT/g,
+  (_, name: string, body: string, rest: string) => {
+    const covered = [...body.matchAll(/^ {4}(\w+)/gm)].map(([, column]) => column as string)
+    columns.set(name, covered)
+    const checksum = `checksum INTEGER NOT NULL GENERATED ALWAYS AS (${checksumOf(covered)}) STORED`
+    const all = [body.trimEnd().replace(/,$/, ""), `    ${checksum}`, ...(rest === "" ? [] : [rest.trimEnd()])]
+    return `CREATE TABLE ${name} (\n${all.join(",\n")}\n  ) STRICT`
+  },
+)
+
+/** Unit separator: names in Kubernetes contain no control characters. */
+function checksumOf(covered: ReadonlyArray<string>): string {
+  return `${CHECKSUM_FUNCTION}(concat_ws(char(31), ${covered.join(", ")}))`
+}
+
+/** The columns of a table, without its checksum and its BLOBs. */
+export const columnsOf = (table: string): ReadonlyArray<string> => {
+  const covered = columns.get(table)
+  if (covered === undefined) throw new RangeError(`there is no table ${table}`)
+  return covered
+}
+
+/** SQL that is true for a row with the right checksum. `name`: the table, or what the query calls it. */
+export const hasRightChecksum = (table: string, name = table): string =>
+  `${name}.checksum IS ${checksumOf(columnsOf(table).map((column) => `${name}.${column}`))}`

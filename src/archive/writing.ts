@@ -11,6 +11,8 @@ export interface ArchiveWriterOptions {
   readonly fsync?: FsyncMode
   /** Upper limit of the database file; commits beyond it fail with DiskFullError. Default: none. */
   readonly maximumBytes?: number
+  /** For a new recording in the place of another: frames of lives up to this number are fenced. Default: none are. */
+  readonly incarnationsAbove?: number
   /** µs since the Unix epoch. Default: the system's clock. */
   readonly now?: () => number
   /** Content of the lock's side file. Default: this process. */

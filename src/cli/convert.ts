@@ -151,7 +151,8 @@ const runConversion = async (
     })
     progress.close()
     if (outcome._tag === "Converted") return report(order, outcome.summary, terminal)
-    terminal.standardError.write(`${syntax.name}: ${outcome.error.message}\n`)
+    // It quotes the file, which may contain control sequences.
+    terminal.standardError.write(`${syntax.name}: ${visible(outcome.error.message)}\n`)
     return exitCodeOf(outcome.error)
   } finally {
     progress.close()
@@ -177,7 +178,7 @@ const report = (order: Order, summary: ConvertSummary, terminal: Terminal): Exit
   const { objects, events } = summary
   const atStart = objects === 0 ? "" : `${formatCount(objects, "object")} at the start, `
   const counts = `${atStart}${formatCount(events, "event")}, ${formatBytes(summary.bytes)}`
-  terminal.standardError.write(`${place}: ${counts}, ${summary.from} to ${order.to}\n`)
+  terminal.standardError.write(`${visible(place)}: ${counts}, ${summary.from} to ${order.to}\n`)
   for (const line of describeLeftOut(summary.leftOut, order.to))
     terminal.standardError.write(`${syntax.name}: ${line}\n`)
   // The output format cannot represent gaps, so readers of the output do not see that the trace is incomplete.

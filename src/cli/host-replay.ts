@@ -16,15 +16,16 @@ import { HostedController } from "../rehearsal/cast/hosted-controller.ts"
 import { HostedModule } from "../rehearsal/cast/hosted-module.ts"
 import type { Participant } from "../rehearsal/cast/participant.ts"
 import { type JournalStep, journalText } from "../rehearsal/journal/journal.ts"
-import { openTrace } from "../rehearsal/open-trace.ts"
+import { type OpenedTrace, openTrace } from "../rehearsal/open-trace.ts"
 import { rehearse } from "../rehearsal/rehearsal.ts"
 import type { Speed } from "../simulation/replay/replay-clock.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ReplaySummary } from "./host/replay-summary.ts"
 import { reported } from "./replay/replay-failures.ts"
+import { kindsNamed } from "./replay/source/trace-kinds.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
-/** Objects of `kind` that belong to an object of `owner` are made by the WebAssembly modules. */
+/** Objects of `kind` that belong to an object of `owner` are made by the WebAssembly modules. Both are names as people write them. */
 export interface MadeKind {
   readonly owner: string
   readonly kind: string
@@ -65,7 +66,8 @@ const run = async (
   }
   const { modules, refusals } = listing.success
   for (const { path, refusal } of refusals) for (const line of describeRefusal(path, refusal).split("\n")) say(line)
-  const cast = await participantsOf(modules, order.makes, say)
+  const makes = await exactly(order.makes, trace, signal)
+  const cast = await participantsOf(modules, makes, say)
   if (cast.participants.length === 0) {
     say(`there is no module to replay into in ${order.directory}`)
     return exitCodes.failed
@@ -103,6 +105,28 @@ const run = async (
   if (signal.aborted) return exitCodes.interrupted
   const isFailed = cast.refused + refusals.length > 0 || cast.participants.some(({ failure }) => failure !== undefined)
   return isFailed || summary.failing.length > 0 ? exitCodes.failed : exitCodes.ok
+}
+
+/** With the kinds that the names mean: built-in ones, or those of the trace. Rejects with UnknownKind. */
+const exactly = async (
+  makes: ReadonlyArray<MadeKind>,
+  trace: string,
+  signal: AbortSignal,
+): Promise<ReadonlyArray<MadeKind>> => {
+  let opened: OpenedTrace | undefined
+  try {
+    const meanings = await kindsNamed(
+      makes.flatMap(({ owner, kind }) => [owner, kind]),
+      async () => {
+        opened = await openTrace(trace, { from: undefined, to: undefined, signal })
+        return opened.items
+      },
+    )
+    const kindOf = (name: string): string => meanings.get(name) ?? name
+    return makes.map(({ owner, kind }) => ({ owner: kindOf(owner), kind: kindOf(kind) }))
+  } finally {
+    opened?.[Symbol.dispose]()
+  }
 }
 
 /** One that cannot take part is reported, and the others do. */

@@ -30,7 +30,6 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { readKind } from "./command-line/kind-option.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
@@ -61,9 +60,7 @@ const madeKind = (given: string): Reading<MadeKind> => {
   const [owner = "", kind = "", ...more] = given.split("=")
   if (owner === "" || kind === "" || more.length > 0)
     return refused("must be OWNER=KIND, such as slinky.dev/v1.SimplePod=pod")
-  const [ownerKind, madeKind] = [readKind(owner), readKind(kind)]
-  if (ownerKind.tag === "unknown") return refused(ownerKind.problem)
-  return madeKind.tag === "unknown" ? refused(madeKind.problem) : value({ owner: ownerKind.text, kind: madeKind.text })
+  return value({ owner, kind })
 }
 
 const options = {

@@ -35,6 +35,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./coverage.ts")).coverageCommand(),
   },
   {
+    name: "store",
+    summary: "Checks a recording for damage, and copies what is sound of a damaged one.",
+    load: async () => (await import("./store.ts")).storeCommand(),
+  },
+  {
     name: "convert",
     summary: "Converts a trace to another format.",
     load: async () => (await import("./convert.ts")).convertCommand(),

@@ -12,6 +12,7 @@ import { runForecast } from "./replay/replay-forecast.ts"
 import { replayOptions } from "./replay/replay-options.ts"
 import type { ReplayOrder } from "./replay/replay-order.ts"
 import { runReplay } from "./replay/replay-run.ts"
+import { kindsIn, namesIn } from "./replay/source/named-in-trace.ts"
 
 const syntax: CommandSyntax<typeof replayOptions> = {
   name: "reel replay",
@@ -122,12 +123,13 @@ const orderOf = (given: Options, trace: string, target: ReplayOrder["target"]): 
     nodeSelector: given.nodeSelector === undefined ? {} : { [given.nodeSelector[0]]: given.nodeSelector[1] },
     taintKey: "kwok-provider",
   },
-  included: new Set(given.include),
+  included: kindsIn(given.include),
   intoRecordedCluster: given.intoRecordedCluster,
   pods: given.pods,
   webhookAddress: given.webhookAddress,
   control: given.control && { ...given.control, tokenFile: given.controlTokenFile },
-  seededStatus: new Set(given.seedStatus),
+  seededStatus: kindsIn(given.seedStatus),
+  names: { included: namesIn(given.include), seededStatus: namesIn(given.seedStatus) },
   report: given.report,
   html: given.html,
   force: given.force,

@@ -3,7 +3,7 @@
  * that compares the actual state with the desired one.
  */
 
-import { ConflictError, isTerminatingNamespace } from "../kube/client/api-errors.ts"
+import { ConflictError, isEndedNamespace } from "../kube/client/api-errors.ts"
 import type { ApiObject, SelectorObject } from "../kube/client/objects.ts"
 import { controllerOf } from "../kube/client/owner-references.ts"
 import type { Kind } from "../kube/kind.ts"
@@ -59,7 +59,7 @@ export class KeyedController implements Controller {
         try {
           await reconcile(key)
         } catch (error) {
-          if (!isTerminatingNamespace(error)) throw error
+          if (!isEndedNamespace(error)) throw error
         }
       },
       onError: (key, error) => {

@@ -7,7 +7,7 @@
  * reported as trouble and dropped.
  */
 
-import { isTerminatingNamespace, NotFoundError } from "../kube/client/api-errors.ts"
+import { isEndedNamespace, NotFoundError } from "../kube/client/api-errors.ts"
 import { kinds } from "../kube/client/kinds.ts"
 import type { ApiObject } from "../kube/client/objects.ts"
 import type { Cluster } from "./cluster.ts"
@@ -74,8 +74,7 @@ export class EventRecorder {
         await this.#sendOne(next.source, next.event, next.at)
       } catch (error) {
         // A namespace's end deletes everything in it, Events as well.
-        if (!isTerminatingNamespace(error))
-          this.#cluster.trouble(`event ${next.event.reason} not recorded: ${String(error)}`)
+        if (!isEndedNamespace(error)) this.#cluster.trouble(`event ${next.event.reason} not recorded: ${String(error)}`)
       }
     }
     this.#sending = undefined

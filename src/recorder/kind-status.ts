@@ -4,6 +4,7 @@
  */
 import type { NamespaceState } from "../actors/watcher/progress/namespace-states.ts"
 import type { KindState } from "../kube/watch/protocol/protocol.ts"
+import { forbiddenReason, namedKinds } from "./notices/forbidden-kinds.ts"
 import { serverTrouble } from "./notices/server-trouble.ts"
 
 export interface KindStatus {
@@ -30,6 +31,7 @@ export class KindStatuses {
   readonly #appeared = new Set<string>()
   readonly #onChange: () => void
   #storeTrouble: string | undefined
+  readonly #setAside: string[] = []
   /** Whether any kind was recorded since the start. */
   #hasRecorded = false
 
@@ -93,6 +95,15 @@ export class KindStatuses {
     return this.#storeTrouble
   }
 
+  /** Where damaged recordings were moved since this process started. */
+  get setAside(): ReadonlyArray<string> {
+    return this.#setAside
+  }
+
+  addSetAside(path: string): void {
+    this.#setAside.push(path)
+  }
+
   setStoreTrouble(trouble: string | undefined): void {
     this.#storeTrouble = trouble
   }
@@ -124,7 +135,7 @@ export class KindStatuses {
     if (this.#hasRecorded && !isLasting) return undefined
     const [group, ...others] = byCause(kinds)
     const more = others.reduce((sum, { gvks }) => sum + gvks.length, 0)
-    return `nothing is being recorded: ${group?.gvks.join(", ")} ${group?.state}: ${group?.detail}${more === 0 ? "" : `; and ${more} more`}`
+    return `nothing is being recorded: ${namedKinds(group?.gvks ?? [])} ${group?.state}: ${group?.detail}${more === 0 ? "" : `; and ${more} more`}`
   }
 
   /** Whether the kind was not installed when this recorder looked for it first: its objects may have changed before it was noticed. */
@@ -144,6 +155,7 @@ export class KindStatuses {
       ...namespaces.map((each) => readinessLine(`${gvk} in namespace ${each.namespace}`, each)),
     ])
     if (this.#storeTrouble !== undefined) lines.push(`[!]store cannot write: ${this.#storeTrouble}`)
+    for (const path of this.#setAside) lines.push(`[!]store set a damaged recording aside in ${path}`)
     const reason = this.notReady()
     if (reason !== undefined) lines.push(`not ready: ${reason}`)
     return `${lines.join("\n")}\nreadyz check ${reason === undefined ? "passed" : "failed"}\n`
@@ -158,18 +170,24 @@ const isRecorded = ({ state, namespaces }: Pick<KindStatus, "state" | "namespace
 interface KindsOfCause {
   readonly gvks: ReadonlyArray<string>
   readonly state: KindState
-  /** Of the first of them, without what was being done when it happened. */
+  /** Of the first of them, without what was being done when it happened; of forbidden ones what all of them lack. */
   readonly detail: string
 }
 
-/** One entry for each state and cause: eight kinds that cannot reach one server are one trouble. */
+/** One entry for each state and cause: eight kinds that cannot reach one server are one trouble, and so are eight that one user may not watch. */
 export const byCause = (
   kinds: ReadonlyArray<Pick<KindStatus, "gvk" | "state" | "detail">>,
 ): ReadonlyArray<KindsOfCause> => {
-  const groups = Map.groupBy(kinds, ({ state, detail }) => `${state} ${serverTrouble(detail)?.cause ?? detail}`)
+  const causeOf = ({ state, detail }: Pick<KindStatus, "state" | "detail">): string =>
+    serverTrouble(detail)?.cause ?? (state === "forbidden" ? "" : detail)
+  const groups = Map.groupBy(kinds, (kind) => `${kind.state} ${causeOf(kind)}`)
   return [...groups.values()].map((group) => {
     const [{ state, detail }] = group as [KindStatus, ...KindStatus[]]
-    return { gvks: group.map(({ gvk }) => gvk), state, detail: serverTrouble(detail)?.detail ?? detail }
+    const gvks = group.map(({ gvk }) => gvk)
+    const shared = serverTrouble(detail)?.detail
+    if (shared === undefined && state === "forbidden")
+      return { gvks, state, detail: forbiddenReason(group.map((each) => each.detail)) }
+    return { gvks, state, detail: shared ?? detail }
   })
 }
 

@@ -130,6 +130,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     const memory = options.memory ?? memoryBound()
     const worker = (role: WorkerRole) => workerThread(entry(role), () => memoryLimitsOf(memory, plan.kinds.size)[role])
 
+    /** UID of the recorded cluster, as far as this process was told. */
+    let keptCluster: string | undefined
+    /** Senders know of frames as acknowledged that are lost. They start again from what is recorded. */
+    let startAgain = (_reason: string): void => undefined
     // The store may report owners before the resolver exists.
     let areOwnersNamed = false
     let owners: OwnerResolution | undefined
@@ -160,6 +164,16 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             return
           case "refused":
             return refused(report)
+          case "distrusted":
+            return startAgain(report.message)
+          case "set-aside":
+            statuses.addSetAside(report.path)
+            options.notify(report)
+            // The new recording has none of what was stored in the old one.
+            keepState()
+            return keptCluster === undefined ? undefined : keepClusterUid(keptCluster)
+          case "exposed":
+            return options.notify({ type: "exposed", message: report.message })
           case "owners-named":
             areOwnersNamed = true
             if (!system.isStopping) owners?.needed()
@@ -207,6 +221,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     let clusterHeard = false
     const keepClusterUid = (uid: string): void => {
       clusterHeard = true
+      keptCluster = uid
       writes.put("the identity of the cluster", patiently(store, store.call("setClusterUid", uid)))
     }
     const manners = new ListManners({
@@ -251,6 +266,12 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     })
     owners = resolution
     if (areOwnersNamed) resolution.needed()
+    startAgain = (reason) => {
+      options.notify({ type: "distrusted", reason })
+      for (const { watcher } of watchers.all)
+        void watcher.kill(`the recording has to be continued from an earlier state: ${reason}`)
+      void resolution.resolver?.kill(reason)
+    }
     /** A rejected message counts as a crash of its sender, so that one that always sends such messages is stopped and nothing else is. */
     const refused = ({ sender, incarnation, message }: Extract<StoreReport, { type: "refused" }>): void => {
       const actor = [resolution.resolver, ...watchers.all.map(({ watcher }) => watcher)].find(

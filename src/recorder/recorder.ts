@@ -27,7 +27,8 @@ import { formatWarning } from "./configuration/problem.ts"
 import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
 import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
 import { forecastExport } from "./export/forecast.ts"
-import { defaultExportLimits, type ExportLimits, ExportPlaces } from "./export/limits.ts"
+import { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
+import { ExportPlaces } from "./export/places.ts"
 import { type ExportContext, startExport } from "./export/start.ts"
 import { askCoverage } from "./http/coverage.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "./http/http-api.ts"
@@ -204,7 +205,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       coverage: (window) => askCoverage(actors, window, systemClock.wallMicros()),
       forecast: (request) => forecastExport(exportContext(), request),
       startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),
-      places: new ExportPlaces(),
+      places: new ExportPlaces(systemClock),
       limits: settings.exportLimits ?? defaultExportLimits,
       audit: (line) => log.info("export", { ...line }),
       barred: (address) => barredTarget(address, settings.allowedTargets ?? []),

@@ -26,10 +26,9 @@ export class LocalCluster implements AsyncDisposable {
   readonly #manager: WorkloadManager
   readonly #transports: ReadonlyArray<LocalTransport>
 
-  private constructor(sandbox: Sandbox, manager: WorkloadManager, transport: LocalTransport) {
+  private constructor(sandbox: Sandbox, manager: WorkloadManager, transport: LocalTransport, own: LocalTransport) {
     this.sandbox = sandbox
     this.#manager = manager
-    const own = new LocalTransport(sandbox, "kubereel-sandbox")
     this.#transports = [transport, own]
     this.client = new ApiClient({ server: own, userAgent: "kubereel-sandbox" })
   }
@@ -42,7 +41,9 @@ export class LocalCluster implements AsyncDisposable {
       lifecycle: true,
       ...(onTrouble !== undefined && { onTrouble }),
     })
-    const transport = new LocalTransport(sandbox, "kubereel-workload")
+    // A port that asks for certificates refuses clients without one, and the cluster's own have none.
+    const passage = { isInMemory: server.tls?.requestCert === true }
+    const transport = new LocalTransport(sandbox, "kubereel-workload", passage)
     try {
       const manager = await WorkloadManager.start({
         server: transport,
@@ -51,7 +52,7 @@ export class LocalCluster implements AsyncDisposable {
         ...(delays !== undefined && { delays }),
         ...(onTrouble !== undefined && { onTrouble }),
       })
-      return new LocalCluster(sandbox, manager, transport)
+      return new LocalCluster(sandbox, manager, transport, new LocalTransport(sandbox, "kubereel-sandbox", passage))
     } catch (error) {
       transport.close()
       await sandbox.close()

@@ -23,7 +23,7 @@ export interface ObjectEvent {
   readonly time: number
   /** When its bytes were read, in the same unit; only if that was later than it happened. */
   readonly received?: number
-  /** `apps/v1.Deployment`; list items carry neither apiVersion nor kind, so this is the authority. */
+  /** `apps/v1.Deployment`; older recordings and foreign traces have objects without apiVersion and kind, so this is the authority. */
   readonly gvk: string
   readonly action: Action
   readonly uid: string
@@ -34,7 +34,10 @@ export interface ObjectEvent {
    * As the server wrote it. For `vanished`: the version of the list without the object, or of the object that replaced it under its name.
    */
   readonly resourceVersion: string
-  /** The JSON of the object exactly as the server sent it; empty for `vanished`. Valid until the next event is taken. */
+  /**
+   * The JSON of the object exactly as the server sent it, with the kind and apiVersion that lists omit; empty for `vanished`. Valid until the
+   * next event is taken.
+   */
   readonly object: Uint8Array
 }
 
@@ -66,7 +69,7 @@ export interface LateChanges {
 }
 
 /** Why a range of versions of one kind is not in the recording. */
-export type GapReason = "expired" | "overload" | "stopped" | "cluster-restored"
+export type GapReason = "expired" | "overload" | "stopped" | "cluster-restored" | "damaged"
 
 /** A range of one kind's history that is missing from the recording. It is in every export of the kind and namespace concerned. */
 export interface GapEvent {

@@ -20,7 +20,7 @@ export type NamespaceListReason = "" | "first" | GapReason
 
 const listReasons: ReadonlyArray<NamespaceListReason> = [
   ...["", "first"],
-  ...["expired", "overload", "stopped", "cluster-restored"],
+  ...["expired", "overload", "stopped", "cluster-restored", "damaged"],
 ] as ReadonlyArray<NamespaceListReason>
 
 const Tag = {

@@ -21,7 +21,7 @@ export const VANISHED: ActionCode = 3
 export const ACTION_NAMES: readonly [undefined, Action, Action, Action] = [undefined, "applied", "deleted", "vanished"]
 
 /** Every valid reason of a gap; anything else on the wire is malformed. */
-export const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored"]
+export const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored", "damaged"]
 
 /** Every valid cause of a late range; anything else on the wire is malformed. */
 export const LATE_CAUSES: ReadonlyArray<LateCause> = ["stopped", "disconnected", "delayed"]

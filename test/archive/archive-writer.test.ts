@@ -3,7 +3,6 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
 import {
-  CorruptArchiveError,
   DiskFullError,
   NewerRecordingError,
   NotARecordingError,
@@ -12,6 +11,7 @@ import {
 } from "../../src/archive/archive-errors.ts"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
+import { verifyRecording } from "../../src/archive/damage/verify-recording.ts"
 import { DATABASE_FILE, FORMAT_VERSION } from "../../src/archive/schema.ts"
 import type { ArchiveWriterOptions } from "../../src/archive/writing.ts"
 import { MalformedFrameError } from "../../src/wire/observations.ts"
@@ -486,13 +486,41 @@ describe("opening", () => {
     const directory = temporaryDirectory()
     opened(directory)[Symbol.dispose]()
     const database = new DatabaseSync(join(directory, DATABASE_FILE))
-    database.exec(`PRAGMA user_version = ${FORMAT_VERSION - 1}`)
+    database.exec(`PRAGMA user_version = ${FORMAT_VERSION - 2}`)
     database.close()
     expect(() => ArchiveWriter.open(directory)).toThrow(OlderRecordingError)
     expect(() => ArchiveReader.open(directory)).toThrow(
-      `format ${FORMAT_VERSION - 1}; this version reads only format ${FORMAT_VERSION}. It was written by a build before the first release`,
+      `format ${FORMAT_VERSION - 2}; this needs at least format ${FORMAT_VERSION - 1}. It was written by a build before the first release`,
     )
-    expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION - 1 }])
+    expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION - 2 }])
+  })
+
+  test("reads a recording of the format before, whose rows have no checksums, and adds nothing to it", () => {
+    const directory = temporaryDirectory()
+    {
+      using archive = opened(directory, { limits: { blockBytes: 1000, blocksPerCheckpoint: 2 } })
+      for (let number = 1; number < 20; number++)
+        archive.writer.append("watcher/Pod", 1, number, applied(POD, [number], number - 1))
+    }
+    const before = read(directory)
+    const database = new DatabaseSync(join(directory, DATABASE_FILE))
+    database.function("row_checksum", { deterministic: true, varargs: true }, () => 0)
+    const tables = database.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").all()
+    const indexes = database.prepare("SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").all()
+    for (const { name, sql } of tables) {
+      const older = String(sql)
+        .replace(/,\n *checksum .* STORED/, "")
+        .replace(/ *after_sequence .*\n/, "")
+      const columns = [...older.matchAll(/^ {4}(\w+) (?:INTEGER|TEXT|BLOB)/gm)].map(([, column]) => column).join(", ")
+      database.exec(`ALTER TABLE ${name} RENAME TO newer; ${older};
+        INSERT INTO ${name} (${columns}) SELECT ${columns} FROM newer; DROP TABLE newer`)
+    }
+    for (const { sql } of indexes) database.exec(String(sql))
+    database.exec(`PRAGMA user_version = ${FORMAT_VERSION - 1}`)
+    database.close()
+    expect(read(directory)).toEqual(before)
+    expect(verifyRecording(directory)).toMatchObject({ isSound: true })
+    expect(() => ArchiveWriter.open(directory)).toThrow(OlderRecordingError)
   })
 
   test("rejects another program's database", () => {
@@ -530,16 +558,19 @@ describe("opening", () => {
     expect(() => ArchiveWriter.open(directory)).toThrow(NotARecordingError)
   })
 
-  test("reports damaged blocks as damage", () => {
+  test("reports a block whose row is damaged as a gap", () => {
     const directory = temporaryDirectory()
     {
       using archive = opened(directory)
       archive.writer.append("watcher/Pod", 1, 1, applied(POD, [1, 2]))
     }
     const database = new DatabaseSync(join(directory, DATABASE_FILE))
+    database.function("row_checksum", { deterministic: true, varargs: true }, () => 0)
     database.exec("UPDATE block SET data = zeroblob(100)")
     database.close()
-    expect(() => read(directory)).toThrow(CorruptArchiveError)
+    expect(read(directory)).toMatchObject([
+      { type: "gap", gvk: POD, reason: "damaged", fromTime: START, toTime: START + 1 },
+    ])
   })
 })
 

@@ -5,6 +5,7 @@ import {
   DirectoryInUseError,
   DirectoryNotWritableError,
   NetworkFileSystemError,
+  NotARecordingError,
 } from "../../src/archive/archive-errors.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import { lockDirectory } from "../../src/archive/directory-lock.ts"
@@ -59,6 +60,14 @@ test("a stale side file does not exclude anyone", () => {
   const directory = temporaryDirectory()
   writeFileSync(join(directory, "recorder.json"), JSON.stringify(HOLDER))
   lockDirectory(directory).release()
+})
+
+test("a directory in place of the lock file is reported", () => {
+  const directory = temporaryDirectory()
+  mkdirSync(join(directory, "recorder.lock"))
+  const refusal = thrownBy(() => lockDirectory(directory))
+  expect(refusal).toBeInstanceOf(NotARecordingError)
+  expect((refusal as Error).message).toContain("recorder.lock, the file that a recorder locks, is something else there")
 })
 
 test("a directory that cannot be created or written is reported with advice", () => {

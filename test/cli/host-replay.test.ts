@@ -62,7 +62,8 @@ describe("reel host --replay", () => {
         const journal = join(modules, `${name}.ndjson`)
         const { code, output, error } = await run(
           ...["--replay", labelled, "--settle", "2m", "--journal", journal],
-          ...["--makes", "slinky.dev/v1.SimplePod=v1.Pod"],
+          // Only the trace knows the first of them.
+          ...["--makes", "simplepods=pod"],
         )
         expect(error).toBe("")
         expect(output).toMatch(
@@ -185,6 +186,7 @@ describe("reel host --replay", () => {
       "v1.Secret of-pod",
       "v1.Service of-map",
     ])
+    expect(await leftOut("called", "pod=secrets", "cm=svc")).toEqual(["v1.Secret of-pod", "v1.Service of-map"])
   })
 
   test("refuses what does not fit together, before it does anything", async () => {
@@ -199,6 +201,9 @@ describe("reel host --replay", () => {
     expect(await wrong("--journal", "x")).toMatch(/--journal needs --replay/)
     expect(await wrong("--speed", "3")).toMatch(/--speed needs --replay/)
     expect(await wrong("--replay", outage, "--makes", "Pod")).toMatch(/must be OWNER=KIND/)
+    expect(await wrong("--replay", outage, "--makes", "pod=servces")).toMatch(
+      /"servces" is no kind .*did you mean v1\.Service\?/,
+    )
     expect(await wrong("--replay", outage, "--latency", "soon")).toMatch(/must be a duration/)
     expect(await wrong("--replay", outage, "--journal", join(modules, "labels.js"))).toMatch(
       /cannot write the journal .*EEXIST/,

@@ -126,6 +126,16 @@ describe("reel snapshot", () => {
       if (item.type === "event") expect(item).toMatchObject({ isSnapshot: true, event: { time: now } })
   })
 
+  test("has every object as a watch would deliver it, although lists omit kind and apiVersion", async () => {
+    fill()
+    expect(await snapshot(["v1.Pod", "apps/v1.Deployment"], "now.ndjson")).toMatchObject({ code: exitCodes.ok })
+    const items = await itemsOf("now.ndjson", "ndjson")
+    const objects = items.flatMap((item) => (item.type === "event" && item.event.type === "object" ? [item.event] : []))
+    expect(objects).toHaveLength(4)
+    for (const { gvk, namespace, name, object } of objects)
+      expect(JSON.parse(Buffer.from(object).toString())).toEqual(sandbox.get(gvk, namespace, name))
+  })
+
   test("in SimKube's format excludes objects owned through kinds that were not requested, and those of DaemonSets", async () => {
     fill()
     expect(await snapshot(["v1.Pod", "apps/v1.Deployment"], "now.sktrace")).toMatchObject({ code: exitCodes.ok })
@@ -251,7 +261,7 @@ describe("reel snapshot", () => {
     expect(await snapshot(["v1.Pod", "example.com/v1.Cactus"], "now.ndjson")).toEqual({
       code: exitCodes.incomplete,
       error: [
-        `${path("now.ndjson")}: 3 objects, 1.8 kB`,
+        `${path("now.ndjson")}: 3 objects, 1.9 kB`,
         "reel snapshot: the trace is incomplete: example.com/v1.Cactus could not be listed: example.com/v1 does not exist on this server",
         "",
       ].join("\n"),
@@ -262,7 +272,13 @@ describe("reel snapshot", () => {
 
   test("leaves nothing if no kind can be listed", async () => {
     sandbox.faults.respond("pods", 403)
-    expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.notPermitted })
+    sandbox.faults.respond("deployments", 403)
+    const { code, error } = await snapshot(["v1.Pod", "apps/v1.Deployment"], "now.ndjson")
+    expect(code).toBe(exitCodes.notPermitted)
+    expect(error).toBe(
+      "reel snapshot: apps/v1.Deployment, v1.Pod cannot be listed: add to a ClusterRole of this user: " +
+        '{apiGroups: ["apps"], resources: ["deployments"], verbs: ["list"]}, {apiGroups: [""], resources: ["pods"], verbs: ["list"]}\n',
+    )
     expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
   })
 

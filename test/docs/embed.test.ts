@@ -1,18 +1,17 @@
 /** The code of docs/guides/embed.md, each block as a program of its own, against a sandbox. */
 import { execFile } from "node:child_process"
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { blocksOf } from "../../scripts/guide-blocks.ts"
 import { kubeconfigOf, LocalCluster } from "../../src/sandbox/index.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { readPage } from "./page-run.ts"
+import { makeProject, root } from "./project.ts"
 
 const run = promisify(execFile)
-const root = fileURLToPath(new URL("../..", import.meta.url))
-const page = readFileSync(join(root, "docs/guides/embed.md"), "utf8")
-const programs = blocksOf(page).filter(({ language }) => language === "ts")
+const programs = blocksOf(readPage("docs/guides/embed.md")).filter(({ language }) => language === "ts")
 
 let cluster: LocalCluster
 beforeAll(async () => {
@@ -21,14 +20,9 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.close())
 
-/** A project that has kubereel, as npm would have installed it, and the tools of this checkout. */
 const project = (): string => {
   const folder = temporaryDirectory()
-  mkdirSync(join(folder, "node_modules"))
-  symlinkSync(root, join(folder, "node_modules/kubereel"))
-  for (const name of ["effect", "vitest"])
-    symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name))
-  writeFileSync(join(folder, "package.json"), '{"type": "module"}')
+  makeProject(folder)
   writeFileSync(join(folder, "kubeconfig"), kubeconfigOf(cluster.sandbox.url))
   return folder
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest"
 import type { ApiObject } from "../../src/kube/client/objects.ts"
 import { cleanUpDemo, demoLengthMs, demoSteps, playDemo } from "../../src/sandbox/demo/index.ts"
 import { LocalCluster } from "../../src/sandbox/index.ts"
+import { makeCertificates } from "../kube/certificates.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 
 /** Advances the clock in small steps until a condition holds. */
@@ -44,6 +45,23 @@ describe("a local cluster", () => {
     const pods = (cluster: LocalCluster): number =>
       new Set(cluster.sandbox.ledger.of("v1.Pod").map(({ uid }) => uid)).size
     expect([pods(first), pods(second)]).toEqual([3, 1])
+  })
+
+  test("works behind a port that refuses clients without a certificate, also after a restart", async () => {
+    const clock = new ManualClock()
+    const { authority: ca, server } = makeCertificates()
+    const tls = { key: server.key, cert: server.certificate, ca, requestCert: true }
+    await using cluster = await LocalCluster.start({ clock, nodes: 1, tls })
+    const { client, sandbox } = cluster
+    const readyOf = (name: string): unknown =>
+      (sandbox.get("apps/v1.Deployment", "default", name)?.status as { readonly readyReplicas?: number })?.readyReplicas
+    await client.create(deployments, deployment(2))
+    await passUntil(clock, () => readyOf("web") === 2)
+    sandbox.faults.restart()
+    const { metadata, ...rest } = deployment(1)
+    await client.create(deployments, { ...rest, metadata: { ...metadata, name: "web-2" } } as ApiObject)
+    await passUntil(clock, () => readyOf("web-2") === 1)
+    expect((await client.list(deployments)).items.map((item) => item.metadata.name)).toEqual(["web", "web-2"])
   })
 
   test("plays the demo: it scales, rolls out, breaks, heals, and leaves nothing after the clean-up", async () => {

@@ -1,6 +1,8 @@
 /** The ownership facts in a recording's database, read while it is being written. */
+import { toArchiveError } from "../../archive/archive-errors.ts"
 import type { ReadingAccess } from "../../archive/reading-access.ts"
 import { openForReading } from "../../archive/schema.ts"
+import { requireSoundTables } from "../../archive/soundness/sound-rows.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { OwnerQuestion } from "../../wire/owner-messages.ts"
 import type { OwnershipGraph } from "./resolver.ts"
@@ -14,6 +16,13 @@ export const openOwnershipGraph = (
   access: ReadingAccess = "beside-recorder",
 ): OwnershipGraph & { close(): void } => {
   const database = openForReading(directory, access)
+  try {
+    // Beside a recorder an owner that is not found is looked up again; without one it stays unknown.
+    if (access === "any") requireSoundTables(database, directory, ["owner", "object", "pod"])
+  } catch (error) {
+    database.close()
+    throw toArchiveError(directory, "read", error)
+  }
   const answer = database.prepare(
     "SELECT namespace, owner_references, state FROM owner WHERE uid = ? AND gvk = ? AND state IN ('learnt', 'gone')",
   )

@@ -2,12 +2,13 @@
  * The reader: runs queries about the recording in its own thread, so that the main thread, which serves probes, reads no database, and
  * queries never delay recording.
  *
- * Each query opens the recording and closes it again: nothing is held between queries, no transaction, no replaced file, no cache. Short
+ * Each query opens the recording and closes it again: nothing is held between queries, no transaction, no replaced file, no cache, except which blocks are intact. Short
  * queries run as they arrive. Long ones are split into slices of some ms, so that short ones can pass, and run one at a time in order of
  * arrival: all of them share a core, and running ten at once would only make each ten times as long. If the client has gone, its query is
  * interrupted.
  */
 import * as Effect from "effect/Effect"
+import { IntactBlocks } from "../../archive/damage/intact-blocks.ts"
 import { readCoverage } from "../../archive/reading/recorded-coverage.ts"
 import { readRecordedSince } from "../../archive/reading/recorded-since.ts"
 import { countWindow } from "../../archive/reading/window-counts.ts"
@@ -20,15 +21,20 @@ import { makeQuestionQueue } from "./question-queue.ts"
 export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({
   config: { directory, access = "beside-recorder" },
 }) =>
-  Effect.map(makeQuestionQueue, (queue) => ({
-    coverage: (window) => Effect.try({ try: () => readCoverage(directory, window, access), catch: failed }),
-    recordedSince: () => Effect.try({ try: () => readRecordedSince(directory, access), catch: failed }),
-    count: (question) =>
-      queue(Effect.tryPromise({ try: (signal) => count({ directory, access }, question, signal), catch: failed })),
-  }))
+  Effect.map(makeQuestionQueue, (queue) => {
+    const intact = new IntactBlocks()
+    return {
+      coverage: (window) => Effect.try({ try: () => readCoverage(directory, window, access, intact), catch: failed }),
+      recordedSince: () => Effect.try({ try: () => readRecordedSince(directory, access), catch: failed }),
+      count: (question) =>
+        queue(
+          Effect.tryPromise({ try: (signal) => count({ directory, access, intact }, question, signal), catch: failed }),
+        ),
+    }
+  })
 
 const count = async (
-  { directory, access }: Required<ReaderConfig>,
+  { directory, access, intact }: Required<ReaderConfig> & { readonly intact: IntactBlocks },
   { cut, fromTime, untilTime, times = "happened", kinds, filters }: CountQuestion,
   signal: AbortSignal,
 ) => {
@@ -40,7 +46,7 @@ const count = async (
   const counts = await countWindow(
     directory,
     { cut, fromTime, untilTime, times },
-    { kinds, access, pause, ...(needsNames && { excludesName }) },
+    { kinds, access, intact, pause, ...(needsNames && { excludesName }) },
   )
   return Object.fromEntries(counts)
 }

@@ -4,12 +4,15 @@
  *
  * Acknowledged means committed: at most 30 ms after a frame arrived, or when a block of 1 MiB is full. When the disk fails (full, gone),
  * nothing is acknowledged and nothing is dropped: senders keep their frames, back-pressure stops reading, and the commit is retried every
- * second. A watcher that starts meanwhile waits too, and so does a restarted store: only the first start in a process reports such a
+ * second. After an I/O error the database is checked before it is used again; if it does not contain what was committed, this life ends, the
+ * next one goes on with what there is, or sets a damaged recording aside, and senders start again. A watcher that starts meanwhile waits too, and so does a restarted store: only the first start in a process reports such a
  * failure to its caller.
  */
 import * as Effect from "effect/Effect"
 import { ArchiveIoError, DiskFullError } from "../../archive/archive-errors.ts"
-import { ArchiveWriter } from "../../archive/archive-writer.ts"
+import type { ArchiveWriter } from "../../archive/archive-writer.ts"
+import { exposureOf } from "../../archive/private-files.ts"
+import { openOrBegin } from "../../archive/set-aside.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import { type StoreConfig, type StoreControl, type StoreReport, StoreUnavailable } from "./definition.ts"
@@ -23,6 +26,8 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
       // A store that waits for room can be stopped.
       { interruptible: true },
     )
+    const exposure = context.incarnation === 1 ? exposureOf(context.config.directory) : undefined
+    if (exposure !== undefined) context.report({ type: "exposed", message: exposure })
     const writer = new StoreWriter(context, archive)
     yield* Effect.acquireRelease(
       Effect.sync(() => writer.start()),
@@ -63,9 +68,14 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
     }
   })
 
-const openArchive = ({ config }: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>
+const openArchive = ({ config, report }: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>
   Effect.try({
-    try: () => ArchiveWriter.open(config.directory, { fsync: config.fsync, recordedKinds: config.recordedKinds }),
+    try: () => {
+      const { directory, fsync, recordedKinds } = config
+      const { writer, setAside } = openOrBegin(directory, { fsync, recordedKinds })
+      if (setAside !== undefined) report({ type: "set-aside", ...setAside })
+      return writer
+    },
     catch: (cause) => cause,
   })
 

@@ -48,6 +48,12 @@ export type StoreReport =
   | { readonly type: "refused"; readonly sender: string; readonly incarnation: number; readonly message: string }
   /** An owner that is not recorded was named, for the first time in this life, or one from an earlier life is still open. */
   | { readonly type: "owners-named" }
+  /** What was committed is not on the disk any more. This life ends, and senders must continue from what is recorded then. */
+  | { readonly type: "distrusted"; readonly message: string }
+  /** The recording was damaged: its files were moved, and a new one was begun. */
+  | { readonly type: "set-aside"; readonly path: string; readonly reason: string }
+  /** Other users can read or change files of the recording. Reported once. */
+  | { readonly type: "exposed"; readonly message: string }
   /** The recording's files were removed: recording cannot continue. */
   | { readonly type: "gone"; readonly message: string }
   /** Stopped in order. `events`: committed in this life. */
@@ -79,7 +85,7 @@ const GapFields = Schema.Struct({
   toVersion: Schema.String,
   fromTime: Schema.Number,
   toTime: Schema.Number,
-  reason: Schema.Literals(["expired", "overload", "stopped", "cluster-restored"]),
+  reason: Schema.Literals(["expired", "overload", "stopped", "cluster-restored", "damaged"]),
   detail: Schema.String,
   namespace: Schema.String,
 })

@@ -6,6 +6,7 @@
  * is accepted, because later frames may build on the missing one.
  */
 
+import { CorruptArchiveError } from "../../archive/archive-errors.ts"
 import type { ArchiveWriter } from "../../archive/archive-writer.ts"
 import type { NamedOwner } from "../../archive/rows/owner-sets.ts"
 import type { AnsweredOwner } from "../../archive/rows/unrecorded-owners.ts"
@@ -218,6 +219,7 @@ export class StoreWriter {
       return this.#archive.commit()
     } catch (cause) {
       this.#refused("commit", cause)
+      if (this.#isGone) throw cause
       this.#commitTimer = this.#context.clock.after(commitRetryMs, () => this.commit())
       throw cause
     }
@@ -284,6 +286,19 @@ export class StoreWriter {
   #refused(what: Write, cause: unknown): void {
     this.#troubles.set(what, messageOf(cause))
     this.#reportTrouble()
+    if (cause instanceof CorruptArchiveError) this.#endLife(cause)
+  }
+
+  /** What was acknowledged is lost. Nothing may be added to that. */
+  #endLife(cause: CorruptArchiveError): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.#context.report({ type: "distrusted", message: cause.message })
+    try {
+      this.#archive.abandon()
+    } finally {
+      this.#context.crash(cause)
+    }
   }
 
   #accepted(what: Write): void {

@@ -103,6 +103,11 @@ export class FrameWriter {
     return this.#lastTime
   }
 
+  /** Changes that were recorded as late, so far. */
+  get lateChanges(): number {
+    return this.#late.changes
+  }
+
   /** The version up to which the sent events are complete; the empty string before the first list. */
   get completeVersion(): string {
     return this.#whole.completeVersion

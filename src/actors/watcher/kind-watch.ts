@@ -168,6 +168,7 @@ export const sessionOptions = (
   clock,
   random,
   policy: config.policy,
+  gvk,
   rules: compileDetectRules({ gvk, detect: config.detect, ignore: config.ignore }),
   labelSelector: config.labelSelector,
   fieldSelector: config.fieldSelector,

@@ -7,7 +7,6 @@ type Statistics = typeof WatcherStatistics.Type
 /** All are 0 until the stored state is known. */
 export const watcherStatistics = (watch: Pick<KindWatch, "sessions" | "recorder"> | undefined): Statistics => {
   const sessions = (watch?.sessions ?? []).map(({ statistics }) => statistics)
-  const late = (watch?.sessions ?? []).reduce((total, { lateChanges }) => total + lateChanges, 0)
   const sum = (pick: (statistics: (typeof sessions)[number]) => number): number =>
     sessions.reduce((total, each) => total + pick(each), 0)
   const recorded = watch?.recorder.statistics
@@ -17,7 +16,7 @@ export const watcherStatistics = (watch: Pick<KindWatch, "sessions" | "recorder"
     recorded: (recorded?.recorded ?? 0) + (recorded?.vanished ?? 0),
     unchanged: recorded?.unchanged ?? 0,
     repeated: sum(({ repeated }) => repeated),
-    late,
+    late: watch?.recorder.frames.lateChanges ?? 0,
     leftOut: recorded?.leftOut ?? 0,
     gaps: recorded?.gaps ?? 0,
     relists: sum(({ relists }) => relists),

@@ -15,7 +15,6 @@ import { servedGroups } from "./served-groups.ts"
 
 type DiscoveryAnswer =
   | { readonly type: "json"; readonly document: object }
-  | { readonly type: "plain"; readonly text: string }
   | { readonly type: "cacheable"; readonly text: string; readonly contentType: string; readonly etag: string }
   | Failure
 
@@ -33,7 +32,6 @@ export const answerDiscovery = (
   gitVersion: string,
 ): DiscoveryAnswer => {
   if (route.type === "unknown") return pageNotFound
-  if (route.type === "health") return { type: "plain", text: "ok" }
   const canAggregate = route.type === "coreVersions" || route.type === "groups"
   const form = formOf(parseAccept(headers.accept ?? ""), canAggregate, route.type === "version")
   if (form === "aggregated") {

@@ -73,6 +73,7 @@ const proxied = ["create", "delete", "get", "patch", "update"]
 const changed = ["get", "patch", "update"]
 
 const descriptions: Readonly<Record<Subresource, SubresourceDescription>> = {
+  approval: { verbs: changed },
   attach: { kind: ofCore("PodAttachOptions"), verbs: ["create", "get"] },
   binding: { kind: ofCore("Binding"), verbs: ["create"] },
   ephemeralcontainers: { verbs: changed },

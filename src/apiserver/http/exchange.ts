@@ -12,6 +12,8 @@ import { prefersYaml, yamlOf, yamlType } from "../answers/yaml-answer.ts"
 import type { Eventually } from "../eventually.ts"
 import { flag } from "../list/list-options.ts"
 import { discoveryScope } from "../request-log.ts"
+import type { WatchOutput } from "../watch/watch-output.ts"
+import type { WebSocketRequest } from "../web-socket/web-socket.ts"
 import { parseRoute, type Route } from "./router.ts"
 import { guarded, type OnTrouble, troubleOf, warnProcess } from "./trouble.ts"
 import { atTurnEnd } from "./turn.ts"
@@ -46,13 +48,18 @@ export class Exchange {
   readonly #clock: Pick<Clock, "wallMicros"> | undefined
   /** A response has been given; it is sent at the end of the turn. */
   #isAnswered = false
+  readonly #webSocket: WebSocketRequest | undefined
+  /** What the events of a watch go to, once it has begun. */
+  #stream: WatchOutput | undefined
 
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
     format: JsonFormat,
     clock: Pick<Clock, "wallMicros"> | undefined,
+    webSocket?: WebSocketRequest,
   ) {
+    this.#webSocket = webSocket
     const url = request.url ?? "/"
     const mark = url.indexOf("?")
     this.request = request
@@ -145,8 +152,8 @@ export class Exchange {
     else this.#send(status, "application/json", json, headers)
   }
 
-  plain(text: string): void {
-    this.#end(200, "text/plain; charset=utf-8", text, { "X-Content-Type-Options": "nosniff" })
+  plain(text: string, contentType = "text/plain; charset=utf-8"): void {
+    this.#end(200, contentType, text, { "X-Content-Type-Options": "nosniff" })
   }
 
   fail(failure: Failure): void {
@@ -166,6 +173,22 @@ export class Exchange {
     this.#head(200, "application/json", {})
     this.response.flushHeaders()
     return this.response
+  }
+
+  /** Why a watch cannot begin as what the client asks for; to be asked before {@link beginStream}. */
+  get refusedStream(): Failure | undefined {
+    return this.#webSocket?.refusal()
+  }
+
+  /** Begins a watch: a WebSocket if the client asks for one, else a chunked 200. */
+  beginStream(): WatchOutput {
+    if (this.#webSocket === undefined) this.#stream = this.begin()
+    else {
+      this.#stream = this.#webSocket.accept()
+      this.#isAnswered = true
+      this.onStatus(101)
+    }
+    return this.#stream
   }
 
   #endDocument(status: number, json: string, headers: Headers): void {
@@ -190,7 +213,8 @@ export class Exchange {
   #break(error: unknown): void {
     const where = `${this.request.method} ${this.path}`
     this.onTrouble(troubleOf(where, error))
-    if (this.response.headersSent) this.response.destroy()
+    if (this.#stream !== undefined) this.#stream.destroy()
+    else if (this.response.headersSent) this.response.destroy()
     else guarded(where, this.onTrouble, () => this.fail(internalError(String(error))))
   }
 

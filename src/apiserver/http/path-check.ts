@@ -5,9 +5,9 @@ import { type Resource, verbsOf } from "../kinds/resources.ts"
 import type { Exchange } from "./exchange.ts"
 import type { ResourceRoute } from "./router.ts"
 
-/** A subresource other than `/status`, which is the object itself. */
+/** A subresource other than `/status` and `/approval`, which are the object itself. */
 export const isBelow = ({ subresource }: ResourceRoute): boolean =>
-  subresource !== undefined && subresource !== "status"
+  subresource !== undefined && subresource !== "status" && subresource !== "approval"
 
 /**
  * Whether the server serves a subresource of this name for a kind. `unlisted`: see {@link

@@ -3,8 +3,12 @@
  * registry.
  */
 
+import type { HealthPage } from "../health/health-checks.ts"
+
 export type Route =
-  | { readonly type: "version" | "health" | "coreVersions" | "groups" | "unknown" }
+  | { readonly type: "version" | "metrics" | "coreVersions" | "groups" | "unknown" }
+  /** `check`: of one check; empty for all. */
+  | { readonly type: "health"; readonly page: HealthPage; readonly check: string }
   /** Not a path: a broken escape. */
   | { readonly type: "malformed" }
   | { readonly type: "group"; readonly group: string }
@@ -40,7 +44,9 @@ export const parseRoute = (path: string): Route => {
     case "healthz":
     case "livez":
     case "readyz":
-      return rest.length === 0 ? { type: "health" } : unknown
+      return { type: "health", page: root, check: rest.join("/") }
+    case "metrics":
+      return rest.length === 0 ? { type: "metrics" } : unknown
     case "openapi":
       return rest[0] === "v3" ? { type: "openapi", document: rest.slice(1).join("/") } : unknown
     case "api":

@@ -6,6 +6,14 @@
  */
 
 import { appsResources } from "./builtin/apps.ts"
+import {
+  addressResources,
+  admissionPolicyResources,
+  certificatesResources,
+  deviceResources,
+  flowControlResources,
+  nodeResources,
+} from "./builtin/cluster-groups.ts"
 import { coreResources } from "./builtin/core.ts"
 import {
   admissionResources,
@@ -31,13 +39,19 @@ export const builtinResources: ReadonlyArray<Resource> = [
   ...reviewResources,
   ...autoscalingResources,
   ...batchResources,
+  ...certificatesResources,
   ...networkingResources,
+  ...addressResources,
   ...policyResources,
   ...rbacResources,
   ...storageResources,
   ...admissionResources,
+  ...admissionPolicyResources,
   ...apiextensionsResources,
   ...schedulingResources,
   ...coordinationResources,
+  ...nodeResources,
   ...endpointSliceResources,
+  ...deviceResources,
+  ...flowControlResources,
 ]

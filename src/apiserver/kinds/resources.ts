@@ -61,6 +61,7 @@ export type Subresource =
   | "portforward"
   | "proxy"
   | "token"
+  | "approval"
 
 /** One of a CustomResourceDefinition's `additionalPrinterColumns`. */
 export interface PrinterColumn {

@@ -1,5 +1,5 @@
 /**
- * One open watch: a chunked response, one chunk per line, in the order of the calls.
+ * One open watch: a chunked response, one chunk per line, or a WebSocket, one frame per line; in the order of the calls.
  *
  * Under overload: without a limit, lines that the client does not read pile up in this process (Node buffers them in the
  * socket). With a limit the stream does what the real server does: it closes the connection of a reader that stays
@@ -8,7 +8,6 @@
  * without bound, and the 100 ms do not run.
  */
 
-import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Clock, Timer } from "../../clock.ts"
 import { type Failure, statusText } from "../answers/failure.ts"
@@ -20,6 +19,7 @@ import type { Resource } from "../kinds/resources.ts"
 import { hasSelectors, lineFor, type Selection, selects } from "../selection/selection.ts"
 import { AdjacentBytes } from "./adjacent-bytes.ts"
 import { type Change, type ChangeRecord, encodeLine, retyped } from "./change.ts"
+import type { WatchOutput } from "./watch-output.ts"
 
 /** Hooks through which a test interferes with an open watch. */
 export interface StreamHooks {
@@ -58,8 +58,8 @@ export class WatchStream {
   readonly #plain: boolean
   readonly #form: Form | undefined
   readonly #surroundings: StreamSurroundings
-  readonly #response: ServerResponse
-  /** HTTP/1.0 has no chunks. */
+  readonly #response: WatchOutput
+  /** HTTP/1.0 and WebSockets have no chunks. */
   readonly #isChunked: boolean
   readonly #closers: Array<() => unknown> = []
   /** Chunks of this turn that are adjacent in memory, as one. */
@@ -75,8 +75,8 @@ export class WatchStream {
   #closed = false
   #overload: Timer | undefined
 
-  /** Takes over a response whose head has been sent. */
-  constructor(response: ServerResponse, request: StreamRequest, surroundings: StreamSurroundings) {
+  /** Takes over an output that nothing but its head has been sent to. */
+  constructor(response: WatchOutput, request: StreamRequest, surroundings: StreamSurroundings) {
     this.resource = request.resource
     this.allowBookmarks = request.allowBookmarks
     this.#selection = request.selection
@@ -85,7 +85,7 @@ export class WatchStream {
       request.form === undefined && !hasSelectors(request.selection) && request.selection.namespace === undefined
     this.#surroundings = surroundings
     this.#response = response
-    this.#isChunked = response.req.httpVersion === "1.1"
+    this.#isChunked = response.chunkedEncoding
     response.once("close", () => this.#close())
     // A write to a dead connection reports here as well; either way the watch is over.
     response.on("error", () => this.#close())

@@ -1,7 +1,7 @@
 /** Writes blocks into their tables. Everything here runs inside the commit's transaction. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { type BlockSummary, type PackedBlock, unpack } from "./block.ts"
+import { type BlockSummary, type PackedBlock, requireChecksum, unpack } from "./block.ts"
 import type { OpenBlock } from "./open-block.ts"
 
 /** Inserts blocks, and parts of the open block. */
@@ -61,6 +61,10 @@ export const restoreOpenBlock = (database: DatabaseSync, open: OpenBlock, kindOf
     .all()
   for (const row of parts) open.restore(unpackColumn(row, "toc"), unpackColumn(row, "data"), kindOf)
 }
+
+/** Checks the BLOB of a column without unpacking it. @throws MalformedFrameError */
+export const checkColumn = (row: Record<string, unknown>, column: "toc" | "data" | "states"): void =>
+  requireChecksum(row[column] as Uint8Array, row[`${column}_checksum`] as number)
 
 /** Reads the BLOB of a column that has its size and checksum beside it. @throws what {@link unpack} throws */
 export const unpackColumn = (row: Record<string, unknown>, column: "toc" | "data" | "states"): Buffer =>

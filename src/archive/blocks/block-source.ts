@@ -11,9 +11,10 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { EventTimes } from "../../trace/event.ts"
-import { CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
+import { ArchiveIoError, CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
+import { isSoundRow } from "../soundness/sound-rows.ts"
 import { type BlockFrame, readTable, unpackMargin } from "./block.ts"
-import { unpackColumn } from "./block-rows.ts"
+import { checkColumn, unpackColumn } from "./block-rows.ts"
 
 /** A kind to read: the archive's number for it, and its name. */
 export interface KindKey {
@@ -47,7 +48,10 @@ const CACHED_TABLES = 16
 /** Keys of blocks per fetch. */
 const PAGE_ROWS = 64
 
+/** How blocks are read. */
 export interface BlockSourceOptions {
+  /** Sealed blocks that were found intact, for further readers of the same files: blocks never change. Default: those of this reader. */
+  readonly intact?: Set<number>
   /** Payload bytes cached, but at least one block of any size. Default 8 MiB: as many blocks as the kinds' clocks may differ by. */
   readonly cachedBytes?: number
 }
@@ -62,23 +66,98 @@ export class BlockSource {
   /** Least recently used first, as a Map iterates. */
   readonly #tables = new Map<number, BlockTable>()
   readonly #blocks = new Map<number, BlockData>()
+  readonly #damaged = new Map<number, string>()
+  readonly #withoutTable = new Set<number>()
+  readonly #intact: Set<number>
+  readonly #checked = new Set<number>()
+  #skipsDamage = false
   #blockBytes = 0
   #latest: BlockData | undefined
 
   constructor(database: DatabaseSync, directory: string, options: BlockSourceOptions = {}) {
     this.#directory = directory
     this.#cachedBytes = options.cachedBytes ?? 8 * 1024 * 1024
+    this.#intact = options.intact ?? new Set()
+    const isSound = isSoundRow(database, "block")
     const blocksOfKind = (time: "max_time" | "max_received"): StatementSync =>
       database.prepare(`
         SELECT last_sequence FROM block_kind
         WHERE kind = ? AND last_sequence > ? AND ${time} >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
     this.#blocksOfKind = { happened: blocksOfKind("max_time"), received: blocksOfKind("max_received") }
     this.#table = database.prepare(`
-      SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc FROM block
+      SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, ${isSound} AS is_sound FROM block
       WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
     this.#data = database.prepare(`
-      SELECT first_sequence, last_sequence, toc_size, toc_checksum, toc, data_size, data_checksum, data FROM block
-      WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
+      SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, data_size, data_checksum, data,
+        ${isSound} AS is_sound
+      FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
+  }
+
+  /**
+   * Whether the block with this key, the sequence number of its last event, is as it was written. Reads all of it, the first time. One that is
+   * not is left out of {@link framesOf} from then on.
+   */
+  isIntact(key: number): boolean {
+    if (this.#damaged.has(key)) return false
+    if (this.#checked.has(key) || this.#intact.has(key)) return true
+    const found = confined(() => this.#reading(() => this.#checkedBlock(key)))
+    if (typeof found === "string") {
+      this.#damaged.set(key, found)
+      return false
+    }
+    this.#checked.add(key)
+    // A part may be replaced by a block with the same key, of which a later reader knows nothing.
+    if (found.isSealed) this.#intact.add(key)
+    return true
+  }
+
+  /** Whether the table of contents of a block was found to be damaged: what the block contains is unknown. */
+  lacksTable(key: number): boolean {
+    return this.#withoutTable.has(key)
+  }
+
+  /** What is wrong with a block that was found to be damaged; `undefined` if it was not. */
+  faultOf(key: number): string | undefined {
+    return this.#damaged.get(key)
+  }
+
+  /**
+   * Lets `read` use tables of contents also of blocks whose objects are damaged, and pass over blocks without one, and notes them. Everything else fails at such a block: otherwise
+   * changes that no one looked for would be missing without a word.
+   */
+  passingOverDamage<Answer>(read: () => Answer): Answer {
+    const before = this.#skipsDamage
+    this.#skipsDamage = true
+    try {
+      return read()
+    } finally {
+      this.#skipsDamage = before
+    }
+  }
+
+  #checkedBlock(key: number): { readonly isSealed: boolean } {
+    const row = this.#data.get(key)
+    if (row === undefined || (row.first_sequence as number) > key) throw this.#missing(key)
+    this.#requireSound(row)
+    for (const column of ["toc", "data"] as const) checkColumn(row, column)
+    return { isSealed: row.sealed === 1 && row.last_sequence === key }
+  }
+
+  #requireSound(row: Record<string, unknown>): void {
+    if (row.is_sound !== 1) {
+      const reason = `the row of the block up to event ${row.last_sequence} is damaged`
+      throw new CorruptArchiveError({ directory: this.#directory, reason })
+    }
+  }
+
+  /** `undefined`: it is damaged, and passed over. */
+  #tableToRead(key: number): BlockTable | undefined {
+    if (!this.#skipsDamage) return this.#damaged.has(key) ? undefined : this.tableAt(key)
+    const table = confined(() => this.tableAt(key))
+    if (typeof table !== "string") return table
+    this.#damaged.set(key, table)
+    this.#withoutTable.add(key)
+    return undefined
   }
 
   /**
@@ -98,11 +177,11 @@ export class BlockSource {
       for (const row of rows) {
         const key = row.last_sequence as number
         if (key <= position) continue
-        const table = this.tableAt(key)
-        for (const frame of table.frames) {
+        const table = this.#tableToRead(key)
+        for (const frame of table?.frames ?? []) {
           if (frame.lastSequence > position && frame.events.gvk === kind.gvk) yield frame
         }
-        position = table.lastSequence
+        position = table?.lastSequence ?? key
       }
     }
   }
@@ -113,6 +192,7 @@ export class BlockSource {
     if (cached !== undefined) return cached
     const row = this.#reading(() => this.#table.get(sequence))
     if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
+    this.#requireSound(row)
     const table = this.#reading(() => tableOf(row))
     // The last part of a block has the key that the sealed block will have, but less content: it must not be cached.
     if (row.sealed !== 1) return table
@@ -153,6 +233,7 @@ export class BlockSource {
     const block = this.#reading(() => {
       const row = this.#data.get(sequence)
       if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
+      this.#requireSound(row)
       return { ...tableOf(row), payload: unpackColumn(row, "data") }
     })
     // A block may have been cached as a part, before it was sealed.
@@ -184,6 +265,17 @@ export class BlockSource {
     } catch (error) {
       throw toArchiveError(this.#directory, "read", error)
     }
+  }
+}
+
+/** What was read, or why it cannot be: it is damaged, or the disk does not return it. Everything else is thrown. */
+const confined = <Answer extends object>(read: () => Answer): Answer | string => {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof CorruptArchiveError) return error.reason
+    if (error instanceof ArchiveIoError) return `${error.code}: ${error.reason}`
+    throw error
   }
 }
 

@@ -79,11 +79,16 @@ export const unpackMargin = 64
  * MalformedFrameError or an error of zlib if the bytes were damaged.
  */
 export const unpack = ({ bytes, size, checksum }: Packed): Buffer => {
+  requireChecksum(bytes, checksum)
+  return zstdDecompressSync(bytes, { chunkSize: size + unpackMargin, maxOutputLength: Math.max(1, size) })
+}
+
+/** @throws MalformedFrameError if the compressed bytes are not those of which the checksum was computed */
+export const requireChecksum = (bytes: Uint8Array, checksum: number): void => {
   const found = crc32(bytes)
   if (found !== checksum) {
     throw new MalformedFrameError({ reason: `checksum ${found} instead of ${checksum}`, byteLength: bytes.length })
   }
-  return zstdDecompressSync(bytes, { chunkSize: size + unpackMargin, maxOutputLength: Math.max(1, size) })
 }
 
 /** Tags of `TableOfContents` and `TableEntry` in proto/archive.proto. */

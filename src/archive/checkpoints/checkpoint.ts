@@ -43,8 +43,8 @@ export class Checkpoints {
     this.#history = history
     this.#blocksPerCheckpoint = blocksPerCheckpoint
     this.#insert = database.prepare(`
-      INSERT INTO checkpoint (kind, through_sequence, last_time, last_received, is_full, objects, states_size,
-        states_checksum, states) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      INSERT INTO checkpoint (kind, through_sequence, last_time, last_received, is_full, objects, after_sequence,
+        states_size, states_checksum, states) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     const since = database.prepare("SELECT count(*) AS blocks FROM block_kind WHERE kind = ? AND last_sequence > ?")
     for (const kind of database.prepare("SELECT id FROM kind").all()) {
       const id = Number(kind.id)
@@ -86,8 +86,8 @@ export class Checkpoints {
       : changes
     const { bytes, size, checksum } = pack(encodeStates(states))
     const full = isFull ? 1 : 0
-    const { maxTime, maxReceived } = last
-    this.#insert.run(kind.id, throughSequence, maxTime, maxReceived, full, states.count, size, checksum, bytes)
+    const place = [kind.id, throughSequence, last.maxTime, last.maxReceived, full] as const
+    this.#insert.run(...place, states.count, progress.throughSequence, size, checksum, bytes)
     return isFull
       ? { throughSequence, blocks: 0, fullObjects: states.count, changedObjects: 0, changeRows: 0 }
       : { ...progress, throughSequence, blocks: 0, changedObjects, changeRows: progress.changeRows + 1 }

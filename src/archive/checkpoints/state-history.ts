@@ -9,9 +9,11 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { EventTimes } from "../../trace/event.ts"
-import { toArchiveError } from "../archive-errors.ts"
+import { isDamage, toArchiveError } from "../archive-errors.ts"
 import { unpackColumn } from "../blocks/block-rows.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
+import { FORMAT_VERSION } from "../schema.ts"
+import { formatOf, isSoundRow } from "../soundness/sound-rows.ts"
 import { decodeStates, mergeStates, NO_STATES, type ObjectStates, StateCollector } from "./object-states.ts"
 
 /** The part of a kind's history to read. */
@@ -49,10 +51,12 @@ export class StateHistory {
         SELECT through_sequence FROM checkpoint
         WHERE kind = ? AND through_sequence <= ? AND ${time} < ? AND is_full = 1
         ORDER BY through_sequence DESC LIMIT 1`)
+    const after = formatOf(database) === FORMAT_VERSION ? "after_sequence" : "NULL AS after_sequence"
+    const isSound = isSoundRow(database, "checkpoint")
     const chain = (time: "last_time" | "last_received"): StatementSync =>
       database.prepare(`
-        SELECT through_sequence, states_size, states_checksum, states FROM checkpoint
-        WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND ${time} < ? ORDER BY through_sequence`)
+        SELECT through_sequence, is_full, ${after}, states_size, states_checksum, states, ${isSound} AS is_sound
+        FROM checkpoint WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND ${time} < ? ORDER BY through_sequence`)
     this.#lastFull = { happened: lastFull("last_time"), received: lastFull("last_received") }
     this.#chain = { happened: chain("last_time"), received: chain("last_received") }
   }
@@ -84,21 +88,43 @@ export class StateHistory {
     return mergeAll(finished)
   }
 
-  /** The checkpoints from which states at the limit are built. */
+  /**
+   * The checkpoints from which states at the limit are built. A damaged one, and those that build on it, are left out: everything that they
+   * contain is in blocks as well.
+   */
   chainBefore(kind: KindKey, limit: HistoryLimit): CheckpointChain {
     const { beforeTime = NEVER, times = "happened" } = limit
     try {
-      const full = this.#lastFull[times].get(kind.id, limit.throughSequence, beforeTime)
-      if (full === undefined) return { throughSequence: 0, steps: [] }
-      const rows = this.#chain[times].all(kind.id, full.through_sequence as number, limit.throughSequence, beforeTime)
-      return {
-        throughSequence: rows.at(-1)?.through_sequence as number,
-        steps: rows.map((row) => decodeStates(unpackColumn(row, "states"))),
+      for (let through = limit.throughSequence; ; ) {
+        const full = this.#lastFull[times].get(kind.id, through, beforeTime)
+        if (full === undefined) return { throughSequence: 0, steps: [] }
+        const first = full.through_sequence as number
+        const chain = soundChain(this.#chain[times].iterate(kind.id, first, limit.throughSequence, beforeTime))
+        if (chain.steps.length > 0) return chain
+        through = first - 1
       }
     } catch (error) {
       throw toArchiveError(this.#directory, "read", error)
     }
   }
+}
+
+/** The checkpoints up to the first that is damaged or does not continue the one before. */
+const soundChain = (rows: Iterable<Record<string, unknown>>): CheckpointChain => {
+  const steps: Array<ObjectStates> = []
+  let throughSequence = 0
+  try {
+    for (const row of rows) {
+      const after = row.after_sequence ?? throughSequence
+      const continues = steps.length === 0 ? row.is_full === 1 : row.is_full === 0 && after === throughSequence
+      if (row.is_sound !== 1 || !continues) break
+      steps.push(decodeStates(unpackColumn(row, "states")))
+      throughSequence = row.through_sequence as number
+    }
+  } catch (error) {
+    if (!isDamage(error)) throw error
+  }
+  return { throughSequence, steps }
 }
 
 /**

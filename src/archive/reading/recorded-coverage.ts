@@ -1,12 +1,15 @@
 /**
  * The recorded part of each kind within a window, without reading an event: counts come from the rows of blocks, and at the two ends of the
- * window from tables of contents. Takes some ms for a recording of any size.
+ * window from tables of contents. The first look at a window checks its blocks, a second for each GB on disk; later ones take some ms.
  */
 
 import type { DatabaseSync } from "node:sqlite"
 import type { EventTimes, GapEvent, LateChanges } from "../../trace/event.ts"
 import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
+import { StateHistory } from "../checkpoints/state-history.ts"
+import { IntactBlocks } from "../damage/intact-blocks.ts"
+import { WindowDamage } from "../damage/window-damage.ts"
 import type { ReadingAccess } from "../reading-access.ts"
 import { readGaps } from "../rows/gap-rows.ts"
 import { readKinds } from "../rows/kind-table.ts"
@@ -52,17 +55,27 @@ interface RecordedCoverage {
   readonly kinds: ReadonlyArray<RecordedKind>
 }
 
-/** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
-export const readCoverage = (directory: string, window: CoverageWindow, access?: ReadingAccess): RecordedCoverage => {
+/** `intact`: blocks that need not be checked again. @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
+export const readCoverage = (
+  directory: string,
+  window: CoverageWindow,
+  access?: ReadingAccess,
+  intact = new IntactBlocks(),
+): RecordedCoverage => {
   const database = openForReading(directory, access)
   try {
     // One read transaction for everything: the writer continues meanwhile, and seals parts into blocks.
     database.exec("BEGIN")
     const gaps = readGaps(database, { cut: Number.MAX_SAFE_INTEGER, ...window })
     const late = readLateRanges(database, { cut: Number.MAX_SAFE_INTEGER, ...window })
-    const count = eventCounter(database, directory, window)
-    const kinds = readKinds(database).map(
-      (kind): RecordedKind => ({
+    const cut = lastSequenceOf(database)
+    const source = new BlockSource(database, directory, { intact: intact.of(directory) })
+    const history = new StateHistory(database, source, directory)
+    const inspection = new WindowDamage(database, source, history, directory)
+    const count = eventCounter(database, source, window)
+    const kinds = readKinds(database).map((kind): RecordedKind => {
+      const damage = inspection.of(kind, { cut, times: "happened", ...window })
+      return {
         gvk: kind.gvk,
         events: count(kind),
         ...timesOf(kind.recordedSince, kind.completeThroughTime),
@@ -71,11 +84,11 @@ export const readCoverage = (directory: string, window: CoverageWindow, access?:
           // While all of them are complete, only the kind has a time.
           ...timesOf(recordedSince, completeTime || kind.completeThroughTime),
         })),
-        gaps: gaps.filter(({ gvk }) => gvk === kind.gvk),
+        gaps: [...gaps.filter(({ gvk }) => gvk === kind.gvk), ...damage].sort((one, other) => one.time - other.time),
         late: late.filter(({ gvk }) => gvk === kind.gvk),
-      }),
-    )
-    return { cut: lastSequenceOf(database), kinds }
+      }
+    })
+    return { cut, kinds }
   } catch (error) {
     throw toArchiveError(directory, "read", error)
   } finally {
@@ -88,17 +101,20 @@ export const readCoverage = (directory: string, window: CoverageWindow, access?:
 const timesOf = (recordedSince: number, completeTime: number) =>
   recordedSince === 0 ? { since: undefined, completeTime: 0 } : { since: recordedSince, completeTime }
 
-const eventCounter = (database: DatabaseSync, directory: string, { fromTime, untilTime }: CoverageWindow) => {
-  const source = new BlockSource(database, directory)
+/** Counts the events of intact blocks, which all have been looked for. */
+const eventCounter = (database: DatabaseSync, source: BlockSource, { fromTime, untilTime }: CoverageWindow) => {
   const whole = database.prepare(`
-    SELECT coalesce(sum(events), 0) AS events FROM block_kind WHERE kind = ? AND min_time >= ? AND max_time < ?`)
+    SELECT last_sequence, events FROM block_kind WHERE kind = ? AND min_time >= ? AND max_time < ?`)
   // A kind's times never decrease, so only one block, or several with the same time, can extend across an end of the window.
   const partial = database.prepare(`
     SELECT last_sequence FROM block_kind
     WHERE kind = ? AND max_time >= ? AND min_time < ? AND (min_time < ? OR max_time >= ?)`)
   return ({ id, gvk }: { readonly id: number; readonly gvk: string }): number => {
-    let events = Number(whole.get(id, fromTime, untilTime)?.events)
+    let events = 0
+    for (const row of whole.iterate(id, fromTime, untilTime))
+      if (source.faultOf(Number(row.last_sequence)) === undefined) events += Number(row.events)
     for (const row of partial.all(id, fromTime, untilTime, fromTime, untilTime)) {
+      if (source.faultOf(Number(row.last_sequence)) !== undefined) continue
       for (const frame of source.tableAt(Number(row.last_sequence)).frames) {
         if (frame.events.gvk !== gvk) continue
         for (let index = 0; index < frame.events.count; index++) {

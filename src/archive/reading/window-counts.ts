@@ -1,6 +1,6 @@
 /**
  * Counts the objects and changes of a kind in a window, filtered by name, without reading an object: from the rows of names, checkpoints,
- * and tables of contents. The counts equal those of an export of that window before filters by label or owner.
+ * and tables of contents. The counts equal those of an export of that window before filters by label or owner: damaged blocks are left out.
  *
  * It pauses every few ms to let other work run. Each statement is its own short transaction. Memory: a byte per object ever seen of the
  * kind, and its states at the window's start.
@@ -9,9 +9,12 @@
 import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
+import { IntactBlocks } from "../damage/intact-blocks.ts"
+import { WindowDamage } from "../damage/window-damage.ts"
 import type { ReadingAccess } from "../reading-access.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { openForReading } from "../schema.ts"
+import { requireSoundTables } from "../soundness/sound-rows.ts"
 import type { WindowLimits } from "./present-objects.ts"
 
 /** Of one kind. */
@@ -28,6 +31,8 @@ interface CountOptions {
   /** Whether to leave out objects with this name; the namespace is empty for cluster-scoped objects. Default: no objects are left out. */
   readonly excludesName?: (namespace: string, name: string) => boolean
   readonly access?: ReadingAccess
+  /** Blocks that need not be checked again. */
+  readonly intact?: IntactBlocks
   /** Lets other work run; called every few ms. */
   readonly pause: () => Promise<void>
 }
@@ -45,14 +50,16 @@ const pageRows = 1000
 export const countWindow = async (
   directory: string,
   { cut, fromTime, untilTime, times = "happened" }: WindowLimits,
-  { kinds, excludesName, access, pause }: CountOptions,
+  { kinds, excludesName, access, intact = new IntactBlocks(), pause }: CountOptions,
 ): Promise<ReadonlyMap<string, WindowCounts>> => {
   const database = openForReading(directory, access)
   try {
-    const source = new BlockSource(database, directory)
+    const source = new BlockSource(database, directory, { intact: intact.of(directory) })
     const history = new StateHistory(database, source, directory)
+    const inspection = new WindowDamage(database, source, history, directory)
     const page = database.prepare(`
       SELECT number, namespace, name FROM object WHERE kind = ? AND number > ? ORDER BY number LIMIT ${pageRows}`)
+    let isChecked = false
     let turnEnds = performance.now() + turnMs
     const pauseIfDue = async (): Promise<void> => {
       if (performance.now() < turnEnds) return
@@ -63,6 +70,8 @@ export const countWindow = async (
     /** By object number: 1 if it is left out. */
     const leftOut = async (kind: number): Promise<Uint8Array> => {
       if (excludesName === undefined) return new Uint8Array(0)
+      requireSoundTables(database, directory, isChecked ? [] : ["object"])
+      isChecked = true
       const last = database.prepare("SELECT max(number) AS last FROM object WHERE kind = ?").get(kind)
       const excluded = new Uint8Array(Number(last?.last ?? 0) + 1)
       for (let after = -1, more = true; more; ) {
@@ -70,9 +79,10 @@ export const countWindow = async (
         for (const { number, namespace, name } of rows) {
           after = Number(number)
           if (after < excluded.length && excludesName(String(namespace), String(name))) excluded[after] = 1
+          // A name may be compared with hundreds of patterns, and a page of them took 30 s.
+          await pauseIfDue()
         }
         more = rows.length === pageRows
-        await pauseIfDue()
       }
       return excluded
     }
@@ -80,9 +90,15 @@ export const countWindow = async (
     const counts = new Map<string, WindowCounts>()
     for (const kind of readKinds(database).filter(({ gvk }) => kinds.includes(gvk))) {
       const excluded = await leftOut(kind.id)
-      const alive = history.aliveAt(kind, { throughSequence: cut, beforeTime: fromTime, times })
+      const hasDamage = inspection.of(kind, { cut, fromTime, untilTime, times }).length > 0
+      await pauseIfDue()
+      const limit = { throughSequence: cut, beforeTime: fromTime, times }
+      const alive = source.passingOverDamage(() => history.aliveAt(kind, limit))
       let [objects, events] = [0, 0]
-      for (let index = 0; index < alive.count; index++) if (excluded[alive.numbers[index] as number] !== 1) objects++
+      for (let index = 0; index < alive.count; index++) {
+        if (excluded[alive.numbers[index] as number] === 1) continue
+        if (!hasDamage || inspection.isReadable(kind, alive.sequences[index] as number)) objects++
+      }
       await pauseIfDue()
       reading: for (const frame of source.framesOf(kind, 0, fromTime, times)) {
         for (let index = 0; index < frame.events.count; index++) {

@@ -11,6 +11,7 @@ import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership
 import { groupKindOf, gvkOfReference } from "../../trace/ownership/ownership.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import { toArchiveError } from "../archive-errors.ts"
+import { requireSoundTables } from "../soundness/sound-rows.ts"
 
 /** What is known of one object's owners. */
 export interface OwnerEdge {
@@ -28,9 +29,14 @@ export interface OwnerEdge {
   readonly source: "recorded" | "learnt" | "gone"
 }
 
+/** What the look-ups below read. */
+const OWNER_TABLES = ["object", "owner", "owner_set", "former_owner_set", "pod", "pod_life"]
+
 /** Looks owners up through one database connection, also while the recording is being written. */
 export class KnownOwners {
   readonly #directory: string
+  readonly #database: DatabaseSync
+  #isChecked = false
   readonly #kind: StatementSync
   readonly #uids: StatementSync
   readonly #object: Readonly<Record<EventTimes, StatementSync>>
@@ -41,6 +47,7 @@ export class KnownOwners {
 
   constructor(database: DatabaseSync, directory: string) {
     this.#directory = directory
+    this.#database = database
     this.#kind = database.prepare("SELECT id, gvk FROM kind")
     this.#uids = database.prepare("SELECT uid, number FROM object WHERE kind = ? AND number > ? ORDER BY number")
     const object = (until: "until_time" | "until_received"): StatementSync =>
@@ -73,6 +80,9 @@ export class KnownOwners {
     times: EventTimes,
   ): OwnerEdge | undefined {
     try {
+      // An owner whose row is not found is unknown, and a row that damage hides is not found.
+      if (!this.#isChecked) requireSoundTables(this.#database, this.#directory, OWNER_TABLES)
+      this.#isChecked = true
       return this.#of(gvkOfReference(owner), owner.uid, time, times)
     } catch (error) {
       throw toArchiveError(this.#directory, "read", error)

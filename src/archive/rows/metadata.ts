@@ -6,6 +6,9 @@ import { toArchiveError } from "../archive-errors.ts"
 /** `open` from when a writer opens the recording until it closes it in order; then `closed`, and everything is in the database file. */
 export const WRITER_KEY = "writer"
 
+/** Numbers of lives up to this one belong to senders of a recording that was set aside; absent: none was. */
+export const INCARNATIONS_KEY = "incarnationsAbove"
+
 /** Reads the stored value; returns `undefined` for an unknown key. */
 export const readMetadata = (database: DatabaseSync): ReadonlyMap<string, string> =>
   new Map(

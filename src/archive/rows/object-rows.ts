@@ -9,6 +9,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
+import { isSoundRow } from "../soundness/sound-rows.ts"
 
 /** The identity of an object for as long as it lives. */
 interface ObjectName {
@@ -16,6 +17,10 @@ interface ObjectName {
   readonly uid: string
   readonly namespace: string
   readonly name: string
+}
+
+interface ReadName extends ObjectName {
+  readonly isSound: boolean
 }
 
 /** Rows per fetch while they are read in order. */
@@ -36,13 +41,14 @@ export class ObjectNames {
   constructor(database: DatabaseSync, directory: string) {
     this.#directory = directory
     this.#range = database.prepare(`
-      SELECT number, uid, namespace, name FROM object WHERE kind = ? AND number >= ? AND number < ? ORDER BY number`)
+      SELECT number, uid, namespace, name, ${isSoundRow(database, "object")} AS is_sound FROM object
+      WHERE kind = ? AND number >= ? AND number < ? ORDER BY number`)
   }
 
   /**
    * The name of an object in an event on disk.
    *
-   * @throws CorruptArchiveError if it has no row, which is stored in the same transaction as its first event.
+   * @throws CorruptArchiveError if it has no row, which is stored in the same transaction as its first event, or a damaged one.
    */
   nameOf(kind: number, number: number): ObjectName {
     // Kinds are counted from 1 and number in the hundreds: kind · 2^32 + number stays below 2^53.
@@ -58,14 +64,15 @@ export class ObjectNames {
     const count = key === this.#nextInRun ? RUN_OBJECTS : 1
     const names = this.#rows(kind, number, number + count)
     const name = names[0]
-    if (name?.number !== number) {
+    if (name?.number !== number || !name.isSound) {
+      const fault = name?.number === number ? "a damaged row" : "no row"
       throw new CorruptArchiveError({
         directory: this.#directory,
-        reason: `object ${number} of kind ${kind} has no row`,
+        reason: `object ${number} of kind ${kind} has ${fault}`,
       })
     }
     this.#nextInRun = key + count
-    for (const each of names) this.#keep(key - number + each.number, each)
+    for (const each of names) if (each.isSound) this.#keep(key - number + each.number, each)
     return name
   }
 
@@ -77,13 +84,14 @@ export class ObjectNames {
     this.#young.set(key, name)
   }
 
-  #rows(kind: number, from: number, until: number): ReadonlyArray<ObjectName> {
+  #rows(kind: number, from: number, until: number): ReadonlyArray<ReadName> {
     try {
       return this.#range.all(kind, from, until).map((row) => ({
         number: row.number as number,
         uid: row.uid as string,
         namespace: row.namespace as string,
         name: row.name as string,
+        isSound: row.is_sound === 1,
       }))
     } catch (error) {
       throw toArchiveError(this.#directory, "read", error)

@@ -9,6 +9,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { EventTimes } from "../../trace/event.ts"
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { toArchiveError } from "../archive-errors.ts"
+import { requireSoundTables } from "../soundness/sound-rows.ts"
 
 /** The lifecycle of one pod as of a cut and a moment. Start and end are whole seconds since the Unix epoch. */
 export interface RecordedPodLife {
@@ -55,6 +56,7 @@ export function* readPodLives(
       throw toArchiveError(directory, "read", error)
     }
   }
+  reading(() => requireSoundTables(database, directory, ["pod", "pod_life"]))
   const time = times === "received" ? "received" : "time"
   // A UID has a second number only if a restored cluster brought a deleted pod back: then the later lifecycle counts.
   const page: StatementSync = reading(() =>

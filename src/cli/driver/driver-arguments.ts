@@ -70,7 +70,7 @@ export const driverSyntax: CommandSyntax<typeof driverOptions> = {
   summary: "Replays one repetition of a Simulation; the controller of Simulations starts it.",
   description: [
     "Takes the arguments of SimKube's driver, and DRIVER_NAME, the pod's name, from the environment; JOB_COMPLETION_INDEX says which repetition it is.",
-    "Follows pauses and the speed of the Simulation, and removes what it created, also after a failure or SIGTERM. The exit code is 0 or 1.",
+    "Follows pauses and the speed of the Simulation, and removes what it created, also after a failure or SIGTERM. The exit code is 0, 1, or 4 if the server refuses the credentials.",
     "docs/reference/simulation-driver.md says what it does and writes.",
   ],
   options: driverOptions,

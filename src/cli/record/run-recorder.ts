@@ -8,6 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { byCause, type KindStatus } from "../../recorder/kind-status.ts"
+import { namedKinds } from "../../recorder/notices/forbidden-kinds.ts"
 import { type RunningRecorder, reasonOf, startRecorder } from "../../recorder/recorder.ts"
 import type { RecorderClose } from "../../recorder/recorder-actors.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
@@ -80,7 +81,7 @@ const conclude = ({ incomplete, closed }: Outcome, { log }: RecordOutput): ExitC
   const { events, unwritten = [] } = closed() ?? {}
   log.info(events === undefined ? "stopped" : `recorded ${formatRecorded(events)}`)
   for (const { gvks, state, detail } of byCause(incomplete))
-    log.warn(`${gvks.join(", ")} ${gvks.length === 1 ? "was" : "were"} ${state} at the end: ${detail}`)
+    log.warn(`${namedKinds(gvks)} ${gvks.length === 1 ? "was" : "were"} ${state} at the end: ${detail}`)
   for (const gvk of unwritten) {
     log.error(
       `${gvk}: the last events received could not be written. To record them, restart with the same --data-dir before the server discards them`,

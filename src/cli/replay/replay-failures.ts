@@ -30,6 +30,7 @@ import { describeRefused, isRefusedError } from "../command-line/refused-credent
 import { exitCodeOfExport, isExportError } from "../export/export-errors.ts"
 import { AddressUnavailable } from "../listening-server.ts"
 import type { Say } from "./replay-order.ts"
+import { UnknownKind } from "./source/trace-kinds.ts"
 
 /** Failures that a person can do something about. */
 const known = [
@@ -54,6 +55,7 @@ const known = [
   KindNotInTrace,
   RehearsalStalled,
   RemovalIncomplete,
+  UnknownKind,
 ]
 
 /** Failures that a person can do something about become a line and an exit code. Rejects only for defects. */
@@ -69,6 +71,10 @@ export const reported = async (say: Say, run: () => Promise<ExitCode>): Promise<
       // Its message has the advice for its own server.
       say(error.message)
       return exitCodeOfExport(error)
+    }
+    if (error instanceof UnknownKind) {
+      say(error.message)
+      return exitCodes.usage
     }
     say(isRefused ? describeRefused(error.detail, undefined) : withConnectionAdvice(error.message))
     return isRefused || isForbidden(error) ? exitCodes.notPermitted : exitCodes.failed

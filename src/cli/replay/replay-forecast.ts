@@ -11,14 +11,14 @@ import { withStage } from "./replay-stage.ts"
 import { describeForecast } from "./replay-summary.ts"
 
 /** Rejects only for defects. */
-export const runForecast = (order: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
+export const runForecast = (requested: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
   reported(say, async () => {
     const interrupts = listenForInterrupts(terminal)
     const { signal } = interrupts.first
     const surroundings = { environment: terminal.environment, signal }
     const unchecked = (): Promise<void> => Promise.resolve()
     try {
-      return await withStage(order, surroundings, unchecked, async ({ source, target, reports }) => {
+      return await withStage(requested, surroundings, unchecked, async ({ order, source, target, reports }) => {
         const items = await source.open()
         const window = { ...order.window, now: systemClock.wallMicros() }
         const followsLives = order.pods === "recorded"

@@ -27,6 +27,8 @@ export interface ReplayOrder
   readonly trace: string
   /** The running recorder to export the window from. */
   readonly recorder: RecorderRequest | undefined
+  /** Kinds that only the trace can explain, for `included` and `seededStatus`. */
+  readonly names: { readonly included: ReadonlyArray<string>; readonly seededStatus: ReadonlyArray<string> }
   /** How many times the trace is replayed; `Infinity`: until it is stopped. */
   readonly repetitions: number
   readonly format: TraceFormatName | undefined

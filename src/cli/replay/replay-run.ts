@@ -20,7 +20,7 @@ import { surveySource } from "./source/replay-check.ts"
 import type { ReplaySource } from "./source/replay-source.ts"
 
 /** Replays a trace. Rejects only for defects. */
-export const runReplay = (order: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
+export const runReplay = (requested: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
   reported(say, async () => {
     const line = createLiveLine({
       stream: terminal.standardError,
@@ -34,9 +34,10 @@ export const runReplay = (order: ReplayOrder, terminal: Terminal, say: Say): Pro
     let begun: Repetitions | undefined
     const { signal } = interrupts.first
     const surroundings = { environment: terminal.environment, signal }
-    const check = (source: ReplaySource): ReturnType<typeof surveySource> => surveySource(order, source, signal)
+    const check = (source: ReplaySource, order: ReplayOrder): ReturnType<typeof surveySource> =>
+      surveySource(order, source, signal)
     try {
-      return await withStage(order, surroundings, check, async ({ source, target, checked, reports }) => {
+      return await withStage(requested, surroundings, check, async ({ order, source, target, checked, reports }) => {
         const followsLives = order.pods === "recorded"
         if (checked !== undefined && !order.isPartial)
           await refuseLacking(target.client, checked, { ...order, followsLives })
@@ -71,12 +72,12 @@ export const runReplay = (order: ReplayOrder, terminal: Terminal, say: Say): Pro
       })
     } finally {
       line.close()
-      const { kubeconfig, context } = order.target
+      const { name, keep, target } = requested
       // What failed before has created nothing, and the name may be that of another replay.
       const hasCreated = begun?.current?.outcomes !== undefined
-      if (order.keep && hasCreated && (kubeconfig ?? context) !== undefined)
-        say(`what was created was left in the cluster; remove it with reel replay --clean ${order.name}`)
-      for (const error of left) say(describeLeft(error, order.name))
+      if (keep && hasCreated && (target.kubeconfig ?? target.context) !== undefined)
+        say(`what was created was left in the cluster; remove it with reel replay --clean ${name}`)
+      for (const error of left) say(describeLeft(error, name))
       interrupts.stop()
     }
   })

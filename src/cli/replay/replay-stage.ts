@@ -2,9 +2,12 @@
 import type { ReplayOrder } from "./replay-order.ts"
 import { openReportFiles, type ReportFiles } from "./replay-reports.ts"
 import { type OpenTarget, openTarget } from "./replay-target.ts"
+import { explainedByTrace } from "./source/named-in-trace.ts"
 import { openSource, type ReplaySource, type SourceSurroundings } from "./source/replay-source.ts"
 
 export interface ReplayStage<Checked> {
+  /** With the kinds that only the trace could explain. */
+  readonly order: ReplayOrder
   readonly source: ReplaySource
   readonly target: OpenTarget
   readonly checked: Checked
@@ -17,20 +20,21 @@ export interface ReplayStage<Checked> {
  * silent for ever.
  */
 export const withStage = async <Checked, Result>(
-  order: ReplayOrder,
+  requested: ReplayOrder,
   { signal, ...surroundings }: SourceSurroundings,
-  check: (source: ReplaySource) => Promise<Checked>,
+  check: (source: ReplaySource, order: ReplayOrder) => Promise<Checked>,
   run: (stage: ReplayStage<Checked>) => Promise<Result>,
 ): Promise<Result> => {
   const reading = new AbortController()
-  const given = await openSource(order, { ...surroundings, signal: AbortSignal.any([reading.signal, signal]) })
+  const given = await openSource(requested, { ...surroundings, signal: AbortSignal.any([reading.signal, signal]) })
   try {
-    const checked = await check(given)
+    const order = await explainedByTrace(requested, given)
+    const checked = await check(given, order)
     const source = await openedOnce(given)
     const reports = await openReportFiles(order)
     try {
       await using target = await openTarget({ ...order.target, concurrency: order.concurrency })
-      return await run({ source, target, checked, reports })
+      return await run({ order, source, target, checked, reports })
     } finally {
       await reports.discard()
     }

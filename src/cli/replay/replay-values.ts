@@ -5,6 +5,7 @@ import { type Speed, speedLimits } from "../../simulation/replay/replay-clock.ts
 import { type Reading, refused, value } from "../command-line/arguments.ts"
 import { parseDuration, parseInstant } from "../command-line/instant.ts"
 import { isExactKind, readKind } from "../command-line/kind-option.ts"
+import type { ReplayedKind } from "./source/named-in-trace.ts"
 
 export const parseSpeed = (given: string): Reading<Speed> => {
   if (given === "max") return value("max")
@@ -30,15 +31,18 @@ export const parseSettling = (given: string): Reading<number> => {
 }
 
 /**
- * A kind without its version, as replays name kinds: `coordination.k8s.io/Lease`, `Node`; or by any name of a built-in kind, such as `lease`,
- * `no` or `v1.Node`.
+ * A kind without its version, as replays name kinds: `coordination.k8s.io/Lease`, `Node`; or by any name of a kind, such as `lease`, `no` or
+ * `v1.Node`. What is no name of a built-in kind may be one of the trace's.
  */
-export const parseReplayedKind = (given: string): Reading<string> => {
-  if (given.includes("/") && !isExactKind(given)) return value(given)
+export const parseReplayedKind = (given: string): Reading<ReplayedKind> => {
+  if (given === "") return refused("must be a kind")
+  if (given.includes("/") && !isExactKind(given)) return value({ tag: "kind", kind: given })
   const reading = readKind(given)
-  return reading.tag === "kind" ? value(kindWithoutVersion(reading.text)) : refused(reading.problem)
+  return value(
+    reading.tag === "kind" ? { tag: "kind", kind: kindWithoutVersion(reading.text) } : { tag: "name", name: given },
+  )
 }
 
 /** The same, or `custom` for all custom kinds. */
-export const parseSeededKind = (given: string): Reading<string> =>
-  given === allCustom ? value(given) : parseReplayedKind(given)
+export const parseSeededKind = (given: string): Reading<ReplayedKind> =>
+  given === allCustom ? value({ tag: "kind", kind: given }) : parseReplayedKind(given)

@@ -69,7 +69,7 @@ export class Upstream {
   }: UpstreamOptions) {
     const { gvk, namespace, labelSelector, fieldSelector } = selection.request
     this.selection = selection
-    this.#state = new SelectionState(gvk, keepManagedFields)
+    this.#state = new SelectionState(keepManagedFields)
     this.#journal = new ChangeJournal(journalBytes)
     const name = selection.key.replaceAll("\n", ", ")
     this.#session = new WatchSession({
@@ -90,6 +90,7 @@ export class Upstream {
       clock,
       random,
       policy,
+      gvk,
       rules: compileDetectRules({ gvk, detect: "all", ignore: [] }),
       labelSelector: labelSelector === "" ? undefined : labelSelector,
       fieldSelector: fieldSelector === "" ? undefined : fieldSelector,

@@ -15,6 +15,13 @@ export interface Alert {
   readonly description: string
 }
 
+/**
+ * Whether a counter has grown in the last 10 minutes. A recorder that was down counts what it missed before it is scraped for the first time, in a series
+ * that is new with its pod: `increase` sees no growth in that.
+ */
+const hasGrown = (counter: string): string =>
+  `increase(${counter}[10m]) > 0 or (${counter} > 0 unless ${counter} offset 10m)`
+
 export const alerts: ReadonlyArray<Alert> = [
   {
     name: "KubereelDown",
@@ -53,12 +60,21 @@ export const alerts: ReadonlyArray<Alert> = [
   },
   {
     name: "KubereelGap",
-    expression: "increase(kubereel_kind_gaps_total[10m]) > 0",
+    expression: hasGrown("kubereel_kind_gaps_total"),
     for: undefined,
     severity: "warning",
     summary: "Changes of {{ $labels.kind }} are missing from the recording.",
     description:
       "The API server no longer had them. Every export that includes their time shows the gap; the log has the reason.",
+  },
+  {
+    name: "KubereelLate",
+    expression: hasGrown("kubereel_kind_late_total"),
+    for: undefined,
+    severity: "warning",
+    summary: "Changes of {{ $labels.kind }} were received later than they happened.",
+    description:
+      "None of them is missing, but their times are estimates. The recorder was down or disconnected, or the API server's stream was silent or behind: /v1/coverage says when and which.",
   },
   {
     name: "KubereelLagging",

@@ -55,6 +55,15 @@ const sections: ReadonlyArray<{ readonly title: string; readonly graphs: Readonl
         ],
       },
       {
+        title: "Late changes",
+        description:
+          "Changes received later than they happened, so that their times are estimates: after an outage of the recorder, the connection or the stream.",
+        unit: "short",
+        queries: [
+          { expression: `increase(${each("kubereel_kind_late_total")}[$__rate_interval])`, legend: "{{kind}}" },
+        ],
+      },
+      {
         title: "Lists and watches started",
         description: "Watches are renewed every 5 to 10 minutes. A list after the first means that history was lost.",
         unit: "short",

@@ -180,3 +180,10 @@ export const refusalOf = (question: Question, status: ApiStatus): RefusalError =
 /** The namespace is terminating: nothing can be created in it any more, so a retry is useless. */
 export const isTerminatingNamespace = (error: unknown): boolean =>
   error instanceof ForbiddenError && error.causes.some(({ reason }) => reason === "NamespaceTerminating")
+
+/** The namespace is terminating or does not exist any more, so that nothing can be created in it. */
+export const isEndedNamespace = (error: unknown): boolean =>
+  isTerminatingNamespace(error) ||
+  (error instanceof NotFoundError &&
+    error.verb === "create" &&
+    error.detail === `namespaces "${error.namespace}" not found`)

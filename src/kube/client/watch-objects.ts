@@ -9,7 +9,6 @@
 
 import type { Clock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import { apiVersionOf } from "../gvk.ts"
 import type { ReadTransport, Transport } from "../http/transport.ts"
 import type { Kind } from "../kind.ts"
 import { compileDetectRules } from "../scanner/object/detect-rules.ts"
@@ -64,7 +63,6 @@ export const watchObjects = <T extends ApiObject>(
   { kind, namespace, labelSelector, fieldSelector, clock, random, policy }: WatchOptions,
   listener: WatchListener<T>,
 ): ObjectWatch => {
-  const apiVersion = apiVersionOf(kind.gvk)
   let isStopped = false
   let transport: Transport | undefined
   let endWait = (): void => undefined
@@ -85,12 +83,7 @@ export const watchObjects = <T extends ApiObject>(
   const sink: WatchSink = {
     isWritable: true,
     observed: ({ action, fromList, bytes, start, end }) => {
-      const parsed = JSON.parse(bytes.toString("utf8", start, end)) as T
-      // List items carry neither.
-      const object =
-        parsed.apiVersion === undefined || parsed.kind === undefined
-          ? { ...parsed, apiVersion, kind: kind.gvk.kind }
-          : parsed
+      const object = JSON.parse(bytes.toString("utf8", start, end)) as T
       if (fromList) listener.listed(object)
       else listener.changed(object, action === 2)
     },
@@ -118,6 +111,7 @@ export const watchObjects = <T extends ApiObject>(
     clock,
     random,
     policy: { ...defaultWatchPolicy, ...policy },
+    gvk: kind.gvk,
     rules: compileDetectRules({ gvk: kind.gvk, detect: "all", ignore: [] }),
     labelSelector,
     fieldSelector,

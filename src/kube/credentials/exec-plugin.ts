@@ -80,8 +80,8 @@ export const runExecPlugin = (
   })
 
 const excerpt = (text: string): string => {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
-  const line = text.replace(/[\s\x00-\x1f\x7f]+/g, " ").trim()
+  // Also C1 controls, which are control sequences for some terminals, and characters that reverse the direction of text.
+  const line = text.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim()
   return line.length > maximumExcerpt ? `…${line.slice(-maximumExcerpt)}` : line
 }
 
@@ -128,7 +128,7 @@ export const readExecCredential = (text: string, apiVersion: string): ExecCreden
   }
   if (answer?.kind !== "ExecCredential") return "did not write an ExecCredential"
   if (answer.apiVersion !== apiVersion) {
-    return `is configured for ${apiVersion} but wrote ${String(answer.apiVersion).slice(0, 100)}`
+    return `is configured for ${apiVersion} but wrote ${excerpt(String(answer.apiVersion).slice(0, 100))}`
   }
   const { token, clientCertificateData, clientKeyData, expirationTimestamp } = answer.status ?? {}
   const certificate = textOf(clientCertificateData)

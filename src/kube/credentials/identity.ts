@@ -3,8 +3,8 @@
  *
  * Each source returns its current credentials and how long to use them before reading them again.
  */
-import { readFile } from "node:fs/promises"
 import type { Clock, Timers } from "../../clock.ts"
+import { readRegularFile, UnusualFileError } from "../../regular-file.ts"
 import { type AuthProvider, makeAuthProvider } from "./auth-provider.ts"
 import { CredentialFileUnusable, describeFileError } from "./errors.ts"
 import { type ExecCredential, runExecPlugin } from "./exec-plugin.ts"
@@ -148,8 +148,9 @@ export class IdentitySource {
   }
 
   #read(purpose: string, path: string): Promise<string> {
-    return readFile(path, "utf8").catch((error: unknown) => {
-      throw this.#unusable(purpose, path, describeFileError(error))
+    return readRegularFile(path).catch((error: unknown) => {
+      const reason = error instanceof UnusualFileError ? error.reason : describeFileError(error)
+      throw this.#unusable(purpose, path, reason)
     })
   }
 

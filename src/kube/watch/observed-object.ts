@@ -11,7 +11,10 @@ type ObservedAction = 1 | 2
 
 const noBytes = Buffer.alloc(0)
 
-/** An object as the server sent it: `bytes[start, end)`. Valid only during the call that it is passed to. */
+/**
+ * An object as the server sent it, with the `kind` and `apiVersion` that lists omit: `bytes[start, end)`. Valid only during the call that it
+ * is passed to.
+ */
 export class ObservedObject {
   action: ObservedAction = 1
   /** Objects of a list have no order and may be known already; all others arrive in the order of their versions. */

@@ -1,5 +1,6 @@
 /** The options of a watch session: its access to the server, its sink, time and randomness, and where the recording ends. */
 import type { Clock } from "../../clock.ts"
+import type { GroupVersionKind } from "../gvk.ts"
 import type { ReadTransport } from "../http/transport.ts"
 import type { LineBudget } from "../scanner/line-budget.ts"
 import type { DetectRules } from "../scanner/object/detect-rules.ts"
@@ -33,6 +34,8 @@ export interface SessionOptions {
   /** Returns a number in [0, 1). */
   readonly random: () => number
   readonly policy: WatchPolicy
+  /** The kind that is watched: its objects get these names where a list omits them. */
+  readonly gvk: GroupVersionKind
   readonly rules: DetectRules
   /** For lines that are larger than ordinary objects. Default: each may have 16 MiB. */
   readonly lineBudget?: LineBudget | undefined

@@ -120,11 +120,6 @@ export class WatchSession {
     return this.#state.phase
   }
 
-  /** Changes received later than they happened. */
-  get lateChanges(): number {
-    return this.#liveness.lateChanges
-  }
-
   /** The version to resume from; `undefined` before the first complete list. */
   get delivered(): string | undefined {
     return this.#versions.text
@@ -262,14 +257,14 @@ export class WatchSession {
   }
 
   #open(command: OpenCommand): void {
-    const { transport, rules, lineBudget } = this.#options
+    const { transport, gvk, rules, lineBudget } = this.#options
     const { stream } = command
     this.#progressed = false
     if (command.type === "open-watch") this.statistics.watches++
     const headers = { Accept: "application/json" }
     const path = this.#pathOf(command)
     if (command.type === "open-page" || command.type === "open-whole-list") {
-      const reader = new PageReader(stream, this.#events, rules, lineBudget)
+      const reader = new PageReader(stream, this.#events, gvk, rules, lineBudget)
       const http = this.#acceptsGzip
         ? getGunzipped(transport, path, headers, reader)
         : transport.get(path, headers, reader)

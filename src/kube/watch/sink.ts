@@ -4,7 +4,7 @@ import type { KindState, ListReason } from "./protocol/protocol.ts"
 
 export interface WatchSink {
   /**
-   * One object as the server sent it; the record is reused and valid only during the call. Each version that is not from a list comes once.
+   * One object as the server sent it, with kind and apiVersion; the record is reused and valid only during the call. Each version that is not from a list comes once.
    * An exception of the recorder ends the session's thread.
    */
   observed(object: Readonly<ObservedObject>): void

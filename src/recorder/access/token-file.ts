@@ -5,9 +5,9 @@
  * the file cannot be read or contains no token, no one gets access. Each line is a token: during a rotation, the old and the new one.
  */
 import { createHash, timingSafeEqual } from "node:crypto"
-import { readFile } from "node:fs/promises"
 import * as Schema from "effect/Schema"
 import { messageOf } from "../../message-of.ts"
+import { readRegularFile, UnusualFileError } from "../../regular-file.ts"
 import { type Access, type Decision, presentedToken, tokenForm } from "./access.ts"
 
 /** The file cannot be used; no one gets access. */
@@ -25,7 +25,7 @@ const shortestToken = 16
 
 /** The tokens of a file. Blank lines are ignored. Rejects with {@link TokenFileError}, whose message contains nothing of the file's content. */
 export const readTokenFile = async (path: string): Promise<ReadonlyArray<string>> => {
-  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+  const text = await readRegularFile(path).catch((cause: unknown) => {
     throw new TokenFileError({ path, reason: whyUnreadable(cause) })
   })
   const lines = text.split("\n").map((line) => line.trim())
@@ -40,6 +40,7 @@ export const readTokenFile = async (path: string): Promise<ReadonlyArray<string>
 }
 
 const whyUnreadable = (cause: unknown): string => {
+  if (cause instanceof UnusualFileError) return `it ${cause.reason}`
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined
   if (code === "ENOENT") return "file not found"
   return code === "EACCES" ? "permission denied" : `reading failed: ${messageOf(cause)}`

@@ -66,7 +66,8 @@ export const forecastExport = (
     const wanted = wantsKind(request)
     const window = { start: fromTime, end: untilTime }
     const { times = "happened" } = request
-    const { cut, kinds } = yield* askCoverage(recording, window, nowMicros, compileFilters(filtersOf(request)), times)
+    const requestedParts = fromTime < untilTime ? request.selects : compileFilters(filtersOf(request))
+    const { cut, kinds } = yield* askCoverage(recording, window, nowMicros, requestedParts, times)
     // A trace contains pod lifecycles as part of their owners; `incomplete` says so if they are not being tracked.
     const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
     const { format } = request
@@ -130,7 +131,7 @@ const countedBefore = (
   request: ExportRequest,
   configuration: RecorderConfiguration,
 ): ExportForecast["countedBefore"] => [
-  ...(compileFilters(request.filters).needsLabels ? (["label filters"] as const) : []),
+  ...(request.selects.needsLabels ? (["label filters"] as const) : []),
   ...(asksOwners(request, configuration) ? (["owner filters"] as const) : []),
 ]
 

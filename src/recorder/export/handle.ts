@@ -1,8 +1,8 @@
 /**
  * `POST /export`: from an authorised request to its response and its audit line.
  *
- * Nothing that a client sends or fails to read affects any other request. At most {@link maximumExportsAtOnce} exports run; further
- * requests get 429 with Retry-After. A trace for an object store is written by the recorder, which responds when the object is complete.
+ * Nothing that a client sends or fails to read affects any other request. Exports and dry runs share the {@link ExportPlaces}; requests beyond them
+ * get 429 with Retry-After. A trace for an object store is written by the recorder, which responds when the object is complete.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
@@ -12,13 +12,8 @@ import { goneSignal, refuse, respondJson } from "../http/http-answer.ts"
 import { readBody } from "../http/request-body.ts"
 import { auditOf, type ExportAudit, outcomeText } from "./audit.ts"
 import type { ExportForecast } from "./forecast.ts"
-import {
-  type ExportLimits,
-  type ExportPlaces,
-  maximumExportsAtOnce,
-  retryAfterSeconds,
-  withinLimits,
-} from "./limits.ts"
+import { type ExportLimits, withinLimits } from "./limits.ts"
+import { type ExportPlaces, retryAfterSeconds } from "./places.ts"
 import { type ExportRefusal, type ExportRequest, readExportRequest } from "./request.ts"
 import { finishClient, responseSink } from "./response-sink.ts"
 import type { ExportReader } from "./service.ts"
@@ -72,18 +67,20 @@ export const handleExportRequest = (
       return refuse(response, barred)
     }
     const gone = goneSignal(response)
-    if (wanted.dry_run === true) return yield* respondJson(response, sources.forecast(wanted), gone)
-    const giveBack = sources.places.take()
-    if (giveBack === undefined) {
-      const message = `${maximumExportsAtOnce} exports are already running, which is the limit; try again`
-      audit(message, 0)
-      return refuse(response, { status: 429, message, retryAfterSeconds })
+    const place = sources.places.take(`${caller.who} at ${from}`)
+    if ("message" in place) {
+      audit(place.message, 0)
+      return refuse(response, { status: 429, message: place.message, retryAfterSeconds })
     }
+    const giveBack = Effect.sync(() => place.giveBack())
+    if (wanted.dry_run === true)
+      return yield* respondJson(response, sources.forecast(wanted), gone).pipe(Effect.ensuring(giveBack))
     const run = {
       start: (reader: ExportReader) => sources.startExport(wanted, reader, gone),
       limits: withinLimits(sources.limits, wanted),
       gone,
       clock,
+      place,
     }
     const contentType = contentTypeOf(wanted)
     const exporting =
@@ -92,7 +89,7 @@ export const handleExportRequest = (
         : streamExport(response, contentType, run)
     yield* exporting.pipe(
       Effect.map((outcome) => audit(outcomeText(outcome), "bytes" in outcome ? outcome.bytes : 0)),
-      Effect.ensuring(Effect.sync(giveBack)),
+      Effect.ensuring(giveBack),
     )
   })
 

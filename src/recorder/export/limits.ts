@@ -1,13 +1,4 @@
-/** How many exports run at once, and how long and how large each may be. */
-
-/**
- * Exports at once. Each keeps a core busy as long as its client reads quickly, and recording has priority; a third one would only slow all
- * of them down.
- */
-export const maximumExportsAtOnce = 2
-
-/** s after which a client that was rejected for lack of a slot may try again. */
-export const retryAfterSeconds = 5
+/** How long and how large an export may be. */
 
 export interface ExportLimits {
   /** ms from the request to the last byte. */
@@ -17,7 +8,7 @@ export interface ExportLimits {
 }
 
 /**
- * An hour: a slot held for longer is denied to everyone else. No size limit: the client is responsible for its own disk, and operators who
+ * An hour: a place held for longer is denied to everyone else. No size limit: the client is responsible for its own disk, and operators who
  * pay for egress can set a limit.
  */
 export const defaultExportLimits: ExportLimits = { milliseconds: 3_600_000, bytes: Number.POSITIVE_INFINITY }
@@ -30,24 +21,3 @@ export const withinLimits = (
   milliseconds: Math.min(own.milliseconds, (request.maximum_seconds ?? Number.POSITIVE_INFINITY) * 1000),
   bytes: Math.min(own.bytes, request.maximum_bytes ?? Number.POSITIVE_INFINITY),
 })
-
-/** The slots for concurrent exports. */
-export class ExportPlaces {
-  readonly #maximum: number
-  #taken = 0
-
-  constructor(maximum: number = maximumExportsAtOnce) {
-    this.#maximum = maximum
-  }
-
-  /** Takes a slot; returns the function that releases it, which may be called more than once, or `undefined` if all are taken. */
-  take(): (() => void) | undefined {
-    if (this.#taken >= this.#maximum) return undefined
-    this.#taken++
-    let isHeld = true
-    return () => {
-      if (isHeld) this.#taken--
-      isHeld = false
-    }
-  }
-}

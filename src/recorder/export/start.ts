@@ -6,7 +6,6 @@ import * as Effect from "effect/Effect"
 import type { ExportRefused } from "../../actors/exporter/definition.ts"
 import type { Settled } from "../../actors/owner-resolver/definition.ts"
 import type { CallError } from "../../runtime/errors.ts"
-import { compileFilters } from "../../trace/selection/filters.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../http/late-changes.ts"
 import type { KindStatus } from "../kind-status.ts"
@@ -141,8 +140,7 @@ export const requestedStatuses = (
   tracked: ReadonlyArray<KindStatus>,
 ): ReadonlyArray<KindStatus> => {
   const wanted = wantsKind(request)
-  const filters = compileFilters(request.filters)
-  return tracked.filter(({ gvk }) => wanted(gvk)).flatMap((status) => requestedStatus(status, filters) ?? [])
+  return tracked.filter(({ gvk }) => wanted(gvk)).flatMap((status) => requestedStatus(status, request.selects) ?? [])
 }
 
 /** Whether the content of the trace depends on ownership. */

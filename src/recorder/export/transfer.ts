@@ -12,6 +12,7 @@ import type { Clock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import { aborted, elapsed } from "../races.ts"
 import type { ExportLimits } from "./limits.ts"
+import type { ExportPlace } from "./places.ts"
 import type { ExportRefusal } from "./request.ts"
 import type { ExportReader } from "./service.ts"
 import type { StartedExport } from "./start.ts"
@@ -44,7 +45,7 @@ export type ExportOutcome =
   /** `cause`: the sink's rejection, if it was the reason. */
   | { readonly tag: "failed"; readonly bytes: number; readonly message: string; readonly cause?: unknown }
   /** `status`: for a response that has not started. */
-  | { readonly tag: "limit"; readonly status: 413 | 504; readonly bytes: number; readonly message: string }
+  | { readonly tag: "limit"; readonly status: 413 | 503 | 504; readonly bytes: number; readonly message: string }
   | { readonly tag: "gone"; readonly bytes: number }
 
 export interface ExportRun {
@@ -54,10 +55,12 @@ export interface ExportRun {
   /** Aborted when the client has gone. */
   readonly gone: AbortSignal
   readonly clock: Clock
+  /** Its place among the exports that run at once, if their number is limited. */
+  readonly place?: ExportPlace
 }
 
 /** Interrupting this cancels the export. */
-export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun): Effect.Effect<ExportOutcome> =>
+export const transferExport = ({ start, sink, limits, gone, clock, place }: ExportRun): Effect.Effect<ExportOutcome> =>
   Effect.suspend(() => {
     const digest = createHash("sha256")
     let bytes = 0
@@ -80,8 +83,10 @@ export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun):
         }
         bytes += piece.length
         digest.update(piece)
+        const taking = place?.taking(piece.length)
         try {
           await sink.take(piece)
+          taking?.taken()
         } catch (cause) {
           settle({ tag: "failed", bytes, message: messageOf(cause), cause })
         }
@@ -111,7 +116,13 @@ export const transferExport = ({ start, sink, limits, gone, clock }: ExportRun):
       return { tag: "limit", status: 504, bytes, message }
     })
     const wentAway = Effect.map(aborted(gone), (): ExportOutcome => ({ tag: "gone", bytes }))
-    return Effect.raceAllFirst([wentAway, tooLong, transfer]).pipe(
+    const wasNeeded =
+      place === undefined
+        ? Effect.never
+        : Effect.map(aborted(place.needed), (): ExportOutcome => {
+            return { tag: "limit", status: 503, bytes, message: String(place.needed.reason) }
+          })
+    return Effect.raceAllFirst([wentAway, tooLong, wasNeeded, transfer]).pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
           isOver = true

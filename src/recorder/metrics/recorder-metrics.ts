@@ -114,7 +114,7 @@ const metricsOf = (
     ),
     counter(
       "kubereel_kind_late_total",
-      "Events received later than they happened, so that their times are estimates.",
+      "Changes recorded later than they happened, so that their times are estimates.",
       perKind((each) => each.late),
     ),
     counter(
@@ -181,6 +181,11 @@ const metricsOf = (
       "kubereel_store_failing",
       "1 while the recording cannot be written, for example because the disk is full or the volume is lost.",
       [{ value: actors.statuses.storeTrouble === undefined ? 0 : 1 }],
+    ),
+    counter(
+      "kubereel_store_set_asides_total",
+      "Damaged recordings that were moved away, each followed by a new one that begins with a gap.",
+      [{ value: actors.statuses.setAside.length }],
     ),
     ...(store === undefined
       ? []

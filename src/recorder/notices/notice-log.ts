@@ -3,10 +3,11 @@
  *
  * A server that is down for a night makes each kind fail and retry hundreds of times for the same reason. Only the first
  * failure is logged, until the reason changes or the kind has been well for a second; a trouble of the server itself once for
- * all kinds. The repetitions are logged at debug level.
+ * all kinds, and kinds that are forbidden within a second in one line. The repetitions are logged at debug level.
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
+import { describeForbidden } from "./forbidden-kinds.ts"
 import type { RecorderNotice } from "./recorder-notice.ts"
 import { type ServerTrouble, serverTrouble } from "./server-trouble.ts"
 
@@ -20,6 +21,9 @@ export interface RecorderLog {
 
 /** ms that a kind must be well before its recovery is logged: each attempt begins as if it succeeded. */
 const settleMs = 1000
+
+/** ms in which refusals are gathered: what a user may not watch, the server refuses in the first round of requests. */
+const gatherMs = 1000
 
 /** ms after which the same trouble of the store or the credentials is logged again: events are lost if no one acts. */
 const reminderMs = 60_000
@@ -43,6 +47,9 @@ export class NoticeLog {
   readonly #unloggedGaps = new Map<string, string>()
   /** Recoveries that are not logged yet. */
   readonly #settling = new Map<string, Timer>()
+  /** Kinds that have been forbidden since the last line about that, with their reasons. */
+  readonly #forbidden = new Map<string, string>()
+  #gathering: Timer | undefined
   /** The kinds that suffer from each trouble of the server, which is logged with the first of them. */
   readonly #suffering = new Map<string, Set<string>>()
   /** UID of the namespace kube-system, once known. */
@@ -81,6 +88,18 @@ export class NoticeLog {
       case "credentials":
         if (notice.trouble === undefined) return this.#relief("credentials", "credentials can be refreshed again")
         return this.#trouble("credentials", `credentials cannot be refreshed: ${notice.trouble}`)
+      case "distrusted":
+        return log.error(
+          `the disk has lost what was written to it; recording continues from what is there, or anew: ${notice.reason}`,
+        )
+      case "set-aside":
+        return log.error(
+          `the recording is damaged and was set aside in ${notice.path}; a new one begins with a gap. ` +
+            `reel store salvage --data-dir ${notice.path} --to DIR copies what is sound of it`,
+          { reason: notice.reason },
+        )
+      case "exposed":
+        return log.warn(notice.message)
       case "owners":
         return log.warn(notice.trouble)
       case "stopped-kind":
@@ -95,8 +114,9 @@ export class NoticeLog {
     }
   }
 
-  /** Drops lines that are waiting to be logged. */
+  /** Logs refusals that are waiting for others, and drops recoveries. */
   close(): void {
+    this.#tellForbidden()
     for (const timer of this.#settling.values()) timer.cancel()
     this.#settling.clear()
   }
@@ -129,6 +149,7 @@ export class NoticeLog {
   #state(gvk: string, state: KindState, detail: string): void {
     this.#settling.get(gvk)?.cancel()
     this.#settling.delete(gvk)
+    if (state !== "forbidden") this.#forbidden.delete(gvk)
     const logged = this.#logged.get(gvk)
     // Durations and sizes differ each time.
     const shared = isTrouble(state) ? serverTrouble(detail) : undefined
@@ -147,7 +168,8 @@ export class NoticeLog {
       if (!isTrouble(state)) this.#logGap(gvk)
       this.#logged.set(gvk, { state, reason })
       const isNews = this.#isNews(gvk, shared)
-      if (!isNews) this.#log.debug(line)
+      if (state === "forbidden") this.#gather(gvk, detail, line)
+      else if (!isNews) this.#log.debug(line)
       else if (shared !== undefined) this.#log.warn(this.#describeShared(shared))
       else if (isTrouble(state) || relist !== undefined) this.#log.warn(line)
       else this.#log.info(line)
@@ -155,6 +177,19 @@ export class NoticeLog {
     if (logged === undefined || !isTrouble(logged.state) || isTrouble(state)) return write()
     this.#log.debug(line)
     this.#settling.set(gvk, this.#clock.after(settleMs, write))
+  }
+
+  #gather(gvk: string, detail: string, line: string): void {
+    this.#log.debug(line)
+    this.#forbidden.set(gvk, detail)
+    this.#gathering ??= this.#clock.after(gatherMs, () => this.#tellForbidden())
+  }
+
+  #tellForbidden(): void {
+    this.#gathering?.cancel()
+    this.#gathering = undefined
+    if (this.#forbidden.size > 0) this.#log.warn(describeForbidden(this.#forbidden))
+    this.#forbidden.clear()
   }
 
   #describeShared({ cause, subject, detail }: ServerTrouble): string {

@@ -16,6 +16,12 @@ export type RecorderNotice =
   /** `trouble`: why the recording cannot be written, or the credentials not be refreshed, now; `undefined` when they can. */
   | { readonly type: "store"; readonly trouble: string | undefined }
   | { readonly type: "credentials"; readonly trouble: string | undefined }
+  /** What was recorded is not on the disk any more; everything starts again from what is. */
+  | { readonly type: "distrusted"; readonly reason: string }
+  /** A damaged recording was moved to `path`, and a new one was begun. */
+  | { readonly type: "set-aside"; readonly path: string; readonly reason: string }
+  /** Other users have access to the recording's files. */
+  | { readonly type: "exposed"; readonly message: string }
   /** Owners of a kind cannot be looked up; reported once per kind and reason. */
   | { readonly type: "owners"; readonly trouble: string }
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }

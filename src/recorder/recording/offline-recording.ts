@@ -28,7 +28,7 @@ import { anonymousAccess } from "../access/access.ts"
 import { fixedTemplatePaths } from "../configuration/known-kinds.ts"
 import { type RecorderConfiguration, recordedWhole, type TrackedKind } from "../configuration/tracked-kind.ts"
 import { forecastExport } from "../export/forecast.ts"
-import { ExportPlaces } from "../export/limits.ts"
+import { ExportPlaces } from "../export/places.ts"
 import type { ExportService } from "../export/service.ts"
 import { type ExportContext, startExport } from "../export/start.ts"
 import { askCoverage } from "../http/coverage.ts"
@@ -115,7 +115,7 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       coverage: (window) => askCoverage(recording, window, facts.lastTime),
       forecast: (request) => forecastExport(context, request),
       startExport: (request, sink, gone) => startExport(context, request, sink, gone),
-      places: new ExportPlaces(),
+      places: new ExportPlaces(systemClock),
       limits: unlimited,
       audit: ({ outcome }) => onOutcome(outcome),
       barred: () => undefined,

@@ -5,12 +5,15 @@
  * A continue token that expires half-way (410) leads to one answer with everything; objects that were handed on before are not
  * handed on again. Refusals for a moment (429, 503 and the like) are asked again, as often as {@link attempts} says.
  *
- * The requests are those of ApiClient; the pages are not parsed as it parses them, because the trace has the server's own bytes.
+ * The requests are those of ApiClient; the pages are not parsed as it parses them, because the trace has the server's own bytes,
+ * with the kind and apiVersion that lists omit.
  */
 import type { ApiResource } from "../../kube/discovery.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { type CollectedResponse, describeFailure, requestOnce } from "../../kube/http/request-once.ts"
 import { collectionPath } from "../../kube/kind.ts"
+import type { SpanListener } from "../../kube/scanner/line-splitter.ts"
+import { ListItem } from "../../kube/scanner/list-item.ts"
 import { ListScanner, ListSyntaxError } from "../../kube/scanner/list-scanner.ts"
 import { type ApiStatus, statusOfResponse } from "../../kube/status.ts"
 import { pagePath, type Selection, wholeListPath } from "../../kube/watch/streams/request.ts"
@@ -55,6 +58,7 @@ export const listOnce = async (
   const selection: Selection = { path: collectionPath(resource, namespace), labelSelector, fieldSelector }
   let path = pagePath(selection, pageSize, undefined, undefined)
   let isWhole = false
+  const completed = new ListItem(resource.gvk)
   while (true) {
     const answer = await ask(path, surroundings)
     if (!("body" in answer)) return answer
@@ -65,7 +69,10 @@ export const listOnce = async (
     }
     if (answer.status !== 200)
       return { tag: "refused", status: statusOfResponse(answer.status, answer.headers, answer.body) }
-    const page = takeApart(answer.body, item)
+    const page = takeApart(answer.body, (bytes, start, end) => {
+      completed.completeUnscanned(bytes, start, end)
+      item(completed.bytes.subarray(completed.start, completed.end))
+    })
     if (page.tag !== "page") return page
     if (page.next === undefined) return { tag: "complete" }
     path = pagePath(selection, pageSize, undefined, page.next)
@@ -74,9 +81,9 @@ export const listOnce = async (
 
 const takeApart = (
   body: Buffer,
-  item: (object: Uint8Array) => void,
+  item: SpanListener,
 ): { readonly tag: "page"; readonly next: string | undefined } | ListEnd => {
-  const scanner = new ListScanner((bytes, start, end) => item(bytes.subarray(start, end)))
+  const scanner = new ListScanner(item)
   try {
     scanner.push(body, 0, body.length)
   } catch (cause) {

@@ -7,8 +7,10 @@
  */
 import { type Discovery, discover } from "../../kube/discovery.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
+import { collectionPath } from "../../kube/kind.ts"
 import type { ApiStatus } from "../../kube/status.ts"
 import { clusterUid } from "../../kube/watch/enquiries.ts"
+import { permissionHint } from "../../kube/watch/protocol/permission-hint.ts"
 import { exactJsonIn, isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import { readOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { labelsOf } from "../../trace/selection/filters.ts"
@@ -143,7 +145,7 @@ const listKind = async (
       if (object !== undefined) item(bytes, object)
     })
     signal.throwIfAborted()
-    if (end.tag === "refused") return refusedKind(gvkText, end.status)
+    if (end.tag === "refused") return refusedKind(gvkText, end.status, collectionPath(resource, namespace))
     if (end.tag === "unreachable") return { gvk: gvkText, state: "failing", detail: end.detail }
   }
   return undefined
@@ -175,12 +177,13 @@ const parsedObject = (bytes: Uint8Array): JsonObject | undefined => {
 }
 
 const missingKind = (gvk: string, discovery: Exclude<Discovery, { tag: "found" }>): MissingKind => {
-  if (discovery.tag === "failed") return refusedKind(gvk, discovery.status)
+  if (discovery.tag === "failed") return refusedKind(gvk, discovery.status, "")
   return { gvk, state: discovery.tag === "absent" ? "waiting" : "failing", detail: discovery.detail }
 }
 
-const refusedKind = (gvk: string, { code, reason, message }: ApiStatus): MissingKind => ({
-  gvk,
-  state: code === 401 || code === 403 ? "forbidden" : "failing",
-  detail: code === 401 ? `HTTP 401 ${reason}: ${message}` : message,
-})
+/** `path`: of the collection; the empty string before discovery. */
+const refusedKind = (gvk: string, { code, reason, message }: ApiStatus, path: string): MissingKind => {
+  if (code === 401) return { gvk, state: "forbidden", detail: `HTTP 401 ${reason}: ${message}` }
+  if (code !== 403) return { gvk, state: "failing", detail: message }
+  return { gvk, state: "forbidden", detail: `${message}; ${permissionHint(path, ["list"])}` }
+}

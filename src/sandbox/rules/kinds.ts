@@ -4,9 +4,24 @@ import { immutable, invalid } from "../../apiserver/answers/field-error.ts"
 import { labelComplaints } from "../../kube/names.ts"
 import { child, isSame, number } from "./fields.ts"
 import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from "./groups/access-rules.ts"
+import {
+  certificateSigningRequestKind,
+  flowSchemaKind,
+  ipAddressKind,
+  priorityLevelKind,
+  runtimeClassKind,
+  serviceCidrKind,
+} from "./groups/cluster-rules.ts"
 import { configMapKind, namespaceKind, nodeKind, secretKind } from "./groups/core-rules.ts"
 import { definitionKind } from "./groups/definition-rules.ts"
+import {
+  deviceClassKind,
+  resourceClaimKind,
+  resourceClaimTemplateKind,
+  resourceSliceKind,
+} from "./groups/device-rules.ts"
 import { eventKind, newEventKind } from "./groups/event-rules.ts"
+import { admissionPolicyBindingKind, admissionPolicyKind } from "./groups/policy-rules.ts"
 import {
   csiDriverKind,
   csiNodeKind,
@@ -205,5 +220,17 @@ export const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ["autoscaling/v1/HorizontalPodAutoscaler", oldAutoscalerKind],
   ["admissionregistration.k8s.io/MutatingWebhookConfiguration", mutatingWebhookKind],
   ["admissionregistration.k8s.io/ValidatingWebhookConfiguration", validatingWebhookKind],
+  ["admissionregistration.k8s.io/ValidatingAdmissionPolicy", admissionPolicyKind],
+  ["admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding", admissionPolicyBindingKind],
+  ["certificates.k8s.io/CertificateSigningRequest", certificateSigningRequestKind],
+  ["flowcontrol.apiserver.k8s.io/FlowSchema", flowSchemaKind],
+  ["flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration", priorityLevelKind],
+  ["networking.k8s.io/IPAddress", ipAddressKind],
+  ["networking.k8s.io/ServiceCIDR", serviceCidrKind],
+  ["node.k8s.io/RuntimeClass", runtimeClassKind],
+  ["resource.k8s.io/DeviceClass", deviceClassKind],
+  ["resource.k8s.io/ResourceClaim", resourceClaimKind],
+  ["resource.k8s.io/ResourceClaimTemplate", resourceClaimTemplateKind],
+  ["resource.k8s.io/ResourceSlice", resourceSliceKind],
   ["apiextensions.k8s.io/CustomResourceDefinition", definitionKind],
 ])

@@ -50,6 +50,10 @@ export class StoreBackend implements Backend {
     return this.#store.revision
   }
 
+  *objectCounts(): Generator<readonly [resource: Resource, count: number]> {
+    for (const { resource, live } of this.#store.collections()) yield [resource, live.size]
+  }
+
   get(resource: Resource, namespace: string, name: string): Change | undefined {
     return this.#store.collection(resource.gvk).live.get(keyOf(namespace, name))?.change
   }

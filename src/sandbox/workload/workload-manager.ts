@@ -16,6 +16,7 @@ import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
 import { cronJobController } from "./cron-job/cron-job-controller.ts"
 import { daemonSetController } from "./daemon-set/daemon-set-controller.ts"
 import { deploymentController } from "./deployment/deployment-controller.ts"
+import { endpointsController } from "./endpoints/endpoints-controller.ts"
 import { jobController } from "./job/job-controller.ts"
 import { type Delays, defaultDelays } from "./node/delays.ts"
 import { podRunner } from "./node/pod-runner.ts"
@@ -24,7 +25,8 @@ import { podGarbageCollector } from "./pod-garbage-collector.ts"
 import { replicaSetController } from "./replica-set/replica-set-controller.ts"
 import { scheduler } from "./scheduler/scheduler.ts"
 import { statefulSetController } from "./stateful-set/stateful-set-controller.ts"
-import { volumeBinder } from "./stateful-set/volume-binder.ts"
+import { claimBinder } from "./volumes/claim-binder.ts"
+import { volumeReclaimer } from "./volumes/volume-reclaimer.ts"
 
 const makers = {
   deployment: deploymentController,
@@ -33,7 +35,9 @@ const makers = {
   daemonset: daemonSetController,
   job: jobController,
   cronjob: cronJobController,
-  "volume-binder": volumeBinder,
+  "volume-binder": claimBinder,
+  "volume-reclaimer": volumeReclaimer,
+  endpoints: endpointsController,
   scheduler,
   "pod-garbage-collector": podGarbageCollector,
 } as const satisfies Record<string, (surroundings: Surroundings) => Controller>

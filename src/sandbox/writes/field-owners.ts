@@ -8,6 +8,8 @@ import { timestamp } from "../timestamp.ts"
 import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
 
 const status = [["status"]]
+/** A request for a certificate never changes, and the server writes part of it: its fields have no owner. */
+const signing = [["spec"], ["status"]]
 const nothing: JsonObject = {}
 
 /** Objects decoded from JSON contain only JSON; values that rules leave undefined count as absent everywhere. */
@@ -15,7 +17,11 @@ const json = (object: Fields): JsonObject => object as unknown as JsonObject
 
 /** The fields that the endpoint of the object itself leaves to `/status`. */
 export const resetFieldsOf = ({ resource }: WritableKind): ReadonlyArray<ReadonlyArray<string>> | undefined =>
-  resource.subresources?.includes("status") === true ? status : undefined
+  resource.subresources?.includes("approval") === true
+    ? signing
+    : resource.subresources?.includes("status") === true
+      ? status
+      : undefined
 
 /** Call it before the kind's rules fill in what the client omitted. */
 export const trackCreation = (

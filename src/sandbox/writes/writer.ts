@@ -76,6 +76,8 @@ export class Writer {
 
 const perform = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {
   const { subresource, verb } = request
+  // An approval is a write to the status, for which other rights are needed.
+  if (subresource === "approval") return perform(around, { ...request, subresource: "status" }, warnings)
   if (subresource !== "" && subresource !== "status") return writeSubresource(around, request, warnings)
   if (subresource === "status" && verb !== "update" && verb !== "patch") return refuse(methodNotAllowed)
   switch (verb) {

@@ -33,7 +33,7 @@ const DROPPED_METADATA = new Set([
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 /**
- * The object for replay, with `apiVersion` and `kind` of its GVK, which list items lack.
+ * The object for replay, with `apiVersion` and `kind` of its GVK, which objects in older recordings may lack.
  *
  * @param isInTrace decides which owner references are kept
  */

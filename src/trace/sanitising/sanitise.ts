@@ -4,7 +4,7 @@
  *
  * | removed or changed                                                         | why                                        |
  * | -------------------------------------------------------------------------- | ------------------------------------------ |
- * | `apiVersion`, `kind`                                                       | set from the GVK: list items have none     |
+ * | `apiVersion`, `kind`                                                       | set from the GVK: old traces may lack them  |
  * | `status`                                                                   | the other cluster determines it itself     |
  * | every `metadata` field but the six of {@link KEPT_METADATA}; nulls there   | server-set fields, and finalizers, whose   |
  * |                                                                            | controllers the other cluster may not have |

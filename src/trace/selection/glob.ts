@@ -10,7 +10,24 @@ export const compileGlobs = (patterns: ReadonlyArray<string>): ((name: string) =
   const exact = new Set(patterns.filter((pattern) => !isGlob(pattern)))
   // Several stars in a row mean the same as one, but would cost time for each name.
   const globs = patterns.filter(isGlob).map((pattern) => pattern.replaceAll(/\*+/g, "*"))
-  return (name) => exact.has(name) || globs.some((glob) => matches(glob, name))
+  const matchesAny = (name: string): boolean => exact.has(name) || globs.some((glob) => matches(glob, name))
+  return globs.length > 1 ? remembering(matchesAny) : matchesAny
+}
+
+/** Names that are remembered: all of most recordings, in some 2 MB. */
+const rememberedNames = 20_000
+
+/** An export asks about the same names with each event, and 500 patterns take 0.1 ms. */
+const remembering = (predicate: (name: string) => boolean): ((name: string) => boolean) => {
+  const known = new Map<string, boolean>()
+  return (name) => {
+    const before = known.get(name)
+    if (before !== undefined) return before
+    if (known.size >= rememberedNames) known.clear()
+    const result = predicate(name)
+    known.set(name, result)
+    return result
+  }
 }
 
 const isGlob = (pattern: string): boolean => pattern.includes("*") || pattern.includes("?")

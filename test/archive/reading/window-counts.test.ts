@@ -67,3 +67,31 @@ test("any window counts the objects at its start and the events in it that an ex
     { numRuns: 40 },
   )
 })
+
+test("comparing names pauses often, however long each takes, so that a client that has gone is noticed", async () => {
+  const directory = temporaryDirectory()
+  const writer = openWriter(directory, 100_000)
+  const numbers = [1, 2, 3, 4, 5, 6]
+  const events = numbers.map(
+    (number): SampleEvent => ({ action: "applied", number, time: START, version: number, object: "{}" }),
+  )
+  writer.append("w", 1, 1, encodeFrame({ gvk, events, newObjects: numbers }))
+  writer.commit()
+  let compared = 0
+  const gone = new Error("the client has gone")
+  const counting = countWindow(
+    directory,
+    { cut: 6, fromTime: START, untilTime: START + 1 },
+    {
+      kinds: [gvk],
+      excludesName: () => {
+        compared++
+        for (const start = performance.now(); performance.now() - start < 10; );
+        return false
+      },
+      pause: () => Promise.reject(gone),
+    },
+  )
+  await expect(counting).rejects.toBe(gone)
+  expect(compared).toBe(1)
+})

@@ -56,6 +56,7 @@ const list = async (gzip: boolean) => {
         return stream
       },
     },
+    gvk: configMap,
     enquiries: new HttpEnquiries(http, configMap, namespace),
     sink: notebook,
     listener: notebook,

@@ -38,18 +38,6 @@ export const knownDifferences: readonly KnownDifference[] = [
     pointer: "/body/items/*",
     reason: notServed,
   })),
-  ...["aggregated groups", "aggregated, as kubectl asks"].map((step) => ({
-    script: "discovery",
-    step,
-    pointer: "/body/items/admissionregistration.k8s.io/versions/0/resources/*",
-    reason: notServed,
-  })),
-  ...["aggregated groups", "aggregated, as kubectl asks"].map((step) => ({
-    script: "discovery",
-    step,
-    pointer: "/body/items/networking.k8s.io/versions/0/resources/*",
-    reason: notServed,
-  })),
   { script: "discovery", step: "OpenAPI index", pointer: "/body/paths/*", reason: notServed },
   ...["resize", "ephemeral containers"].map((step) => ({
     script: "pod-changes",
@@ -81,6 +69,15 @@ export const knownDifferences: readonly KnownDifference[] = [
     pointer: `/body/status/userInfo/${member}`,
     reason: itself,
   })),
+  ...["a request", "nothing of its spec changes"].flatMap((step) =>
+    ["username", "uid"].map((member) => ({
+      script: "certificate-requests",
+      step,
+      pointer: `/body/spec/${member}`,
+      reason: itself,
+    })),
+  ),
+  { script: "certificate-requests", step: "as a table", pointer: "/body/rows/0/cells/3", reason: itself },
   { script: "discovery", step: "paths", pointer: "/status", reason: "Nothing but people look at the list of paths." },
   ...[
     { script: "*", step: "is established", pointer: "/body/status/**" },
@@ -104,5 +101,5 @@ export const knownDifferences: readonly KnownDifference[] = [
 export const knownKubectlDifferences: ReadonlyMap<string, string> = new Map([
   ["api-versions", notServed],
   ["unknown kind", "OpenAPI v2, where kubectl looks for a kind that v3 does not know, is not served."],
-  ["describe service web", "EndpointSlices are not served: nobody routes traffic in a sandbox."],
+  ["describe service web", "A Sandbox alone has no controllers, which would make EndpointSlices."],
 ])

@@ -58,11 +58,18 @@ export class OwnControlPlane implements AsyncDisposable {
     this.#pids.set(port, pid)
   }
 
-  /** @param nodes fake nodes, on which pods run. */
-  static async start({ nodes = 0 } = {}): Promise<OwnControlPlane> {
+  /** @param nodes fake nodes, on which pods run. @param flags more arguments of the API server, separated by spaces. */
+  static async start({ nodes = 0, flags = "" } = {}): Promise<OwnControlPlane> {
     const directory = await mkdtemp(join(tmpdir(), "kubereel-own-"))
     const port = await freePorts(4)
-    const environment = { ...process.env, STATE: directory, PORT: String(port), AUDIT: "1", NODES: String(nodes) }
+    const environment = {
+      ...process.env,
+      STATE: directory,
+      PORT: String(port),
+      AUDIT: "1",
+      NODES: String(nodes),
+      APISERVER_FLAGS: flags,
+    }
     try {
       const { stdout } = await run(script("up"), { env: environment })
       const { KUBECTL: _theirs, ...rest } = process.env

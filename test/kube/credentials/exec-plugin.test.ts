@@ -165,6 +165,8 @@ describe("an error of an exec plugin", () => {
     const { stderr } = await failureOf("for i in $(seq 1000); do echo line $i >&2; done; exit 1")
     expect(stderr).toMatch(/^….*line 999 line 1000$/)
     expect(stderr.length).toBeLessThanOrEqual(501)
+    const controls = await failureOf("printf '\\033[31mred\\302\\233 2J \\342\\200\\256txt.exe\\007' >&2; exit 1")
+    expect(controls.stderr).toBe("[31mred 2J txt.exe")
   })
 
   test.each([

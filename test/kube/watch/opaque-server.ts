@@ -79,6 +79,7 @@ export class OpaqueServer {
       clock,
       random: () => 0,
       policy: defaultWatchPolicy,
+      gvk,
       rules: compileDetectRules({ gvk, detect: "all", ignore: [] }),
       labelSelector: undefined,
       fieldSelector: undefined,

@@ -18,6 +18,15 @@ describe("rule 8", () => {
     expect(watched.session.statistics.slowLines).toBe(1)
   })
 
+  test("rule 8: items of a list are delivered byte for byte as a watch delivers them, with kind and apiVersion", async () => {
+    const watched = await watching({ before: holding("a", "b"), sandbox: { streamingList: "rejected" } })
+    watched.put("c")
+    await watched.caughtUp()
+    expect(watched.notebook.objects.map(({ json }) => json)).toEqual(
+      watched.sandbox.ledger.of("v1.ConfigMap").map(({ json }) => json?.toString()),
+    )
+  })
+
   test.each(["supported", "rejected"] as const)(
     "rule 8: a server that puts spaces everywhere is read as well (streaming lists: %s)",
     async (streamingList) => {

@@ -79,6 +79,7 @@ const play = async (discovered: Input = { type: "discovered" }) => {
     clock,
     random: () => 0,
     policy: defaultWatchPolicy,
+    gvk: { group: "", version: "v1", kind: "ConfigMap" },
     rules: compileDetectRules({ gvk: { group: "", version: "v1", kind: "ConfigMap" }, detect: "all", ignore: [] }),
     labelSelector: undefined,
     fieldSelector: undefined,

@@ -87,6 +87,7 @@ export class Watched {
       },
       random: options.random ?? (() => 0),
       policy: { ...defaultWatchPolicy, ...options.policy },
+      gvk,
       rules: compileDetectRules({ gvk, detect: "all", ignore: [] }),
       labelSelector: options.labelSelector,
       fieldSelector: options.fieldSelector,

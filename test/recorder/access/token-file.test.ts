@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process"
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -54,6 +55,18 @@ test("an unusable file gives no one access, and is reported once, and again when
     expect.stringContaining("it contains no token"),
     undefined,
   ])
+})
+
+test("a pipe or a directory in its place is rejected at once, however many requests ask", async () => {
+  execFileSync("mkfifo", [path])
+  const access = tokenFileAccess(path, () => undefined)
+  const decisions = await Promise.all(Array.from({ length: 8 }, () => access.decide(bearer(first), "export")))
+  expect(decisions.map((decision) => decision.tag === "refused" && decision.status)).toEqual(Array(8).fill(503))
+  await expect(readTokenFile(path)).rejects.toThrow(`the token file ${path} cannot be used: it is not a regular file`)
+  await expect(readTokenFile(folder)).rejects.toThrow("it is a directory")
+  await rm(path)
+  await writeFile(path, `${first}\n`.repeat(60_000))
+  await expect(readTokenFile(path)).rejects.toThrow("it has 1200000 bytes; at most 1048576 are allowed")
 })
 
 test.each([

@@ -26,7 +26,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     const forbidden = await recorder.kind("apps/v1.Deployment")
     expect(forbidden).toMatch(/forbidden: .*cannot (list|watch) resource "deployments" in API group "apps"/)
     expect(forbidden).toContain('{apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch"]}')
-    expect(recorder.log).toContain(forbidden)
+    await recorder.until(async () => recorder.log.includes(forbidden), "the refusal in the log")
     const answer = await recorder.post({ start_ts: 0, end_ts: 1, export_path: "x", filters: noFilters })
     expect(answer.headers.get("kubereel-incomplete")).toBe(`apps/v1.Deployment=forbidden, ${training}=waiting`)
 

@@ -7,7 +7,8 @@ import type { ExportTarget } from "../../../src/blob/part-writer.ts"
 import { targetError } from "../../../src/blob/target-error.ts"
 import { anonymousAccess } from "../../../src/recorder/access/access.ts"
 import type { ExportAudit } from "../../../src/recorder/export/audit.ts"
-import { defaultExportLimits, ExportPlaces, withinLimits } from "../../../src/recorder/export/limits.ts"
+import { defaultExportLimits, withinLimits } from "../../../src/recorder/export/limits.ts"
+import { ExportPlaces, maximumPerClient } from "../../../src/recorder/export/places.ts"
 import type { ExportReader } from "../../../src/recorder/export/service.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
@@ -46,7 +47,7 @@ class Exports {
       rejected: () => undefined,
       coverage: () => Effect.fail({ status: 500, message: "not here" }),
       forecast: () => Effect.fail({ status: 500, message: "not here" }),
-      places: new ExportPlaces(),
+      places: new ExportPlaces(this.clock),
       limits: defaultExportLimits,
       audit: (line) => this.audits.push(line),
       barred: () => undefined,
@@ -86,28 +87,32 @@ test("the smaller of two limits applies", () => {
   expect(withinLimits(defaultExportLimits, { maximum_bytes: 7 })).toEqual({ milliseconds: 3_600_000, bytes: 7 })
 })
 
-describe("two exports at once", () => {
-  test("are the maximum; a third is told when to retry, and starts when one has ended", async () => {
+describe("four exports at once", () => {
+  test("are the maximum of one client; a fifth is told when to retry, and starts when one has ended", async () => {
     const exports = new Exports()
     await exports.serve({}, async (url) => {
-      const [first, second] = [post(url), post(url)]
-      const [one, other] = [await exports.reader(0), await exports.reader(1)]
+      const answers = Array.from({ length: maximumPerClient }, () => post(url))
+      const readers = await Promise.all(answers.map((_, index) => exports.reader(index)))
       const refused = await post(url)
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "5"])
-      expect(await refused.text()).toBe("2 exports are already running, which is the limit; try again\n")
-      await one.piece(Buffer.from("x"))
-      one.end(undefined)
-      expect(await (await first).text()).toBe("x")
-      await until(() => exports.audits.length === 2)
-      const third = post(url)
-      const last = await exports.reader(2)
-      for (const reader of [other, last]) reader.end(undefined)
-      expect([(await second).status, (await third).status]).toEqual([200, 200])
+      expect(await refused.text()).toBe("4 exports of this client are already running, which is the limit; try again\n")
+      const dry = await post(url, { dry_run: true })
+      expect([dry.status, await dry.text()]).toEqual([429, expect.stringContaining("4 exports of this client")])
+      for (const reader of readers.splice(0, 1)) {
+        await reader.piece(Buffer.from("x"))
+        reader.end(undefined)
+      }
+      await until(() => exports.audits.length === 3)
+      const last = post(url)
+      readers.push(await exports.reader(maximumPerClient))
+      for (const reader of readers) reader.end(undefined)
+      const texts = await Promise.all([...answers, last].map(async (answer) => (await answer).text()))
+      expect(texts.toSorted()).toEqual(["", "", "", "", "x"])
     })
     expect(exports.cancelled).toBe(0)
   })
 
-  test("release their slots however they end", async () => {
+  test("release their places however they end, dry runs too", async () => {
     const exports = new Exports()
     await exports.serve({}, async (url) => {
       for (let round = 0; round < 3; round++) {
@@ -123,6 +128,7 @@ describe("two exports at once", () => {
         const failed = post(url)
         ;(await exports.reader(2 * round + 1)).end("the recording is broken")
         expect([(await failed).status, await (await failed).text()]).toEqual([500, "the recording is broken\n"])
+        for (let dry = 0; dry < maximumPerClient; dry++) expect((await post(url, { dry_run: true })).status).toBe(500)
         await until(() => exports.audits.length === 2 * (round + 1))
       }
     })

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { exportWindowBytes } from "../../../src/actors/exporter/definition.ts"
-import { maximumExportsAtOnce } from "../../../src/recorder/export/limits.ts"
+import { maximumPerClient } from "../../../src/recorder/export/places.ts"
 import { startRecorder } from "../../../src/recorder/recorder.ts"
 import { defaultRestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -58,7 +58,7 @@ const stalledExport = async (): Promise<Socket> => {
   })
 }
 
-/** A started export, as soon as there is a slot for it. Its body must be read or cancelled: it keeps its slot. */
+/** A started export, as soon as there is a place for it. Its body must be read or cancelled: it keeps its place. */
 const begun = async (format: "ndjson" | "simkube", signal?: AbortSignal): Promise<Response> => {
   let answer: Response | undefined
   await recorder.until(async () => {
@@ -72,8 +72,8 @@ const begun = async (format: "ndjson" | "simkube", signal?: AbortSignal): Promis
 test("W-15: clients that do not read delay neither other exports nor recording, and their number is limited", async () => {
   const stalled: Socket[] = []
   try {
-    // One slot is left.
-    for (let number = 1; number < maximumExportsAtOnce; number++) stalled.push(await stalledExport())
+    // One place is left.
+    for (let number = 1; number < maximumPerClient; number++) stalled.push(await stalledExport())
     expect(await recorder.exported()).toHaveLength(events)
     sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "object-0" }, data: { text: "short" } })
     await recorder.until(async () => (await recorder.exported()).length === events + 1, "the change made meanwhile")
@@ -81,13 +81,13 @@ test("W-15: clients that do not read delay neither other exports nor recording, 
     const refused = await recorder.post(everything("ndjson"))
     expect([refused.status, await refused.text()]).toEqual([
       429,
-      expect.stringContaining(`${maximumExportsAtOnce} exports`),
+      expect.stringContaining(`${maximumPerClient} exports`),
     ])
     // What clients have not read waits in the streams of their exports, bounded by the windows.
     const waiting = 'kubereel_mailbox_unacknowledged_bytes{actor="exporter",mailbox="export"}'
     const held = (await recorder.metric(waiting)) ?? 0
     expect(held).toBeGreaterThan(0)
-    expect(held).toBeLessThanOrEqual(maximumExportsAtOnce * (exportWindowBytes + 128 * 1024))
+    expect(held).toBeLessThanOrEqual(maximumPerClient * (exportWindowBytes + 128 * 1024))
   } finally {
     for (const socket of stalled) socket.destroy()
   }
@@ -102,7 +102,7 @@ test("two concurrent exports are both complete", async () => {
 })
 
 test("clients that disconnect midway leave nothing behind", async () => {
-  for (let number = 0; number < 8 * maximumExportsAtOnce; number++) {
+  for (let number = 0; number < 4 * maximumPerClient; number++) {
     const abort = new AbortController()
     const answer = await begun(number % 2 === 0 ? "ndjson" : "simkube", abort.signal)
     await answer.body?.getReader().read()

@@ -1,8 +1,10 @@
 /** The HTTP interface on its own, with sources made by the test. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
+import { systemClock } from "../../../src/clock.ts"
 import { anonymousAccess } from "../../../src/recorder/access/access.ts"
-import { defaultExportLimits, ExportPlaces } from "../../../src/recorder/export/limits.ts"
+import { defaultExportLimits } from "../../../src/recorder/export/limits.ts"
+import { ExportPlaces } from "../../../src/recorder/export/places.ts"
 import type { ExportReader } from "../../../src/recorder/export/service.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
 import { everything } from "./recorder-command.ts"
@@ -32,7 +34,7 @@ const sources: HttpApiSources = {
   rejected: () => undefined,
   coverage: () => Effect.fail({ status: 500, message: "not here" }),
   forecast: () => Effect.fail({ status: 500, message: "not here" }),
-  places: new ExportPlaces(),
+  places: new ExportPlaces(systemClock),
   limits: defaultExportLimits,
   audit: () => undefined,
   barred: () => ({ status: 403, message: "not there" }),

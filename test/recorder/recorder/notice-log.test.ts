@@ -1,4 +1,5 @@
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
+import { permissionHint } from "../../../src/kube/watch/protocol/permission-hint.ts"
 import type { KindState } from "../../../src/kube/watch/protocol/protocol.ts"
 import { NoticeLog } from "../../../src/recorder/notices/notice-log.ts"
 import type { RecorderNotice } from "../../../src/recorder/recorder-actors.ts"
@@ -38,10 +39,11 @@ test("a kind that fails for one reason all night is logged once as failing, and 
 })
 
 test("another reason is logged again", () => {
-  const { said, kind } = listening()
+  const { clock, said, kind } = listening()
   kind("failing", "connection refused")
   kind("failing", "HTTP 500")
   kind("forbidden", "HTTP 403")
+  clock.advance(1000)
   expect(said).toEqual([
     "warn the API server cannot be reached: connection refused",
     "warn v1.Pod failing: HTTP 500",
@@ -101,6 +103,63 @@ test("a trouble of the server is logged once for all kinds, and again after all 
     "warn the API server does not accept the credentials: HTTP 401 Unauthorized: Unauthorized; log in again",
   ]
   expect(said.filter((line) => line.startsWith("warn"))).toEqual([...each(1), ...each(2)])
+})
+
+describe("kinds that are forbidden", () => {
+  const reason = (path: string): string => `list: HTTP 403 Forbidden: not ${path}; ${permissionHint(path)}`
+  const pods = reason("/api/v1/pods")
+
+  test("are named in one line, with one rule for each API group", () => {
+    const { clock, said, kind } = listening()
+    kind("forbidden", pods, "v1.Pod")
+    clock.advance(900)
+    kind("forbidden", reason("/apis/apps/v1/deployments"), "apps/v1.Deployment")
+    kind("forbidden", reason("/apis/apps/v1/replicasets"), "apps/v1.ReplicaSet")
+    expect(said).toEqual([])
+    clock.advance(100)
+    expect(said).toEqual([
+      "warn 3 kinds are forbidden (v1.Pod, apps/v1.Deployment, apps/v1.ReplicaSet): add to a ClusterRole of this user: " +
+        '{apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"]}, ' +
+        '{apiGroups: ["apps"], resources: ["deployments", "replicasets"], verbs: ["get", "list", "watch"]}; ' +
+        "`reel k8s` prints all rules that a recorder needs",
+    ])
+  })
+
+  test("are not told again while they are refused again and again, and are when they are refused anew", () => {
+    const { clock, said, kind } = listening()
+    const all = (state: KindState, detail: (gvk: string) => string): void => {
+      for (const gvk of ["v1.Pod", "v1.Node"]) kind(state, detail(gvk), gvk)
+      clock.advance(1000)
+    }
+    for (let hour = 0; hour < 8; hour++) all("forbidden", (gvk) => reason(`/api/v1/${gvk.slice(3).toLowerCase()}s`))
+    expect(said).toHaveLength(1)
+    all("watching", () => "from version 7")
+    all("forbidden", (gvk) => reason(`/api/v1/${gvk.slice(3).toLowerCase()}s`))
+    expect(said.filter((line) => line.startsWith("warn 2 kinds are forbidden (v1.Pod, v1.Node): "))).toHaveLength(2)
+  })
+
+  test("may be one, whose reason is that of the server, or be permitted before that is logged", () => {
+    const { clock, said, kind, log } = listening()
+    kind("forbidden", pods)
+    kind("forbidden", pods, "v1.Node")
+    kind("watching", "from version 7", "v1.Node")
+    log.close()
+    clock.advance(1000)
+    expect(said).toEqual([`warn v1.Pod forbidden: ${pods}`])
+  })
+
+  test("that are many are not all named", () => {
+    const { clock, said, kind } = listening()
+    for (let index = 0; index < 40; index++)
+      kind("forbidden", reason(`/apis/group-${index}/v1/things`), `group-${index}/v1.Thing`)
+    clock.advance(1000)
+    expect(said).toHaveLength(1)
+    expect(said[0]).toMatch(/^warn 40 kinds are forbidden \(group-0\/v1\.Thing, .*, group-7\/v1\.Thing and 32 more\): /)
+    expect(said[0]).toMatch(
+      /\{apiGroups: \["group-3"\], resources: \["things"\], [^}]*\}; and 36 more rules; `reel k8s`/,
+    )
+    expect(said[0]).not.toContain("group-8")
+  })
 })
 
 test("credentials that say that they have expired are reported as expired", () => {

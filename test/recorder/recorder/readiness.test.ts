@@ -17,7 +17,7 @@ test("a recorder that may list nothing is not ready, and is once it may; an outa
   const { status, text } = await recorder.get("/readyz")
   expect(status).toBe(503)
   expect(text).toMatch(
-    /^not ready: nothing is being recorded: v1\.ConfigMap forbidden: .*resources: \["configmaps"\].*; and 1 more; see \/readyz\?verbose\n$/,
+    /^not ready: nothing is being recorded: v1\.ConfigMap, apps\/v1\.Deployment forbidden: add to a ClusterRole .*resources: \["configmaps"\].*resources: \["deployments"\].*; see \/readyz\?verbose\n$/,
   )
   sandbox.faults.clear()
   await recorder.ready()

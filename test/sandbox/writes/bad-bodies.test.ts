@@ -93,3 +93,41 @@ describe("unknown fields", () => {
     ])
   })
 })
+
+describe("a patch that is nested deeper than the server reads", () => {
+  const nested = (levels: number, [open, close]: readonly [string, string] = ['{"a":', "}"]): string =>
+    `${open.repeat(levels)}1${close.repeat(levels)}`
+  const bodies = (levels: number): ReadonlyArray<string> => [
+    nested(levels),
+    `{"data":${nested(levels)}}`,
+    `{"data":${nested(levels, ["[", "]"])}}`,
+    `{"metadata":{"annotations":${nested(levels)}}}`,
+    `{"metadata":{"ownerReferences":[{"uid":"1","name":${nested(levels)}}]}}`,
+  ]
+
+  test("is refused with 400 in every format", async () => {
+    await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "deep" }, data: { a: "b" } })
+    for (const body of bodies(50_000)) {
+      const operations = `[{"op":"add","path":"/data/x","value":${body}}]`
+      for (const [options, text] of [
+        [strategicPatch, body],
+        [mergePatch, body],
+        [jsonPatch, operations],
+        [applyPatch, body],
+      ] as const) {
+        const answer = await send(sandbox, "PATCH", `${configMaps}/deep?fieldManager=m`, text, options)
+        expect([options.type, answer.status, bodyOf(answer).reason]).toEqual([options.type, 400, "BadRequest"])
+      }
+    }
+  })
+
+  test("is refused as the client's mistake between the depth that fits the stack and the real server's limit", async () => {
+    await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "less-deep" }, data: { a: "b" } })
+    for (const body of bodies(9_000)) {
+      for (const options of [strategicPatch, mergePatch]) {
+        const answer = await send(sandbox, "PATCH", `${configMaps}/less-deep`, body, options)
+        expect([400, 422]).toContain(answer.status)
+      }
+    }
+  })
+})

@@ -45,12 +45,18 @@ export class LateTimes {
   #received = 0
   #range: LateRange | undefined
   #noted = 0
+  #changes = 0
 
   /** `last`: what the recording ends with. */
   constructor(last: { readonly version: string; readonly micros: number }, versions?: VersionClock) {
     const version = Number(last.version)
     this.#last = { version: Number.isSafeInteger(version) ? version : last.version, micros: last.micros }
     this.#versions = versions
+  }
+
+  /** Late changes so far. */
+  get changes(): number {
+    return this.#changes
   }
 
   /** Whether changes of the open frame wait for a neighbour. */
@@ -136,6 +142,7 @@ export class LateTimes {
   }
 
   #count(stretch: LateStretch, received: number, namespace: string): void {
+    this.#changes++
     const { notBefore, notAfter = received, cause } = stretch
     const range = this.#range
     this.#range = {

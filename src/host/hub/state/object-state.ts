@@ -106,15 +106,6 @@ const closing = Buffer.from("}")
 const memberNamed = (members: ReadonlyArray<Member>, name: string): Member | undefined =>
   members.findLast(({ key }) => key === name)
 
-/** How the bytes of one kind's objects are kept. */
-export interface KeptForm {
-  /** `"kind":"Pod",`: items of lists come without it. */
-  readonly kindMember: Buffer
-  /** `"apiVersion":"v1",` likewise. */
-  readonly apiVersionMember: Buffer
-  readonly keepManagedFields: boolean
-}
-
 export const identityOf = ({ bytes, scanned }: Readonly<ObservedObject>, uid: string): ObjectIdentity => ({
   uid,
   namespace: bytes.toString("utf8", scanned.namespaceStart, scanned.namespaceEnd),
@@ -124,25 +115,15 @@ export const identityOf = ({ bytes, scanned }: Readonly<ObservedObject>, uid: st
 export const uidOf = ({ bytes, scanned }: Readonly<ObservedObject>): string =>
   bytes.toString("utf8", scanned.uidStart, scanned.uidEnd)
 
-/** Copies the bytes of an object out of the buffer that it arrived in: without managedFields, with apiVersion and kind. */
-export const keptBytes = (observed: Readonly<ObservedObject>, form: KeptForm): Buffer => {
+/** Copies the bytes of an object out of the buffer that it arrived in, usually without managedFields. */
+export const keptBytes = (observed: Readonly<ObservedObject>, keepManagedFields: boolean): Buffer => {
   const { bytes, start, end, scanned } = observed
-  const kind = scanned.kindEnd > scanned.kindStart ? none : form.kindMember
-  const apiVersion = scanned.apiVersionEnd > scanned.apiVersionStart ? none : form.apiVersionMember
-  const isCut = !form.keepManagedFields && scanned.managedFieldsEnd > scanned.managedFieldsStart
+  const isCut = !keepManagedFields && scanned.managedFieldsEnd > scanned.managedFieldsStart
   const cutStart = isCut ? scanned.managedFieldsStart : end
   const cutEnd = isCut ? scanned.managedFieldsEnd : end
-  const body = bytes.indexOf(openBrace, start) + 1
-  const length = 1 + kind.length + apiVersion.length + (cutStart - body) + (end - cutEnd)
   // Not from the pool: a slice of it would keep 8 KiB of other objects alive.
-  const kept = Buffer.allocUnsafeSlow(length)
-  kept[0] = openBrace
-  let at = 1
-  at += kind.copy(kept, at)
-  at += apiVersion.copy(kept, at)
-  at += bytes.copy(kept, at, body, cutStart)
-  bytes.copy(kept, at, cutEnd, end)
+  const kept = Buffer.allocUnsafeSlow(cutStart - start + (end - cutEnd))
+  const head = bytes.copy(kept, 0, start, cutStart)
+  bytes.copy(kept, head, cutEnd, end)
   return kept
 }
-
-const none = Buffer.alloc(0)

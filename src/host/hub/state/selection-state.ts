@@ -5,29 +5,24 @@
  * deleted while no watch was open, and those deletions come first, so no two objects ever have one name.
  */
 
-import { apiVersionOf, type GroupVersionKind } from "../../../kube/gvk.ts"
 import { compareResourceVersions } from "../../../kube/resource-version.ts"
 import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
 import { ObjectPlaces, type ObjectWalk } from "./object-places.ts"
-import { identityOf, type KeptForm, keptBytes, ObjectState, uidOf } from "./object-state.ts"
+import { identityOf, keptBytes, ObjectState, uidOf } from "./object-state.ts"
 import { StateChange } from "./state-change.ts"
 
 const deletedAction = 2
 
 export class SelectionState {
-  readonly #form: KeptForm
+  readonly #keepManagedFields: boolean
   readonly #objects = new ObjectPlaces()
   #listed = new Map<string, ObjectState>()
   #bytes = 0
   /** The known versions are those of a former history. */
   #isOutdated = false
 
-  constructor(gvk: GroupVersionKind, keepManagedFields: boolean) {
-    this.#form = {
-      kindMember: Buffer.from(`"kind":${JSON.stringify(gvk.kind)},`),
-      apiVersionMember: Buffer.from(`"apiVersion":${JSON.stringify(apiVersionOf(gvk))},`),
-      keepManagedFields,
-    }
+  constructor(keepManagedFields: boolean) {
+    this.#keepManagedFields = keepManagedFields
   }
 
   get size(): number {
@@ -96,7 +91,11 @@ export class SelectionState {
 
   #stateOf(observed: Readonly<ObservedObject>, uid: string, known: ObjectState | undefined): ObjectState {
     // Names never change, so all states of an object share their strings.
-    return new ObjectState(known ?? identityOf(observed, uid), observed.version, keptBytes(observed, this.#form))
+    return new ObjectState(
+      known ?? identityOf(observed, uid),
+      observed.version,
+      keptBytes(observed, this.#keepManagedFields),
+    )
   }
 
   #enter(object: ObjectState, known: ObjectState | undefined): number {

@@ -65,8 +65,8 @@ const ignorePlace = (root: GrowingNode, tokens: ReadonlyArray<string>): void => 
 }
 
 /**
- * Places that `content` leaves out for every kind. They include `apiVersion` and `kind`, because list items carry neither, and an object
- * must look the same in a list and in a watch.
+ * Places that `content` leaves out for every kind. They include `apiVersion` and `kind`, because items are scanned as lists have them, with
+ * neither, and an object must look the same in a list and in a watch, also next to older recordings.
  */
 const notContent: ReadonlyArray<ReadonlyArray<string>> = [
   ["apiVersion"],

@@ -122,6 +122,42 @@ export abstract class ObjectReport implements ScannedObject {
     }
   }
 
+  /** Moves all spans: the object is at another position now. */
+  move(distance: number): void {
+    if (this.nameEnd !== 0) {
+      this.nameStart += distance
+      this.nameEnd += distance
+    }
+    if (this.namespaceEnd !== 0) {
+      this.namespaceStart += distance
+      this.namespaceEnd += distance
+    }
+    if (this.uidEnd !== 0) {
+      this.uidStart += distance
+      this.uidEnd += distance
+    }
+    if (this.resourceVersionEnd !== 0) {
+      this.resourceVersionStart += distance
+      this.resourceVersionEnd += distance
+    }
+    if (this.apiVersionEnd !== 0) {
+      this.apiVersionStart += distance
+      this.apiVersionEnd += distance
+    }
+    if (this.kindEnd !== 0) {
+      this.kindStart += distance
+      this.kindEnd += distance
+    }
+    if (this.ownerReferencesEnd !== 0) {
+      this.ownerReferencesStart += distance
+      this.ownerReferencesEnd += distance
+    }
+    if (this.managedFieldsEnd !== 0) {
+      this.managedFieldsStart += distance
+      this.managedFieldsEnd += distance
+    }
+  }
+
   /** Sets the span of managedFields from that of key and value: plus the comma after it, or else the one before it. */
   placeManagedFields(start: number, end: number): void {
     const view = this.json.view

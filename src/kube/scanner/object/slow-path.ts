@@ -50,10 +50,11 @@ const OPEN_BRACE = 123
  * Bytes that are read this way at most. A list of members takes many times the memory of the text if they are short, and no object of that size is
  * written by a server so that the fast scanner does not understand it.
  */
-const longestRead = 4 * 1024 * 1024
+export const longestReadSlowly = 4 * 1024 * 1024
 
 const parse = (bytes: Buffer, from: number, to: number): Parsed | UnreadableError => {
-  if (to - from > longestRead) return new UnreadableError({ reason: `more than ${longestRead} bytes of unusual JSON` })
+  if (to - from > longestReadSlowly)
+    return new UnreadableError({ reason: `more than ${longestReadSlowly} bytes of unusual JSON` })
   let start = from
   let end = to
   while (start < end && isWhiteSpace(bytes[start] as number)) start++

@@ -69,8 +69,6 @@ export class Liveness {
   #hasBookmark = false
   /** The latest time of a write seen so far, ms by the server's clock. */
   #newestWrite: number
-  /** Changes received late. */
-  lateChanges = 0
 
   /** `liveUntil`: µs until which the recording is known to be complete; 0 if nothing is recorded. */
   constructor(clock: Clock, liveUntil: number) {
@@ -206,7 +204,6 @@ export class Liveness {
   }
 
   #late(object: ObservedObject, written: number | undefined): void {
-    this.lateChanges++
     const age = written === undefined ? 0 : this.#server.nowMs() - written
     if (written === undefined || !this.#tells(object, written)) return setTiming(object, "late", this.#stretch, 0)
     this.#sawWrite(written)

@@ -1,6 +1,8 @@
 /** Reads one page of a list, or a whole list, item by item. */
+import type { GroupVersionKind } from "../../gvk.ts"
 import { isLineTooLarge } from "../../scanner/carry-buffer.ts"
 import type { LineBudget } from "../../scanner/line-budget.ts"
+import { ListItem } from "../../scanner/list-item.ts"
 import { ListScanner, ListSyntaxError } from "../../scanner/list-scanner.ts"
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../scanner/object/object-scanner.ts"
@@ -8,16 +10,24 @@ import { scanObjectSlowly, UnreadableError } from "../../scanner/object/slow-pat
 import type { StreamId } from "../protocol/protocol.ts"
 import { type StreamEvents, StreamReader } from "./stream-reader.ts"
 
-/** One page of a list, scanned as it comes in: items are reported before the response ends. */
+/** One page of a list, scanned as it comes in: items are reported before the response ends, with the kind and apiVersion that lists omit. */
 export class PageReader extends StreamReader {
   readonly #scanner: ObjectScanner
   readonly #list: ListScanner
+  readonly #completed: ListItem
 
-  constructor(stream: StreamId, events: StreamEvents, rules: DetectRules, budget?: LineBudget | undefined) {
+  constructor(
+    stream: StreamId,
+    events: StreamEvents,
+    gvk: GroupVersionKind,
+    rules: DetectRules,
+    budget?: LineBudget | undefined,
+  ) {
     const scanner = new ObjectScanner(rules)
     super(stream, events, rules, scanner)
     this.#scanner = scanner
     this.observed.fromList = true
+    this.#completed = new ListItem(gvk)
     this.#list = new ListScanner((bytes, start, end) => this.#item(bytes, start, end), { budget })
   }
 
@@ -46,9 +56,14 @@ export class PageReader extends StreamReader {
 
   #item(bytes: Buffer, start: number, end: number): void {
     if (!this.live) return
-    if (this.#scanner.scan(bytes, start, end)) return this.#object(bytes, start, end)
+    const item = this.#completed
+    if (this.#scanner.scan(bytes, start, end)) {
+      item.complete(bytes, start, end, this.#scanner)
+      return this.#object(item.bytes, item.start, item.end)
+    }
     this.events.slowLine()
-    const slow = scanObjectSlowly(this.#scanner, bytes, start, end)
+    item.completeUnscanned(bytes, start, end)
+    const slow = scanObjectSlowly(this.#scanner, item.bytes, item.start, item.end)
     if (slow instanceof UnreadableError) {
       return this.malformed(`item ${this.#list.items} of a list could not be read: ${slow.message}`)
     }

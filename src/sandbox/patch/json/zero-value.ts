@@ -34,6 +34,7 @@ const zeroField = (
     return isJsonObject(after) ? zeroValueBeside(field, after) : {}
   }
   if (preset === "" || preset === 0 || preset === false) return preset
-  // Times and lists that are always present are written as null when they are empty.
-  return type.required.includes(key) || after === null ? null : undefined
+  // Times and lists that are always present are written as null when they are empty; a required object without a default is a pointer.
+  const isWritten = type.required.includes(key) && field.kind !== "object"
+  return isWritten || after === null ? null : undefined
 }

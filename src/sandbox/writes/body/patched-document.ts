@@ -7,6 +7,7 @@ import { applyMergePatch } from "../../patch/json/merge-patch.ts"
 import { applyStrategicMergePatch } from "../../patch/json/strategic-merge-patch.ts"
 import { fieldsOf } from "../../rules/fields.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
+import { isTooDeep, maximumDepth } from "../../schema/duplicate-fields.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { refuse } from "../refusal.ts"
 import { invalidPatch } from "../write-failures.ts"
@@ -26,9 +27,25 @@ export const patched = (
   body: string,
   type: KubernetesType,
 ): MutableObject => {
-  const after = outcomeOf(contentType, before as unknown as JsonObject, body, type)
+  if (isTooDeep(body)) refuse(tooDeep)
+  const after = withinStack(() => outcomeOf(contentType, before as unknown as JsonObject, body, type))
   if (!isJsonObject(after)) return refuse(invalidPatch("the patched document is no object"))
   return { ...after, metadata: { ...fieldsOf(after.metadata) } }
+}
+
+const tooDeep = badRequest(`the patch cannot be read: more than ${maximumDepth} levels`)
+
+/**
+ * Merging recurses, and a patch below the limit of the real server can need more stack than this thread has. The functions have no
+ * effects, so that the overflow can be told to the client, whose patch it is.
+ */
+const withinStack = (merge: () => JsonValue): JsonValue => {
+  try {
+    return merge()
+  } catch (error) {
+    if (error instanceof RangeError) return refuse(badRequest("the patch is nested too deeply to be merged"))
+    throw error
+  }
 }
 
 const outcomeOf = (contentType: string, before: JsonObject, body: string, type: KubernetesType): JsonValue => {

@@ -8,6 +8,7 @@ import type { MutableObject } from "../../rules/kind-rules.ts"
 import { encodeObject, withoutVersion } from "../../store/object-encoding.ts"
 import { timestamp } from "../../timestamp.ts"
 import { admitNamespace, settleNamespace } from "../admission/admitted-names.ts"
+import { nameRequester } from "../admission/certificate-requester.ts"
 import { answerOf } from "../answer.ts"
 import { decodeBody } from "../body/body.ts"
 import { checkFields } from "../body/checked-fields.ts"
@@ -47,6 +48,7 @@ export const createObject = (
   track(object)
   admitNamespace(around, resource, namespace, String(object.metadata.name ?? ""))
   around.admission.admit(resource, object, around.random)
+  nameRequester(around, resource, object)
   const hasWebhooks = around.webhooks.areAny
   if (hasWebhooks) mutateNew(around, kind, object, options)
   if (around.caller !== undefined) confirmRights(around, around.caller, kind, object, namespace)

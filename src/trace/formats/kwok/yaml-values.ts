@@ -60,6 +60,19 @@ const scalarOf = (node: Scalar, at: number): JsonValue => {
     // Hexadecimal, a leading plus or dot: numbers that JSON writes differently.
     if (typeof value === "number" && !Number.isFinite(value))
       throw new YamlValueError({ offset: at, detail: "a number that is not finite" })
-    return parseExactJson(String(value))
+    return numberOf(String(value), at)
+  }
+}
+
+/** Integers may be longer than those of any trace: exact JSON has a limit. */
+const numberOf = (text: string, at: number): JsonValue => {
+  try {
+    return parseExactJson(text)
+  } catch (error) {
+    if (!(error instanceof MalformedJsonError)) throw error
+    throw new YamlValueError({
+      offset: at,
+      detail: `a number of ${text.length} characters, beyond what a trace can hold`,
+    })
   }
 }

@@ -15,7 +15,7 @@ const ACTIONS: ReadonlyArray<Action> = ["applied", "deleted", "vanished"]
 const SANITISED: ReadonlyArray<Sanitised> = ["none", "simkube", "replay"]
 const TIMES: ReadonlyArray<EventTimes> = ["happened", "received"]
 const LATE_CAUSES: ReadonlyArray<LateCause> = ["stopped", "disconnected", "delayed"]
-const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored"]
+const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored", "damaged"]
 
 /** The first line. Throws the error from `fail`: `format` if it is not a header of this version, `shape` if a field is wrong. */
 export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {

@@ -47,6 +47,12 @@ export class NdjsonReader {
   *push(chunk: Uint8Array): Generator<NdjsonItem> {
     let start = 0
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+      if (end === start && this.#partsLength === 0) {
+        while (chunk[end] === LINE_FEED) end++
+        this.#skipEmpty(end - start)
+        start = end
+        continue
+      }
       const line = this.#completed(chunk.subarray(start, end))
       start = end + 1
       yield* this.#read(line)
@@ -69,6 +75,13 @@ export class NdjsonReader {
     if (this.#state === "ended") return
     this.#beginLine(0)
     throw this.#error("truncated", "the file ends before its last line")
+  }
+
+  /** A file of 200 MB of empty lines took 16 s, one at a time. */
+  #skipEmpty(lines: number): void {
+    this.#lines += lines
+    this.#nextLine += lines
+    this.#lineStart = this.#nextLine - 1
   }
 
   #beginLine(length: number): void {

@@ -1,6 +1,6 @@
 /**
- * The complete, lossless trace format: NDJSON, one line per event, with the object byte for byte as the server sent it. `ndjson-writer.ts`
- * writes it, `ndjson-reader.ts` reads it; ordinary tools (`jq`, `grep`, `head`) read it too.
+ * The complete, lossless trace format: NDJSON, one line per event, with the object byte for byte as the server sent it, and with the
+ * kind and apiVersion that lists omit. `ndjson-writer.ts` writes it, `ndjson-reader.ts` reads it; ordinary tools (`jq`, `grep`, `head`) read it too.
  *
  * ```
  * {"format":"kubereel","version":1,"window":{"start":…,"end":…},"cut":…,"kinds":[…],"incomplete":[…]}

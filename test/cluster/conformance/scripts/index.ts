@@ -7,6 +7,7 @@ import { applying } from "./applying.ts"
 import { badBodies } from "./bad-bodies.ts"
 import { badNames } from "./bad-names.ts"
 import { badQueries } from "./bad-queries.ts"
+import { clusterGroups } from "./cluster-groups.ts"
 import { customObjects } from "./custom-objects.ts"
 import { definitionScripts } from "./definitions.ts"
 import { deleting } from "./deleting.ts"
@@ -53,5 +54,6 @@ export const scripts: readonly Script[] = [
   ...accessAndPolicies,
   ...storageKinds,
   ...networkingKinds,
+  ...clusterGroups,
   ...discovering,
 ]

@@ -1,18 +1,13 @@
 /** Objects are cut and read as bytes with the result that parsing them would have. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { type KeptForm, keptBytes, ObjectState } from "../../../../src/host/hub/state/object-state.ts"
+import { keptBytes, ObjectState } from "../../../../src/host/hub/state/object-state.ts"
 import { compileDetectRules } from "../../../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
 import { scanObjectSlowly, UnreadableError } from "../../../../src/kube/scanner/object/slow-path.ts"
 import { ObservedObject } from "../../../../src/kube/watch/observed-object.ts"
 
 const gvk = { group: "", version: "v1", kind: "Pod" }
-const form = (keepManagedFields: boolean): KeptForm => ({
-  kindMember: Buffer.from('"kind":"Pod",'),
-  apiVersionMember: Buffer.from('"apiVersion":"v1",'),
-  keepManagedFields,
-})
 
 /** An object as a reader passes it on: in the middle of a buffer, through the scanner or its slow path. */
 const observe = (text: string): ObservedObject => {
@@ -31,7 +26,7 @@ const observe = (text: string): ObservedObject => {
 }
 
 const stateOf = (text: string): ObjectState =>
-  new ObjectState({ uid: "u", namespace: "default", name: "a" }, 7, keptBytes(observe(text), form(false)))
+  new ObjectState({ uid: "u", namespace: "default", name: "a" }, 7, keptBytes(observe(text), false))
 
 const shuffled = <T>(members: ReadonlyArray<T>) => fc.shuffledSubarray([...members], { minLength: members.length })
 
@@ -42,13 +37,12 @@ const objectText = fc
     managedFields: fc.option(fc.array(fc.jsonValue()), { nil: undefined }),
     spec: fc.jsonValue(),
     status: fc.jsonValue(),
-    hasType: fc.boolean(),
     indent: fc.constantFrom(undefined, 1, "\t"),
   })
-  .chain(({ labels, managedFields, spec, status, hasType, indent }) => {
+  .chain(({ labels, managedFields, spec, status, indent }) => {
     const named = { name: "a", namespace: "default", uid: "u", resourceVersion: "7" }
     const metadata = Object.entries({ ...named, labels, managedFields }).filter(([, value]) => value !== undefined)
-    const type = hasType ? { apiVersion: "v1", kind: "Pod" } : {}
+    const type = { apiVersion: "v1", kind: "Pod" }
     return fc
       .tuple(shuffled(metadata), shuffled(Object.entries({ ...type, spec, status, metadata: {} })))
       .map(([inner, outer]) =>
@@ -59,21 +53,20 @@ const objectText = fc
 const parse = (bytes: Buffer) => JSON.parse(bytes.toString()) as Record<string, unknown> & { metadata: object }
 
 describe("The bytes of an object", () => {
-  test("are the object with its type and without managedFields, or with them", () => {
+  test("are the object without managedFields, or with them", () => {
     fc.assert(
       fc.property(objectText, (text) => {
         const { metadata, ...rest } = parse(Buffer.from(text)) as { metadata: { managedFields?: unknown } }
         const { managedFields: _dropped, ...kept } = metadata
-        const typed = { apiVersion: "v1", kind: "Pod", ...rest }
-        expect(parse(keptBytes(observe(text), form(false)))).toEqual({ ...typed, metadata: kept })
-        expect(parse(keptBytes(observe(text), form(true)))).toEqual({ ...typed, metadata })
+        expect(parse(keptBytes(observe(text), false))).toEqual({ ...rest, metadata: kept })
+        expect(parse(keptBytes(observe(text), true))).toEqual({ ...rest, metadata })
       }),
     )
   })
 
   test("have their own buffer, which keeps nothing else alive", () => {
     const text = JSON.stringify({ metadata: { name: "a", uid: "u", resourceVersion: "7", managedFields: [1] } })
-    const bytes = keptBytes(observe(text), form(false))
+    const bytes = keptBytes(observe(text), false)
     expect(bytes.buffer.byteLength).toBe(bytes.length)
   })
 

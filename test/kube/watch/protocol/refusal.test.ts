@@ -1,7 +1,8 @@
 /** The meaning of a Status for a list or watch, and the missing RBAC rule if it is a missing permission. */
+import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { type ApiStatus, readStatus } from "../../../../src/kube/status.ts"
-import { permissionHint } from "../../../../src/kube/watch/protocol/permission-hint.ts"
+import { mergedHints, permissionHint } from "../../../../src/kube/watch/protocol/permission-hint.ts"
 import { classify } from "../../../../src/kube/watch/protocol/refusal.ts"
 
 /** As API servers write them; the texts are those of Kubernetes 1.34 unless another version is named. */
@@ -55,5 +56,47 @@ describe("a missing permission", () => {
     ["/version", "bind the user to the ClusterRole system:discovery"],
   ])("for %s is named as a rule to paste", (path, expected) => {
     expect(permissionHint(path)).toContain(expected)
+  })
+})
+
+describe("missing permissions of several kinds", () => {
+  test("are one rule for each group and role", () => {
+    const hints = [
+      "/api/v1/pods",
+      "/api/v1/namespaces/shop/pods",
+      "/api/v1/nodes",
+      "/api/v1/pods",
+      "/apis/apps/v1/deployments",
+      "",
+    ]
+    expect(
+      mergedHints(
+        hints.map((path) => `HTTP 403: a sentence, {with: [braces]}; ${permissionHint(path)}; 1 of 2 is watched`),
+      ),
+    ).toBe(
+      "bind the user to the ClusterRole system:discovery; " +
+        'add to a ClusterRole of this user: {apiGroups: [""], resources: ["pods", "nodes"], verbs: ["get", "list", "watch"]}, ' +
+        '{apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch"]}; ' +
+        'add to a Role of this user in shop: {apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"]}',
+    )
+  })
+
+  test("that are one are the hint itself, whatever the path, and none are nothing", () => {
+    const word = fc.stringMatching(/^[a-z][a-z0-9.-]{0,20}$/)
+    fc.assert(
+      fc.property(
+        fc.option(word),
+        fc.option(word),
+        word,
+        fc.uniqueArray(word, { minLength: 1, maxLength: 3 }),
+        (group, namespace, resource, verbs) => {
+          const start = group === null ? "/api/v1" : `/apis/${group}/v1`
+          const path = `${start}${namespace === null ? "" : `/namespaces/${namespace}`}/${resource}`
+          const text = permissionHint(path, verbs)
+          expect(mergedHints([`refused; ${text}`, text])).toBe(text)
+        },
+      ),
+    )
+    expect(mergedHints(["HTTP 403"])).toBeUndefined()
   })
 })

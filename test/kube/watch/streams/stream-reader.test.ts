@@ -7,7 +7,8 @@ import { PageReader } from "../../../../src/kube/watch/streams/page-reader.ts"
 import type { StreamEvents, StreamReader } from "../../../../src/kube/watch/streams/stream-reader.ts"
 import { WatchReader } from "../../../../src/kube/watch/streams/watch-reader.ts"
 
-const rules = compileDetectRules({ gvk: { group: "", version: "v1", kind: "ConfigMap" }, detect: "all", ignore: [] })
+const gvk = { group: "", version: "v1", kind: "ConfigMap" }
+const rules = compileDetectRules({ gvk, detect: "all", ignore: [] })
 const object = (version: string | number, more: object = {}) => ({
   metadata: { name: "a", uid: "u", resourceVersion: String(version), ...more },
 })
@@ -57,7 +58,7 @@ const listen = (make: (events: StreamEvents) => StreamReader, closeAt = Number.P
 }
 const watch = (streamingList = false, closeAt?: number) =>
   listen((events) => new WatchReader(1, events, rules, streamingList), closeAt)
-const page = (closeAt?: number) => listen((events) => new PageReader(1, events, rules), closeAt)
+const page = (closeAt?: number) => listen((events) => new PageReader(1, events, gvk, rules), closeAt)
 const complete: StreamEnd = { tag: "complete" }
 const noHeaders: ReadonlyMap<string, string> = new Map()
 

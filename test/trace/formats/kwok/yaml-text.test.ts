@@ -76,6 +76,8 @@ describe("a document", () => {
     ["a: 1\na: 2", /unique/i],
     ["? [1]\n: 2", /key/],
     ["a: .inf", /finite/],
+    [`a: ${"9".repeat(400)}`, /^a number of 400 characters/],
+    [`a: 0x${"f".repeat(400)}`, /^a number of 482 characters/],
   ])("%j is rejected", (source, reason) => {
     expect(() => yamlValue(source)).toThrow(reason)
     expect(() => yamlValue(source)).toThrow(YamlValueError)
@@ -118,6 +120,30 @@ describe("a stream of documents", () => {
       ["b: ü\n", 9],
       ["c: 3", 31],
     ])
+  })
+
+  test("is split as line by line, whatever it contains and in whatever pieces it comes", () => {
+    const byLines = (source: string): ReadonlyArray<readonly [string, number]> => {
+      const found: Array<readonly [string, number]> = []
+      let [text, start, offset] = ["", 0, 0]
+      for (const line of source.split(/(?<=\n)/)) {
+        offset += line.length
+        if (!line.startsWith("---")) {
+          text += line
+          continue
+        }
+        if (text.trim() !== "") found.push([text, start])
+        ;[text, start] = ["", offset]
+      }
+      return text.trim() === "" ? found : [...found, [text, start]]
+    }
+    const piece = fc.constantFrom("-", "--", "---", "\n", "a", " ", "--- b", "\n---\n", "\n--")
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 20 }), fc.integer({ min: 1, max: 7 }), (pieces, size) => {
+        expect(split(pieces.join(""), size)).toEqual(byLines(pieces.join("")))
+      }),
+      { numRuns: rounds(500) },
+    )
   })
 
   test("that is empty has none", () => {

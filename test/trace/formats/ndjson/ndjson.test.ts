@@ -274,6 +274,17 @@ describe("reading NDJSON traces", () => {
   test("accepts empty lines and a last line without its line feed", () => {
     const sparse = Buffer.from(lines.join("\n\n\r\n"))
     expect(read(sparse)).toEqual(read(good))
+    expect(read(Buffer.concat([Buffer.from("\n".repeat(70_000)), good]))).toEqual(read(good))
+  })
+
+  test("counts empty lines, also those that begin and end with a piece of the file", () => {
+    const reader = new NdjsonReader()
+    const push = (text: string): ReadonlyArray<NdjsonItem> => [...reader.push(Buffer.from(text))]
+    push("\n\n")
+    push(`\n${lines[0]}\n\n`)
+    push("\n")
+    const offset = 6 + Buffer.byteLength(lines[0] as string)
+    expect(failure(() => push("\n{\n"))).toMatchObject({ line: 8, offset: offset + 1, reason: "json" })
   })
 
   test("reports a file cut anywhere as truncated, and names the line", () => {

@@ -2,7 +2,7 @@
  * Draws a Vega-Lite specification as SVG. Vega is loaded only here and only when something is drawn: it is a development
  * dependency, and a run without it measures as well.
  */
-import type { Specification } from "./chart.ts"
+import type { Specification } from "./chart-rows.ts"
 
 /** The packages are not installed. */
 export class NoChartsError extends Error {

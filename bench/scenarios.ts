@@ -1,0 +1,34 @@
+/** All scenarios, in the order in which they run. */
+import { ceiling } from "./ceiling.ts"
+import { exporting } from "./export.ts"
+import { guard } from "./guard.ts"
+import { host } from "./host.ts"
+import { hostile } from "./hostile.ts"
+import { ingest } from "./ingest.ts"
+import { kinds } from "./kinds.ts"
+import { lookups } from "./lookups.ts"
+import { mailbox } from "./mailbox.ts"
+import { memory } from "./memory.ts"
+import { replay } from "./replay.ts"
+import { sandbox } from "./sandbox.ts"
+import type { Scenario } from "./scenario.ts"
+import { start } from "./start.ts"
+
+export const scenarios: ReadonlyArray<Scenario> = [
+  ingest,
+  start,
+  memory,
+  kinds,
+  lookups,
+  exporting,
+  hostile,
+  mailbox,
+  sandbox,
+  host,
+  replay,
+  ceiling,
+  guard,
+]
+
+/** Those that run if none is named. */
+export const partsOfAll = scenarios.filter(({ isPartOfAll = true }) => isPartOfAll)

@@ -1,0 +1,267 @@
+/**
+ * Copies what is sound of a damaged recording into a new directory, where a recorder can go on with it and exports say what is missing.
+ *
+ * Blocks that are damaged stay listed under their kinds without their events, so each export names them as it did before. Names of objects
+ * are found in the objects themselves. What else is lost of a table may concern anything, so it is a gap of all kinds over the whole time.
+ */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import { DirectoryNotWritableError, isDamage, toArchiveError } from "../archive-errors.ts"
+import { BlockSource, type KindKey } from "../blocks/block-source.ts"
+import { lockDirectory } from "../directory-lock.ts"
+import { openDamaged } from "../reading-access.ts"
+import { gapWriter } from "../rows/gap-rows.ts"
+import { WRITER_KEY } from "../rows/metadata.ts"
+import { DATABASE_FILE, lastSequenceOf, openForWriting } from "../schema.ts"
+import { addChecksumFunction, isSoundRow, TABLES_OF_ROWS } from "../soundness/sound-rows.ts"
+import { columnsOf } from "../tables.ts"
+import { lostKinds } from "./lost-kinds.ts"
+import { lostNames } from "./lost-names.ts"
+
+export interface Salvage {
+  /** What was lost for good, a sentence each. */
+  readonly lost: ReadonlyArray<string>
+  /** What was lost and found elsewhere in the recording, a sentence each. */
+  readonly recovered: ReadonlyArray<string>
+  readonly blocks: number
+  readonly lostBlocks: number
+}
+
+/** Lost rows of these tables leave no trace in others. */
+const silentTables = [
+  "gap",
+  "late_range",
+  "pod",
+  "pod_life",
+  "owner_set",
+  "former_owner_set",
+  "owner",
+  "kind_namespace",
+]
+
+/** Rows written in one transaction. */
+const batchRows = 500
+
+/**
+ * `target` is created, or is an empty directory.
+ *
+ * @throws NotARecordingError, DirectoryInUseError, DirectoryNotWritableError, DiskFullError, ArchiveIoError, CorruptArchiveError
+ */
+export const salvageRecording = (directory: string, target: string): Salvage => {
+  const lost: string[] = []
+  const source = openDamaged(directory, (fault) => lost.push(`the end of the log: ${fault}`))
+  try {
+    addChecksumFunction(source)
+    const lock = lockDirectory(target)
+    try {
+      if (existsSync(join(target, DATABASE_FILE)))
+        throw new DirectoryNotWritableError({ directory: target, code: "EEXIST", reason: "it contains a recording" })
+      const copy = openForWriting(target, { fsync: "always" })
+      try {
+        return new Salvager(directory, source, copy, lost).run()
+      } finally {
+        copy.close()
+      }
+    } finally {
+      lock.release()
+    }
+  } catch (error) {
+    throw toArchiveError(directory, "salvage", error)
+  } finally {
+    source.close()
+  }
+}
+
+class Salvager {
+  readonly #directory: string
+  readonly #from: DatabaseSync
+  readonly #to: DatabaseSync
+  readonly #lost: string[]
+  readonly #recovered: string[] = []
+
+  constructor(directory: string, from: DatabaseSync, to: DatabaseSync, lost: string[]) {
+    this.#directory = directory
+    this.#from = from
+    this.#to = to
+    this.#lost = lost
+  }
+
+  run(): Salvage {
+    const lostRows = new Map(TABLES_OF_ROWS.map((table) => [table as string, this.#copyRows(table)]))
+    const blocks = this.#copyBlocks()
+    this.#copyCheckpoints()
+    this.#findKinds()
+    this.#findNames()
+    const silent = silentTables.filter((table) => lostRows.get(table))
+    if (silent.length > 0) this.#markAll(`${silent.join(", ")}: rows were lost when the recording was salvaged`)
+    this.#to.prepare("INSERT OR REPLACE INTO metadata (key, value) VALUES (?, 'closed')").run(WRITER_KEY)
+    this.#to.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+    return { lost: this.#lost, recovered: this.#recovered, ...blocks }
+  }
+
+  /** Copies the sound rows of a table; returns whether any was lost. */
+  #copyRows(table: string): boolean {
+    const columns = columnsOf(table).join(", ")
+    const insert = this.#insertInto(table)
+    let damaged = 0
+    let isCut = false
+    // From both ends: behind a damaged page are rows too.
+    for (const order of ["ASC", "DESC"]) {
+      if (order === "DESC" && !isCut) break
+      try {
+        const rows = this.#from.prepare(`
+          SELECT ${columns}, ${isSoundRow(this.#from, table)} AS is_sound FROM ${table} ORDER BY ${keyOf(table)} ${order}`)
+        rows.setReadBigInts(true)
+        rows.setReturnArrays(true)
+        this.#inBatches(rows.iterate() as unknown as Iterable<SQLInputValue[]>, (row) => {
+          if (row.pop() === 1n) insert.run(...row)
+          else if (order === "ASC") damaged++
+        })
+      } catch (error) {
+        if (!isDamage(error)) throw error
+        isCut = true
+      }
+    }
+    if (damaged > 0) this.#lost.push(`table ${table}: ${damaged} damaged ${damaged === 1 ? "row" : "rows"}`)
+    if (isCut) this.#lost.push(`table ${table}: the rows of damaged pages`)
+    return damaged > 0 || isCut
+  }
+
+  #copyBlocks(): { readonly blocks: number; readonly lostBlocks: number } {
+    const checking = new BlockSource(this.#from, this.#directory, { cachedBytes: 0 })
+    const columns = [...columnsOf("block"), "toc", "data"]
+    const insert = this.#insertInto("block", columns)
+    const read = this.#from.prepare(`SELECT ${columns.join(", ")} FROM block WHERE last_sequence = ?`)
+    read.setReturnArrays(true)
+    const keys = this.#to.prepare("SELECT DISTINCT last_sequence AS key FROM block_kind ORDER BY key").all()
+    let lostBlocks = 0
+    this.#inBatches(keys, ({ key }) => {
+      if (checking.isIntact(key as number))
+        insert.run(...(read.get(key as number) as unknown as ReadonlyArray<SQLInputValue>))
+      else {
+        lostBlocks++
+        this.#lost.push(`the block up to event ${key}: ${checking.faultOf(key as number)}`)
+      }
+    })
+    return { blocks: keys.length, lostBlocks }
+  }
+
+  /** They only repeat what blocks contain. */
+  #copyCheckpoints(): void {
+    const columns = [...columnsOf("checkpoint"), "states"]
+    const insert = this.#insertInto("checkpoint", columns)
+    try {
+      const rows = this.#from.prepare(`
+        SELECT ${columns.join(", ")} FROM checkpoint WHERE ${isSoundRow(this.#from, "checkpoint")} ORDER BY rowid`)
+      rows.setReturnArrays(true)
+      this.#inBatches(rows.iterate() as unknown as Iterable<SQLInputValue[]>, (row) => insert.run(...row))
+    } catch (error) {
+      if (!isDamage(error)) throw error
+    }
+  }
+
+  #findKinds(): void {
+    for (const { id, gvk } of lostKinds(this.#to, this.#blocks())) {
+      if (gvk === undefined) {
+        this.#lost.push(`the name of kind ${id}, with its events`)
+        for (const table of ["block_kind", "object", "checkpoint"])
+          this.#to.prepare(`DELETE FROM ${table} WHERE kind = ?`).run(id)
+        continue
+      }
+      this.#to
+        .prepare(`
+          INSERT INTO kind (id, gvk, epoch, complete_through, complete_through_time, next_object_number, last_event_time,
+            last_received_time, cluster_uid, list_reason, selection, recorded_since)
+          SELECT ?1, ?2, 0, '', 0, coalesce((SELECT max(number) FROM object WHERE kind = ?1), 0) + 1,
+            coalesce(max(max_time), 0), coalesce(max(max_received), 0), '', '', '', 0 FROM block_kind WHERE kind = ?1`)
+        .run(id, gvk)
+      this.#recovered.push(`the name of kind ${gvk}; since when it was recorded is unknown`)
+    }
+  }
+
+  #findNames(): void {
+    const source = this.#blocks()
+    const insert = this.#to.prepare(`
+      INSERT INTO object (kind, number, uid, namespace, name, first_sequence, owners) VALUES (?, ?, ?, ?, ?, ?, ?)`)
+    const addOwners = this.#to.prepare(
+      "INSERT INTO owner_set (id, owner_references) SELECT coalesce(max(id), 0) + 1, ? FROM owner_set RETURNING id",
+    )
+    const kinds = this.#to.prepare("SELECT id, gvk FROM kind ORDER BY id").all() as unknown as ReadonlyArray<KindKey>
+    for (const kind of kinds) {
+      const known = new Set(
+        this.#to
+          .prepare("SELECT number FROM object WHERE kind = ?")
+          .all(kind.id)
+          .map(({ number }) => number as number),
+      )
+      const names = lostNames(source, kind, (number) => known.has(number))
+      for (const { number, uid, namespace, name, firstSequence, ownerReferences } of names) {
+        const owners = ownerReferences === "" ? 0 : (addOwners.get(ownerReferences)?.id as number)
+        insert.run(kind.id, number, uid, namespace, name, firstSequence, owners)
+      }
+      if (names.length > 0) this.#recovered.push(`the names of ${names.length} objects of kind ${kind.gvk}`)
+    }
+  }
+
+  /** A gap of every kind over all of the recorded time. */
+  #markAll(detail: string): void {
+    const add = gapWriter(this.#to)
+    const times = this.#to
+      .prepare("SELECT coalesce(min(min_time), 0) AS first, coalesce(max(max_time), 0) AS last FROM block_kind")
+      .get()
+    for (const { id } of this.#to.prepare("SELECT id FROM kind").all()) {
+      const gap = {
+        ...{ fromVersion: "", toVersion: "", namespace: "", reason: "damaged" as const, detail },
+        ...{ fromTime: Number(times?.first), toTime: Number(times?.last) },
+      }
+      add({ sequence: lastSequenceOf(this.#to) + 1, kind: Number(id), gap })
+    }
+  }
+
+  #blocks(): BlockSource {
+    return new BlockSource(this.#to, this.#directory)
+  }
+
+  #insertInto(table: string, columns = columnsOf(table)): StatementSync {
+    return this.#to.prepare(
+      `INSERT OR IGNORE INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+    )
+  }
+
+  #inBatches<Row>(rows: Iterable<Row>, write: (row: Row) => void): void {
+    let written = 0
+    this.#to.exec("BEGIN")
+    try {
+      for (const row of rows) {
+        write(row)
+        if (++written % batchRows === 0) this.#to.exec("COMMIT; BEGIN")
+      }
+    } finally {
+      this.#to.exec("COMMIT")
+    }
+  }
+}
+
+const keys: Readonly<Record<string, string>> = {
+  metadata: "key",
+  kind: "id",
+  kind_namespace: "kind, namespace",
+  gap: "sequence",
+  late_range: "kind, namespace, not_before, cause",
+  block_kind: "kind, last_sequence",
+  sender: "name",
+  object: "kind, number",
+  pod: "number",
+  pod_life: "sequence",
+  owner_set: "id",
+  former_owner_set: "kind, number, until_time",
+  owner: "uid, gvk",
+}
+
+/** Primary key of a table, in whose order its rows are. */
+const keyOf = (table: string): string => {
+  const key = keys[table]
+  if (key === undefined) throw new RangeError(`table ${table} has no key`)
+  return key
+}

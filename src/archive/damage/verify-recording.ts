@@ -1,0 +1,121 @@
+/**
+ * Reads all of a recording and says what of it is damaged: its log, the structure of its database, each row, each block, each checkpoint.
+ * Changes nothing, also beside a running recorder. Memory is that of one block.
+ */
+import type { DatabaseSync } from "node:sqlite"
+import { CorruptArchiveError, isDamage, toArchiveError } from "../archive-errors.ts"
+import { checkColumn } from "../blocks/block-rows.ts"
+import { BlockSource } from "../blocks/block-source.ts"
+import { openDamaged } from "../reading-access.ts"
+import {
+  addChecksumFunction,
+  faultOfStructure,
+  faultOfTable,
+  isSoundRow,
+  requireDefinitions,
+  TABLES_OF_BLOBS,
+  TABLES_OF_ROWS,
+} from "../soundness/sound-rows.ts"
+
+/** A damaged block as the rows of its kinds describe it. */
+export interface DamagedBlock {
+  /** Sequence number of its last event. */
+  readonly lastSequence: number
+  readonly fault: string
+  /** Times are µs since the Unix epoch. */
+  readonly kinds: ReadonlyArray<{
+    readonly gvk: string
+    readonly fromTime: number
+    readonly toTime: number
+    readonly events: number
+  }>
+}
+
+export interface Verification {
+  /** Damage other than that of blocks, a sentence each. */
+  readonly faults: ReadonlyArray<string>
+  readonly damagedBlocks: ReadonlyArray<DamagedBlock>
+  readonly blocks: number
+  readonly checkpoints: number
+  /** Whether everything is as it was written. */
+  readonly isSound: boolean
+}
+
+/** @throws NotARecordingError, ArchiveIoError, and CorruptArchiveError if the database cannot be opened at all */
+export const verifyRecording = (directory: string): Verification => {
+  const faults: string[] = []
+  const database = openDamaged(directory, (fault) => faults.push(fault))
+  try {
+    addChecksumFunction(database)
+    noting(faults, () => requireDefinitions(database, directory))
+    for (const table of TABLES_OF_ROWS) noting(faults, () => faultOfTable(database, table))
+    for (const table of TABLES_OF_BLOBS) noting(faults, () => faultOfStructure(database, table))
+    const source = new BlockSource(database, directory, { cachedBytes: 0 })
+    const damagedBlocks: DamagedBlock[] = []
+    let blocks = 0
+    for (const key of noting(faults, () => keysOfBlocks(database)) ?? []) {
+      blocks++
+      if (!source.isIntact(key)) damagedBlocks.push(damagedBlock(database, key, source.faultOf(key) ?? ""))
+    }
+    const checkpoints = noting(faults, () => checkCheckpoints(database, faults)) ?? 0
+    return { faults, damagedBlocks, blocks, checkpoints, isSound: faults.length + damagedBlocks.length === 0 }
+  } catch (error) {
+    throw toArchiveError(directory, "verify", error)
+  } finally {
+    database.close()
+  }
+}
+
+/** Takes a fault that is returned, or thrown as damage; everything else is returned or thrown. */
+const noting = <Answer>(faults: string[], read: () => Answer): Answer | undefined => {
+  try {
+    const answer = read()
+    if (typeof answer === "string") faults.push(answer)
+    return answer
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    faults.push(
+      error instanceof CorruptArchiveError ? error.reason : String(error instanceof Error ? error.message : error),
+    )
+    return undefined
+  }
+}
+
+/** Of every block that has a row, or should have one. */
+const keysOfBlocks = (database: DatabaseSync): ReadonlyArray<number> =>
+  database
+    .prepare("SELECT last_sequence AS key FROM block_kind UNION SELECT last_sequence FROM block ORDER BY 1")
+    .all()
+    .map(({ key }) => Number(key))
+
+const damagedBlock = (database: DatabaseSync, lastSequence: number, fault: string): DamagedBlock => ({
+  lastSequence,
+  fault,
+  kinds: database
+    .prepare(`
+      SELECT gvk, min_time, max_time, events FROM block_kind JOIN kind ON kind.id = block_kind.kind WHERE last_sequence = ?`)
+    .all(lastSequence)
+    .map((row) => ({
+      gvk: String(row.gvk),
+      fromTime: Number(row.min_time),
+      toTime: Number(row.max_time),
+      events: Number(row.events),
+    })),
+})
+
+/** Returns their number. A damaged one costs time and no change: everything that it contains is in blocks as well. */
+const checkCheckpoints = (database: DatabaseSync, faults: string[]): number => {
+  const rows = database.prepare("SELECT rowid AS id FROM checkpoint").all()
+  const read = database.prepare(`
+    SELECT kind, through_sequence, states_checksum, states, ${isSoundRow(database, "checkpoint")} AS is_sound
+    FROM checkpoint WHERE rowid = ?`)
+  for (const { id } of rows) {
+    noting(faults, () => {
+      const row = read.get(id as number)
+      if (row === undefined || row.is_sound !== 1) return `checkpoint ${id} is damaged`
+      checkColumn(row, "states")
+      return undefined
+    })
+  }
+  return rows.length
+}

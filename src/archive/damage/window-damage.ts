@@ -1,0 +1,171 @@
+/**
+ * Damaged blocks that concern a window, as gaps: the kinds that they hold and the times of their events are known from other rows, so only
+ * those changes are missing and all others are read.
+ *
+ * A damaged block before the window concerns it as well if the state at its start depends on it: it holds the last state of an object that
+ * exists then, or its table of contents is lost and no later checkpoint says what it changed. Such a gap reaches up to the start.
+ *
+ * Everything that the window's export reads is checked, once for each {@link BlockSource}.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { EventTimes, GapEvent } from "../../trace/event.ts"
+import { toArchiveError } from "../archive-errors.ts"
+import type { BlockSource, KindKey } from "../blocks/block-source.ts"
+import type { StateHistory } from "../checkpoints/state-history.ts"
+
+/** Times are µs since the Unix epoch. */
+interface InspectedWindow {
+  /** Last sequence number to read. */
+  readonly cut: number
+  /** Inclusive. */
+  readonly fromTime: number
+  /** Exclusive. */
+  readonly untilTime: number
+  readonly times: EventTimes
+}
+
+/** One block as one of its kinds describes it. */
+interface BlockOfKind {
+  /** Its key: sequence number of its last event, of whatever kind. */
+  readonly key: number
+  readonly minTime: number
+  readonly maxTime: number
+  readonly events: number
+}
+
+/** Looks for damage through one database connection. */
+export class WindowDamage {
+  readonly #directory: string
+  readonly #source: BlockSource
+  readonly #history: StateHistory
+  readonly #blocks: StatementSync
+  readonly #keyOf: StatementSync
+  readonly #known = new Map<string, ReadonlyArray<GapEvent>>()
+
+  constructor(database: DatabaseSync, source: BlockSource, history: StateHistory, directory: string) {
+    this.#directory = directory
+    this.#source = source
+    this.#history = history
+    this.#blocks = database.prepare(`
+      SELECT last_sequence, min_time, max_time, max_received, events FROM block_kind WHERE kind = ? ORDER BY last_sequence`)
+    this.#keyOf = database.prepare(
+      "SELECT last_sequence FROM block_kind WHERE kind = ? AND last_sequence >= ? ORDER BY last_sequence LIMIT 1",
+    )
+  }
+
+  /** The gaps of one kind, in the order of its blocks. @throws CorruptArchiveError, ArchiveIoError */
+  of(kind: KindKey, window: InspectedWindow): ReadonlyArray<GapEvent> {
+    const { cut, fromTime, untilTime, times } = window
+    const name = [kind.id, cut, fromTime, untilTime, times].join()
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
+    const gaps = this.#inspect(kind, window)
+    this.#known.set(name, gaps)
+    return gaps
+  }
+
+  /** Whether the event with this sequence number of a kind is in an intact block. */
+  isReadable(kind: KindKey, sequence: number): boolean {
+    return this.#source.isIntact(this.#keyAt(kind, sequence))
+  }
+
+  /** Those of ascending sequence numbers of a kind that are in intact blocks. */
+  *readable(kind: KindKey, sequences: Iterable<number>): Generator<number, void, void> {
+    let key = -1
+    for (const sequence of sequences) {
+      if (sequence > key) key = this.#keyAt(kind, sequence)
+      if (this.#source.isIntact(key)) yield sequence
+    }
+  }
+
+  #inspect(kind: KindKey, { cut, fromTime, untilTime, times }: InspectedWindow): ReadonlyArray<GapEvent> {
+    const blocks = this.#blocksOf(kind, times)
+    const inWindow = blocks.filter(({ minTime, maxTime }) => maxTime >= fromTime && minTime < untilTime)
+    const gaps = new Map<number, GapEvent>()
+    const add = (block: BlockOfKind, until: number, lost: string): void => {
+      const fault = this.#source.faultOf(block.key)
+      if (fault !== undefined) gaps.set(block.key, gapOf(kind, block, { cut, until, lost, fault }))
+    }
+    const limit = { throughSequence: cut, beforeTime: fromTime, times }
+    const needed = new Set<number>()
+    const lastCheckpoint = this.#source.passingOverDamage(() => {
+      const alive = this.#history.aliveAt(kind, limit)
+      for (const sequence of alive.sequences.subarray(0, alive.count)) needed.add(keyIn(blocks, sequence))
+      return this.#history.chainBefore(kind, limit).throughSequence
+    })
+    for (const block of blocks) {
+      if (block.maxTime >= fromTime) break
+      if (block.key > lastCheckpoint && this.#source.lacksTable(block.key))
+        add(block, fromTime, "what it changed is unknown")
+      if (needed.has(block.key) && !this.#source.isIntact(block.key))
+        add(block, fromTime, "objects that were last changed in it are missing")
+    }
+    for (const block of inWindow) {
+      if (!this.#source.isIntact(block.key)) add(block, block.maxTime, `${block.events} changes are missing`)
+    }
+    return [...gaps.values()]
+  }
+
+  #blocksOf(kind: KindKey, times: EventTimes): ReadonlyArray<BlockOfKind> {
+    return this.#reading(() =>
+      this.#blocks.all(kind.id).map((row) => ({
+        key: row.last_sequence as number,
+        minTime: row.min_time as number,
+        maxTime: (times === "received" ? row.max_received : row.max_time) as number,
+        events: row.events as number,
+      })),
+    )
+  }
+
+  /** Key of the block that holds an event of a kind; the sequence number itself if none does, which no block has as its key. */
+  #keyAt(kind: KindKey, sequence: number): number {
+    return this.#reading(() => (this.#keyOf.get(kind.id, sequence)?.last_sequence as number | undefined) ?? sequence)
+  }
+
+  #reading<Answer>(read: () => Answer): Answer {
+    try {
+      return read()
+    } catch (error) {
+      throw toArchiveError(this.#directory, "read", error)
+    }
+  }
+}
+
+const keyIn = (blocks: ReadonlyArray<BlockOfKind>, sequence: number): number => {
+  let low = 0
+  let high = blocks.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((blocks[middle] as BlockOfKind).key < sequence) low = middle + 1
+    else high = middle
+  }
+  return blocks[low]?.key ?? sequence
+}
+
+interface Loss {
+  readonly cut: number
+  readonly until: number
+  readonly lost: string
+  readonly fault: string
+}
+
+const gapOf = (
+  { gvk }: KindKey,
+  { key, minTime, maxTime }: BlockOfKind,
+  { cut, until, lost, fault }: Loss,
+): GapEvent => {
+  const toTime = Math.max(maxTime, until)
+  return {
+    type: "gap",
+    sequence: Math.min(key, cut),
+    time: toTime,
+    gvk,
+    namespace: "",
+    fromVersion: "",
+    toVersion: "",
+    fromTime: minTime,
+    toTime,
+    reason: "damaged",
+    detail: `the block up to event ${key} is damaged (${fault}): ${lost}`,
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Names of kinds that only the trace can explain: `trainings` is no kind of Kubernetes itself, but the trace may have
+ * `ml.example.com/v1.Training`. The trace is opened for that only if such a name was given.
+ */
+import * as Schema from "effect/Schema"
+import { formatGvk, parseGvk } from "../../../kube/gvk.ts"
+import type { NamedKind } from "../../../kube/kind-names.ts"
+import type { TraceItem } from "../../../trace/trace-item.ts"
+import { readKind } from "../../command-line/kind-option.ts"
+
+/** A kind that an option names is none that is known, nor one of the trace. */
+export class UnknownKind extends Schema.TaggedError<UnknownKind>()("UnknownKind", {
+  message: Schema.String,
+}) {}
+
+type Items = AsyncIterable<Iterable<TraceItem>>
+
+/** What the names mean, written exactly (`ml.example.com/v1.Training`). Rejects with UnknownKind, or as `open` does. */
+export const kindsNamed = async (
+  names: ReadonlyArray<string>,
+  open: () => Promise<Items>,
+): Promise<ReadonlyMap<string, string>> => {
+  const isOfTrace = (name: string): boolean => readKind(name).tag === "unknown"
+  const kinds = names.some(isOfTrace) ? await kindsOf(await open()) : []
+  return new Map(
+    names.map((name) => {
+      const reading = readKind(name, kinds)
+      if (reading.tag === "unknown") throw new UnknownKind({ message: reading.problem })
+      return [name, reading.text]
+    }),
+  )
+}
+
+/** Those of its header; a trace of a format without them is read as a whole. */
+const kindsOf = async (items: Items): Promise<ReadonlyArray<NamedKind>> => {
+  const found = new Set<string>()
+  for await (const chunk of items) {
+    for (const item of chunk) {
+      if (item.type === "header" && item.kinds.length > 0) return named(item.kinds)
+      if (item.type === "event") found.add(item.event.gvk)
+    }
+  }
+  return named(found)
+}
+
+const named = (kinds: Iterable<string>): ReadonlyArray<NamedKind> =>
+  [...new Set(kinds)].flatMap((text) => {
+    const gvk = parseGvk(text)
+    return gvk === undefined || formatGvk(gvk) !== text ? [] : [{ gvk, plural: undefined }]
+  })

@@ -1,0 +1,217 @@
+/** Damage is found, confined to what it concerns, and what is sound is copied. */
+import { execFileSync } from "node:child_process"
+import { truncateSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { describe, expect, test } from "vitest"
+import { CorruptArchiveError } from "../../../src/archive/archive-errors.ts"
+import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { salvageRecording } from "../../../src/archive/damage/salvage-recording.ts"
+import { verifyRecording } from "../../../src/archive/damage/verify-recording.ts"
+import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
+import { addChecksumFunction } from "../../../src/archive/soundness/sound-rows.ts"
+import type { GapEvent } from "../../../src/trace/event.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { type PlainEvent, plain } from "../sample-frames.ts"
+import { recordSample, sampleMiddle } from "../sample-recording.ts"
+
+const sample = (): string => {
+  const directory = temporaryDirectory()
+  recordSample(directory).close()
+  return directory
+}
+
+/** Changes the database behind the back of its checksums: SQLite recomputes those of rows, so the row keeps another's. */
+const damage = (directory: string, ...statements: ReadonlyArray<string>): void => {
+  const database = new DatabaseSync(join(directory, "recording.db"))
+  try {
+    database.function("row_checksum", { deterministic: true, varargs: true }, () => 1)
+    for (const statement of statements) database.exec(statement)
+  } finally {
+    database.close()
+  }
+}
+
+const keysOf = (directory: string): ReadonlyArray<number> => {
+  const database = new DatabaseSync(join(directory, "recording.db"), { readOnly: true })
+  try {
+    addChecksumFunction(database)
+    return database
+      .prepare("SELECT last_sequence AS key FROM block ORDER BY key")
+      .all()
+      .map(({ key }) => Number(key))
+  } finally {
+    database.close()
+  }
+}
+
+const read = (directory: string, fromTime = 0): ReadonlyArray<PlainEvent | GapEvent> => {
+  const reader = ArchiveReader.open(directory)
+  try {
+    const snapshot = fromTime === 0 ? [] : Array.from(reader.snapshotAt({ time: fromTime }), plain)
+    return [...snapshot, ...Array.from(reader.events({ fromTime }), plain)]
+  } finally {
+    reader.close()
+  }
+}
+
+const isGap = (event: PlainEvent | GapEvent): event is GapEvent => event.type === "gap"
+const damageIn = (events: ReadonlyArray<PlainEvent | GapEvent>) =>
+  events.filter(isGap).filter(({ reason }) => reason === "damaged")
+
+describe("a damaged block", () => {
+  const damageBlock = (directory: string, index: number, column: "toc" | "data"): number => {
+    const key = keysOf(directory)[index] as number
+    damage(directory, `UPDATE block SET ${column} = zeroblob(length(${column})) WHERE last_sequence = ${key}`)
+    // The row's checksum is right again; that of the BLOB is not.
+    const database = new DatabaseSync(join(directory, "recording.db"))
+    addChecksumFunction(database)
+    database.exec("UPDATE block SET events = events")
+    database.close()
+    return key
+  }
+
+  test.each(["toc", "data"] as const)("whose %s is lost is a gap of its kinds, and the rest is read", (column) => {
+    const directory = sample()
+    const before = read(directory)
+    const key = damageBlock(directory, 3, column)
+    const after = read(directory)
+    const gaps = damageIn(after)
+    const kept = after.filter((event) => damageIn([event]).length === 0)
+    const lost = before.filter((event) => !kept.some(({ sequence }) => sequence === event.sequence))
+    expect(gaps.map(({ gvk }) => gvk).sort()).toEqual([...new Set(lost.map(({ gvk }) => gvk))].sort())
+    for (const event of lost) {
+      const gap = gaps.find(({ gvk }) => gvk === event.gvk)
+      expect(event.time).toBeGreaterThanOrEqual(gap?.fromTime ?? Number.POSITIVE_INFINITY)
+      expect(event.time).toBeLessThanOrEqual(gap?.toTime ?? 0)
+    }
+    expect(gaps[0]?.detail).toContain(`the block up to event ${key} is damaged (malformed frame of `)
+    expect(after.filter((event) => !damageIn([event]).length)).toEqual(before.filter((event) => !lost.includes(event)))
+    const { kinds } = readCoverage(directory, { fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER })
+    expect(kinds.flatMap(({ gaps: known }) => known.filter(({ reason }) => reason === "damaged"))).toHaveLength(
+      gaps.length,
+    )
+    expect(kinds.reduce((sum, { events }) => sum + events, 0)).toBe(after.filter((event) => !isGap(event)).length)
+  })
+
+  test("before a window is a gap up to the start if objects as of then are in it, and none otherwise", () => {
+    const directory = sample()
+    const before = read(directory, sampleMiddle)
+    const keys = keysOf(directory)
+    const needed = Math.max(...keys.filter((key) => key < 185))
+    damageBlock(directory, keys.indexOf(needed), "data")
+    const after = read(directory, sampleMiddle)
+    const [gap] = damageIn(after)
+    expect(gap).toMatchObject({ toTime: sampleMiddle, reason: "damaged" })
+    expect(gap?.detail).toMatch(/objects that were last changed in it are missing$/)
+    expect(before.length - after.filter((event) => !damageIn([event]).length).length).toBeGreaterThan(0)
+    const second = sample()
+    damageBlock(second, 0, "data")
+    expect(read(second, sampleMiddle)).toEqual(before)
+  })
+
+  test("is named by verify with its kinds, and stays a gap in what salvage copies", () => {
+    const directory = sample()
+    const key = damageBlock(directory, 3, "data")
+    const after = read(directory)
+    expect(verifyRecording(directory)).toMatchObject({
+      ...{ faults: [], isSound: false },
+      damagedBlocks: [
+        { lastSequence: key, kinds: expect.arrayContaining([expect.objectContaining({ gvk: "v1.Pod" })]) },
+      ],
+    })
+    const copy = join(temporaryDirectory(), "copy")
+    const { lost, recovered, lostBlocks } = salvageRecording(directory, copy)
+    expect([lost.length, recovered, lostBlocks]).toEqual([1, [], 1])
+    const withoutReason = (events: ReadonlyArray<PlainEvent | GapEvent>) =>
+      events.map((event) => (isGap(event) ? { ...event, detail: "" } : event))
+    expect(withoutReason(read(copy))).toEqual(withoutReason(after))
+    // A recorder goes on with it.
+    const writer = ArchiveWriter.open(copy)
+    expect(writer.kindState("v1.Pod").completeThrough).toBe("219")
+    writer.close()
+  })
+})
+
+describe("damage to rows", () => {
+  test.each(["kind", "gap", "block_kind", "metadata"])("of table %s makes reading fail, in words", (table) => {
+    const directory = sample()
+    const [column, value] = table === "metadata" ? ["value", "'other'"] : [columnOf(table), "1"]
+    damage(directory, `UPDATE ${table} SET ${column} = ${value}`)
+    expect(() => read(directory)).toThrow(CorruptArchiveError)
+    expect(() => read(directory)).toThrow(`table ${table}: `)
+    expect(() => read(directory)).toThrow("reel store salvage")
+    expect(verifyRecording(directory).faults.join()).toContain(`table ${table}: `)
+  })
+
+  test("of an object's name makes reading it fail; salvage finds the name in the object", () => {
+    const directory = sample()
+    const before = read(directory)
+    damage(directory, "UPDATE object SET uid = 'another' WHERE kind = 3 AND number = 2")
+    expect(() => read(directory)).toThrow("object 2 of kind 3 has a damaged row")
+    const copy = join(temporaryDirectory(), "copy")
+    const { lost, recovered } = salvageRecording(directory, copy)
+    expect(lost).toEqual(["table object: 1 damaged row"])
+    expect(recovered).toEqual(["the names of 1 objects of kind v1.Pod"])
+    expect(read(copy)).toEqual(before)
+    expect(verifyRecording(copy).isSound).toBe(true)
+  })
+
+  test("of a kind is repaired from its blocks, except since when it was recorded", () => {
+    const directory = sample()
+    const before = read(directory)
+    damage(directory, "UPDATE kind SET gvk = 'v1.Bod' WHERE gvk = 'v1.Pod'")
+    const copy = join(temporaryDirectory(), "copy")
+    const { recovered } = salvageRecording(directory, copy)
+    expect(recovered).toEqual(["the name of kind v1.Pod; since when it was recorded is unknown"])
+    expect(read(copy).filter((event) => !isGap(event))).toEqual(before.filter((event) => !isGap(event)))
+    const { kinds } = readCoverage(copy, { fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER })
+    expect(kinds.find(({ gvk }) => gvk === "v1.Pod")?.since).toBeUndefined()
+  })
+
+  test("of which no other row tells is a gap of all kinds after salvage", () => {
+    const directory = sample()
+    damage(directory, "UPDATE pod_life SET start_seconds = 7 WHERE pod = 1")
+    const copy = join(temporaryDirectory(), "copy")
+    salvageRecording(directory, copy)
+    expect(damageIn(read(copy)).map(({ gvk }) => gvk)).toEqual(expect.arrayContaining(["v1.Pod", "v1.ConfigMap"]))
+  })
+})
+
+const columnOf = (table: string): string =>
+  ({ kind: "recorded_since", gap: "to_time", block_kind: "min_time" })[table] ?? ""
+
+test("a checkpoint that is damaged costs nothing but time", () => {
+  const directory = sample()
+  const before = read(directory, sampleMiddle)
+  damage(directory, "UPDATE checkpoint SET objects = 0 WHERE rowid % 2 = 0")
+  expect(read(directory, sampleMiddle)).toEqual(before)
+  expect(verifyRecording(directory).faults[0]).toMatch(/^checkpoint \d+ is damaged$/)
+})
+
+test.each([0, 50, 5000])("a recording.db of %d bytes is not taken for a new recording", (bytes) => {
+  const directory = sample()
+  truncateSync(join(directory, "recording.db"), bytes)
+  for (const open of [() => ArchiveWriter.open(directory), () => read(directory)])
+    expect(open).toThrow(/damaged|not a database/)
+})
+
+test("a log without its database is not taken for a new recording", () => {
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, "recording.db-wal"), "left")
+  expect(() => ArchiveWriter.open(directory)).toThrow("recording.db is missing, although its log is there")
+})
+
+test("verify reads beside a recorder and changes nothing", () => {
+  const directory = temporaryDirectory()
+  const writer = recordSample(directory)
+  try {
+    const copy = temporaryDirectory()
+    execFileSync("cp", ["-r", `${directory}/.`, copy])
+    expect(verifyRecording(copy)).toMatchObject({ isSound: true, damagedBlocks: [], faults: [] })
+    expect(verifyRecording(directory).isSound).toBe(true)
+  } finally {
+    writer.close()
+  }
+})
