@@ -12,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { ApiClient } from "../../src/kube/client/api-client.ts"
 import { loadCredentials } from "../../src/kube/credentials/credentials.ts"
-import type { Coverage, CoverageLate } from "../../src/recorder/http/coverage.ts"
+import type { Coverage, KindCoverage } from "../../src/recorder/http/coverage.ts"
 import { calmLife } from "../load/calm-life.ts"
 import { LineProcess } from "../processes/line-process.ts"
 
@@ -30,7 +30,7 @@ export interface LiveReport {
   /** Changes in the recording, and those of them with a time of receipt of their own. */
   readonly events: number
   readonly lateEvents: number
-  readonly lateRanges: ReadonlyArray<CoverageLate & { readonly gvk: string }>
+  readonly lateRanges: ReadonlyArray<KindCoverage["late"][number] & { readonly gvk: string }>
   /** Exit code and messages of `reel export --require all`. */
   readonly exported: { readonly code: number; readonly messages: string }
 }

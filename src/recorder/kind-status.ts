@@ -6,6 +6,7 @@ import type { NamespaceState } from "../actors/watcher/progress/namespace-states
 import type { KindState } from "../kube/watch/protocol/protocol.ts"
 import { forbiddenReason, namedKinds } from "./notices/forbidden-kinds.ts"
 import { serverTrouble } from "./notices/server-trouble.ts"
+import type { RecorderState } from "./recording/recorder-state.ts"
 
 export interface KindStatus {
   readonly gvk: string
@@ -27,8 +28,10 @@ export class KindStatuses {
   readonly #kinds = new Map<string, KindStatus>()
   /** Kinds that have just received a 401; the resulting state is reported right afterwards. */
   readonly #unauthorized = new Set<string>()
-  /** Kinds that were not installed and then appeared, while this recorder ran. */
+  /** Kinds that were not installed when a recorder looked for them first, and then appeared. */
   readonly #appeared = new Set<string>()
+  /** Kinds that were not installed when the former recorder of the directory ended. */
+  readonly #awaited = new Set<string>()
   readonly #onChange: () => void
   #storeTrouble: string | undefined
   readonly #setAside: string[] = []
@@ -41,12 +44,18 @@ export class KindStatuses {
     for (const gvk of gvks) this.#kinds.set(gvk, starting(gvk, "starting", nowMicros))
   }
 
-  /** Kinds in given states; `appeared`: those that were installed while the recorder ran. */
+  /** Kinds in given states; `appeared`: those that were installed later than a recorder looked for them. */
   static of(statuses: ReadonlyArray<KindStatus>, appeared: ReadonlyArray<string>): KindStatuses {
     const all = new KindStatuses([], 0)
     for (const status of statuses) all.#kinds.set(status.gvk, status)
     for (const gvk of appeared) all.#appeared.add(gvk)
     return all
+  }
+
+  /** Takes over what the former recorder of the same directory knew. Call before any state is set. */
+  recall({ statuses, appeared }: Pick<RecorderState, "statuses" | "appeared">): void {
+    for (const gvk of appeared) this.#appeared.add(gvk)
+    for (const { gvk, state } of statuses) if (state === "waiting") this.#awaited.add(gvk)
   }
 
   /**
@@ -79,7 +88,9 @@ export class KindStatuses {
     const isRefused = state === "forbidden" || (state === "failing" && this.#unauthorized.has(gvk))
     this.#unauthorized.delete(gvk)
     if (isRecorded({ state, namespaces })) this.#hasRecorded = true
-    if (before.state === "waiting" && changed) this.#appeared.add(gvk)
+    // One that was installed between two recorders is never seen waiting by the second.
+    if ((before.state === "waiting" && changed) || (state === "watching" && this.#awaited.delete(gvk)))
+      this.#appeared.add(gvk)
     this.#kinds.set(gvk, { gvk, state, detail, namespaces, since: changed ? atMicros : before.since, isRefused })
     if (changed || statesOf(before.namespaces) !== statesOf(namespaces)) this.#onChange()
     return changed
@@ -138,7 +149,12 @@ export class KindStatuses {
     return `nothing is being recorded: ${namedKinds(group?.gvks ?? [])} ${group?.state}: ${group?.detail}${more === 0 ? "" : `; and ${more} more`}`
   }
 
-  /** Whether the kind was not installed when this recorder looked for it first: its objects may have changed before it was noticed. */
+  /** For the next recorder of the directory. */
+  get appeared(): ReadonlyArray<string> {
+    return [...this.#appeared]
+  }
+
+  /** Whether the kind was not installed when a recorder looked for it first: its objects may have changed before it was noticed. */
   hasAppeared(gvk: string): boolean {
     return this.#appeared.has(gvk)
   }

@@ -32,7 +32,7 @@ import { PatientWrites, patiently } from "./patient-writes.ts"
 import { recordStop } from "./record-stop.ts"
 import { firstLists } from "./recording/first-lists.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
-import { encodeRecorderState } from "./recording/recorder-state.ts"
+import { decodeRecorderState, encodeRecorderState } from "./recording/recorder-state.ts"
 import { type ListCompression, ListManners } from "./watchers/list-manners.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
 import { type WorkerRole, workerEntry } from "./worker-entries.ts"
@@ -115,9 +115,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       if (system.isStopping) return
       // Read when the store can take it: by then the state may have changed again.
       const write = Effect.suspend(() => {
-        const all = statuses.all()
-        const appeared = all.map(({ gvk }) => gvk).filter((gvk) => statuses.hasAppeared(gvk))
-        return store.call("setRecorderState", encodeRecorderState({ kinds, statuses: all, appeared }))
+        const state = { kinds, statuses: statuses.all(), appeared: statuses.appeared }
+        return store.call("setRecorderState", encodeRecorderState(state))
       })
       writes.put("what is being recorded", patiently(store, write))
     }
@@ -186,7 +185,12 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       },
       onGaveUp: (error) => Deferred.doneUnsafe(ended, Effect.fail(error)),
     })
-    yield* Effect.raceFirst(store.running(), Deferred.await(ended))
+    const former = patiently(
+      store,
+      Effect.suspend(() => store.call("recorderState", undefined)),
+    )
+    const before = decodeRecorderState(yield* Effect.raceFirst(former, Deferred.await(ended)))
+    if (before !== undefined) statuses.recall(before)
     keepState()
     const { exports, reader } = yield* readingActors(system, {
       config: { directory: options.directory },

@@ -44,7 +44,11 @@ export interface Recorder {
 }
 
 /** Starts the recorder as users do and waits, at most a minute, until it is ready: no kind is still being listed. */
-export const startRecorder = async (cluster: TestCluster, config: string, dataDirectory: string): Promise<Recorder> => {
+export const startRecorder = async (
+  cluster: Pick<TestCluster, "kubeconfig">,
+  config: string,
+  dataDirectory: string,
+): Promise<Recorder> => {
   const port = await freePort()
   const reel = fileURLToPath(new URL("../../bin/reel.js", import.meta.url))
   const words = ["record", "--config", config, "--kubeconfig", cluster.kubeconfig]

@@ -69,17 +69,11 @@ const example =
   (target: string): void =>
     copyFileSync(join(root, "examples/host", path), target)
 
-/** Some controller that can be stopped. */
-const operator = `import { defineController, runControllers } from "kubereel/host"
-const counted = defineController({ name: "counted", for: "apps/v1.Deployment", reconcile: async () => undefined })
-export const startMyOperator = ({ server }) => runControllers([counted], { server: { server } })
-`
-
 export const files: Givens = {
   "simplepod.yaml": example("simplepod-crd.yaml"),
   "simplepod-controller.ts": example("typescript/simplepod-controller.ts"),
   "outage.ndjson": example("typescript/outage.ndjson"),
-  "my-operator.ts": (path) => writeFileSync(path, operator),
+  "my-operator.ts": (path) => copyFileSync(join(root, "test/docs/my-operator.ts"), path),
 }
 
 /** A data directory with what a recorder found in a cluster. */

@@ -46,6 +46,8 @@ export const ExportJob = Schema.Struct({
   recordedKinds: Schema.Array(Schema.String),
   /** `trackedObjects` in SimKube's form, for the configuration in the trace. */
   trackedObjects: Schema.Unknown,
+  /** Kinds besides the tracked ones whose gaps and late changes concern the trace: the lifecycles in it came from their streams. Default: none. */
+  podStreams: Schema.optionalKey(Schema.Array(Schema.String)),
   /** For the trace's header: kinds, or namespaces of kinds, that are incomplete for reasons other than gaps. */
   incomplete: Schema.Array(
     Schema.Struct({ gvk: Schema.String, namespace: Schema.optionalKey(Schema.String), state: Schema.String }),

@@ -80,10 +80,11 @@ export const openExport = (
     isOpen = false
   }
   try {
+    const streams = [...new Set([...kinds, ...(job.podStreams ?? [])])]
     const gaps = reader
-      .gaps({ cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds })
+      .gaps({ cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds: streams })
       .filter((gap) => !filters.excludesGap(gap)).length
-    const late = lateInWindow(reader, job, kinds, filters)
+    const late = lateInWindow(reader, job, streams, filters)
     // A kind that the format cannot represent is not in the trace, so a replay creates nothing from it.
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
     const owners = ownersInExport(reader, job, written, filters)

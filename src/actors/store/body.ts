@@ -44,6 +44,7 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
         }),
       recordGap: ({ gvk, gap }) => attempt(() => writer.recordGap(gvk, gap)),
       clusterUid: () => Effect.sync(() => archive.metadata.get("clusterUid") ?? ""),
+      recorderState: () => Effect.sync(() => archive.metadata.get("recorder") ?? ""),
       setRecorderState: (state) => attempt(() => archive.metadata.set("recorder", state)),
       setClusterUid: (uid) => attempt(() => archive.metadata.set("clusterUid", uid)),
       expect: (expected) => Effect.sync(() => writer.expect(expected)),

@@ -20,6 +20,7 @@ import {
   listingRefusal,
   missingOf,
   needsOwners,
+  podStreamsOf,
   requestedStatuses,
   trackedObjects,
 } from "./start.ts"
@@ -69,7 +70,12 @@ export const forecastExport = (
     const requestedParts = fromTime < untilTime ? request.selects : compileFilters(filtersOf(request))
     const { cut, kinds } = yield* askCoverage(recording, window, nowMicros, requestedParts, times)
     // A trace contains pod lifecycles as part of their owners; `incomplete` says so if they are not being tracked.
-    const requested = kinds.filter(({ gvk, state }) => state !== "untracked" && gvk !== podLivesKind && wanted(gvk))
+    const isInTrace = (gvk: string): boolean => gvk !== podLivesKind && wanted(gvk)
+    const podStreams = podStreamsOf(request, configuration)
+    const requested = kinds.filter(
+      ({ gvk, state, gaps, late }) =>
+        (isInTrace(gvk) && state !== "untracked") || (podStreams.includes(gvk) && gaps.length + late.length > 0),
+    )
     const { format } = request
     const settled = needsOwners(request, configuration)
       ? yield* recording.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
@@ -86,7 +92,7 @@ export const forecastExport = (
       fromTime,
       untilTime,
       times,
-      kinds: requested.map(({ gvk }) => gvk).filter((gvk) => !leftOut.includes(gvk)),
+      kinds: requested.map(({ gvk }) => gvk).filter((gvk) => isInTrace(gvk) && !leftOut.includes(gvk)),
       filters: filtersOf(request),
     })
     const listing = yield* recording.firstLists(statuses)

@@ -6,11 +6,13 @@ import * as Effect from "effect/Effect"
 import type { ExportRefused } from "../../actors/exporter/definition.ts"
 import type { Settled } from "../../actors/owner-resolver/definition.ts"
 import type { CallError } from "../../runtime/errors.ts"
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../http/late-changes.ts"
 import type { KindStatus } from "../kind-status.ts"
 import { aborted } from "../races.ts"
 import type { Recording } from "../recording/recording.ts"
+import { watchedKinds } from "../watchers/pod-stream.ts"
 import {
   type ExportRefusal,
   type ExportRequest,
@@ -90,14 +92,14 @@ export const startExport = (
       fromTime,
       untilTime,
       ...(request.times !== undefined && { times: request.times }),
-      // An open watch misses nothing.
-      ...(untilTime <= (recording.knownUntil ?? nowMicros) && statuses.some(isWatched) && { knownUntil: untilTime }),
+      ...knownThrough(recording, statuses, untilTime, nowMicros),
       filters: filtersOf(request),
       skipOwned: skippedKinds(configuration),
       excludeOwned: leavesOwnedOut(request),
       excludeDaemonSetOwned: leavesDaemonSetOwnedOut(request),
       recordedKinds: recordedWhole(configuration.kinds),
       trackedObjects: trackedObjects(configuration),
+      podStreams: podStreamsOf(request, configuration),
       incomplete: incomplete.map(({ gvk, namespace, state }) => ({
         gvk,
         ...(namespace !== "" && { namespace }),
@@ -126,7 +128,30 @@ export const startExport = (
     }
   })
 
-const isWatched = ({ state }: KindStatus): boolean => state === "watching"
+/**
+ * Up to when the trace knows that nothing more happened, for the job: the end of a window that is over, while a kind is watched, because an open watch misses
+ * nothing. Otherwise the recording itself says it.
+ */
+export const knownThrough = (
+  { knownUntil }: Pick<Recording, "knownUntil">,
+  statuses: ReadonlyArray<Pick<KindStatus, "state">>,
+  untilTime: number,
+  nowMicros: number,
+): { readonly knownUntil?: number } =>
+  untilTime <= (knownUntil ?? nowMicros) && statuses.some(({ state }) => state === "watching")
+    ? { knownUntil: untilTime }
+    : {}
+
+/**
+ * The streams of pods that the trace has lifecycles from; none if it has no lifecycles. Before the configuration changed, a watcher of
+ * pods for their lifecycles alone may have followed them.
+ */
+export const podStreamsOf = (request: ExportRequest, { kinds }: RecorderConfiguration): ReadonlyArray<string> => {
+  const wanted = wantsKind(request)
+  const hasLives = request.format === "simkube" && kinds.some((kind) => kind.trackLifecycle && wanted(kind.gvkText))
+  const { podStream } = watchedKinds(kinds)
+  return hasLives && podStream !== undefined ? [...new Set([podStream, podLivesKind])] : []
+}
 
 /** The time from which on a window is in the future; for a recording that is over, `incomplete` says what it lacks at its end. */
 export const clockOf = ({ knownUntil }: Recording, nowMicros: number): number =>

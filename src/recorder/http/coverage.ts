@@ -30,7 +30,7 @@ interface CoverageGap extends TimeRange {
 }
 
 /** A range in which changes happened that were received later: none is missing, but their times are estimates. */
-interface CoverageLate extends TimeRange {
+export interface CoverageLate extends TimeRange {
   readonly receivedStart: number
   readonly receivedEnd: number
   /** The only namespace of the changes; the empty string: all namespaces. */
@@ -97,8 +97,8 @@ export const coverageOf = (
   })
   const states = new Set(statuses.map(({ gvk }) => gvk))
   const former = kinds
-    // The completeness of pod lifecycles is stored even if they are tracked on the stream of recorded Pods.
-    .filter(({ gvk }) => !states.has(gvk) && gvk !== podLivesKind)
+    // The completeness of pod lifecycles is stored even if they are tracked on the stream of recorded Pods, and says nothing more then.
+    .filter(({ gvk, gaps, late }) => !states.has(gvk) && (gvk !== podLivesKind || gaps.length + late.length > 0))
     .map((kind) =>
       kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "", namespaces: [] }, kind, window, nowMicros),
     )

@@ -29,7 +29,7 @@ const RecorderState = Schema.fromJsonString(
     kinds: Schema.Array(TrackedKind),
     /** Includes pods that are watched for their lifecycles only. */
     statuses: Schema.Array(Status),
-    /** Those that were installed while the recorder ran. */
+    /** Those that were installed later than a recorder of this directory looked for them first. */
     appeared: Schema.Array(Schema.String),
   }),
 )

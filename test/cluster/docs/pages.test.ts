@@ -17,37 +17,37 @@ import { apply } from "../k8s/installation.ts"
 import { RecorderPod } from "./recorder-pod.ts"
 
 let cluster: TestCluster
-let namespaces: ReadonlyArray<string>
+let before: ReadonlySet<string>
 let pod: RecorderPod | undefined
 
-const names = async (kind: string, ...words: string[]): Promise<ReadonlyArray<string>> =>
-  (await kubectl(cluster, "get", kind, ...words, "-o", "name")).split("\n").filter((name) => name !== "")
+/** Everything of the kinds that pages create outside of namespaces of their own, and those namespaces. */
+const existing = async (): Promise<ReadonlyArray<string>> => {
+  const kinds = ["namespaces", "clusterroles", "clusterrolebindings", "customresourcedefinitions"]
+  const names = (await kubectl(cluster, "get", kinds.join(), "-o", "name")).split("\n")
+  const simulations = names.some((name) => name.endsWith("/simulations.simkube.io"))
+    ? (await kubectl(cluster, "get", "simulations", "-o", "name")).split("\n")
+    : []
+  return [...simulations, ...names].filter((name) => name !== "")
+}
 
 beforeAll(async () => {
   cluster = await openTestCluster()
 })
 beforeEach(async () => {
   pod = undefined
-  namespaces = await names("namespaces")
+  before = new Set(await existing())
 })
 afterEach(async () => {
   await pod?.stop()
-  // All that the pages install has this label, or is in namespaces of its own.
-  const own = await Promise.all(
-    ["clusterroles", "clusterrolebindings", "customresourcedefinitions"].map((kind) =>
-      names(kind, "-l", "app.kubernetes.io/part-of=kubereel"),
-    ),
-  )
-  const made = (await names("namespaces")).filter((name) => !namespaces.includes(name))
-  const all = [...own.flat(), ...made]
-  if (all.length > 0) await kubectl(cluster, "delete", "--timeout=90s", ...all)
+  const made = (await existing()).filter((name) => !before.has(name))
+  if (made.length > 0) await kubectl(cluster, "delete", "--ignore-not-found", "--timeout=90s", ...made)
 })
 
 /** The kind of kwok's stages. The control plane's own kwok is started without it. */
 const stages = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
-  metadata: { name: "stages.kwok.x-k8s.io", labels: { "app.kubernetes.io/part-of": "kubereel" } },
+  metadata: { name: "stages.kwok.x-k8s.io" },
   spec: {
     group: "kwok.x-k8s.io",
     names: { kind: "Stage", plural: "stages" },

@@ -2,12 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Connection, get, open } from "../connection.ts"
 import { parseExactly, textAt } from "../exact-json.ts"
-
-/** `uid version` → ms since the Unix epoch. */
-export type SeenTimes = ReadonlyMap<string, number>
+import { type TrueChange, TrueTimes } from "./true-times.ts"
 
 export class TimedObserver {
-  readonly #seen = new Map<string, number>()
+  readonly seen = new TrueTimes()
   readonly #abort = new AbortController()
   #watches: Promise<unknown> = Promise.resolve()
 
@@ -17,18 +15,17 @@ export class TimedObserver {
     this.#connection = connection
   }
 
-  /** Resolves once every kind is listed. @param paths of the kinds' collections */
-  static async start(connection: Connection, paths: ReadonlyArray<string>): Promise<TimedObserver> {
+  /** Resolves once every kind is listed. @param kinds with the paths of their collections */
+  static async start(connection: Connection, kinds: ReadonlyMap<string, string>): Promise<TimedObserver> {
     const observer = new TimedObserver(connection)
-    const versions = await Promise.all(
-      paths.map(async (path) => textAt((await get(connection, path)).body, "metadata", "resourceVersion")),
+    const listed = await Promise.all(
+      [...kinds].map(async ([gvk, path]) => {
+        const { body } = await get(connection, path)
+        return { gvk, path, version: textAt(body, "metadata", "resourceVersion") }
+      }),
     )
-    observer.#watches = Promise.all(paths.map((path, index) => observer.#follow(path, versions[index] ?? "")))
+    observer.#watches = Promise.all(listed.map(({ gvk, path, version }) => observer.#follow(gvk, path, version)))
     return observer
-  }
-
-  get seen(): SeenTimes {
-    return this.#seen
   }
 
   async stop(): Promise<void> {
@@ -36,7 +33,7 @@ export class TimedObserver {
     await this.#watches
   }
 
-  async #follow(path: string, from: string): Promise<void> {
+  async #follow(gvk: string, path: string, from: string): Promise<void> {
     let version = from
     const { signal } = this.#abort
     while (!signal.aborted) {
@@ -58,7 +55,10 @@ export class TimedObserver {
             }
             version = textAt(event, "object", "metadata", "resourceVersion")
             if (type === "BOOKMARK") continue
-            this.#seen.set(`${textAt(event, "object", "metadata", "uid")} ${version}`, Date.now())
+            this.seen.add({
+              ...{ gvk, version, micros: Date.now() * 1000, type: type as TrueChange["type"] },
+              uid: textAt(event, "object", "metadata", "uid"),
+            })
           }
         }
       } catch (cause) {

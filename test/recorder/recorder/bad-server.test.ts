@@ -54,6 +54,42 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(await recorder.stop()).toMatchObject({ code: 4 })
   })
 
+  test("gets a kind while it is recorded, or while no recorder runs: later recorders know since when they have it", async ({
+    expect,
+  }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const plurals = { Widget: "widgets", Gadget: "gadgets" }
+    const define = (kind: keyof typeof plurals): void =>
+      sandbox.register({
+        gvk: { group: "example.com", version: "v1", kind },
+        plural: plurals[kind],
+        namespaced: true,
+      })
+    const gvks = ["example.com/v1.Widget", "example.com/v1.Gadget"]
+    const kinds = Object.fromEntries(["v1.ConfigMap", ...gvks].map((gvk) => [gvk, "{}"]))
+    const record = () => place.record({ cluster: { server: sandbox.url }, kinds })
+    const first = record()
+    await first.ready()
+    for (const gvk of gvks) await first.inState(gvk, /waiting/)
+    define("Widget")
+    await first.inState("example.com/v1.Widget", /watching/, 20_000)
+    await first.stop()
+    define("Gadget")
+    for (let life = 0; life < 2; life++) {
+      const next = record()
+      await next.ready()
+      for (const gvk of gvks) {
+        await next.inState(gvk, /watching/)
+        const untilNow = { end_time: Date.now() * 1000, require: "all", export_path: "x", start_ts: 0, end_ts: 1 }
+        const answer = await next.post({ ...untilNow, filters: { ...noFilters, kinds: [gvk] } })
+        expect([gvk, answer.status]).toEqual([gvk, 409])
+        expect(await answer.text()).toContain(`${gvk} is recorded only from `)
+      }
+      await (life === 0 ? next.kill() : next.stop())
+    }
+  })
+
   test("lacks a kind until the end makes the recording incomplete", async ({ expect }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
