@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
+import { LineBudget } from "../../kube/scanner/line-budget.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { observationsMailbox, storedStateMailbox } from "../names.ts"
@@ -61,6 +62,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
         outlet: outbox,
         clock,
         random: Math.random,
+        lineBudget: config.lines && new LineBudget(config.lines.memory, config.lines.slot, config.lines.limitBytes),
         listener: {
           stateChanged: reportState,
           alarm: (detail) => context.report({ type: "alarm", detail }),

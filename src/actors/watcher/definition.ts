@@ -33,6 +33,10 @@ export interface WatcherConfig {
   readonly reportEvents: boolean
   /** Shared with the other watchers: which version the server had when (late/version-clock.ts). Default: each dates its late changes alone. */
   readonly versions?: SharedArrayBuffer | undefined
+  /** Shared with the other watchers: the memory for large lines. Default: each line may have 16 MiB. */
+  readonly lines?:
+    | { readonly memory: SharedArrayBuffer; readonly slot: number; readonly limitBytes: number }
+    | undefined
   /** Bytes that may be in flight to the store, and bytes that may wait here in addition. */
   readonly windowBytes: number
   readonly bufferBytes: number

@@ -5,6 +5,7 @@
 import type { Clock } from "../../clock.ts"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
+import type { LineBudget } from "../../kube/scanner/line-budget.ts"
 import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
@@ -42,6 +43,8 @@ export interface KindWatchOptions {
   readonly random: () => number
   readonly listener: KindListener
   readonly recorded: EventListener | undefined
+  /** Of all watchers, for large lines. Default: each line has a limit of its own. */
+  readonly lineBudget?: LineBudget | undefined
 }
 
 /** A kind being watched. */
@@ -158,7 +161,7 @@ export const objectRecorder = (
 
 /** What all sessions of the kind have in common. */
 export const sessionOptions = (
-  { client, clock, random, config, gvk }: KindWatchOptions,
+  { client, clock, random, config, gvk, lineBudget }: KindWatchOptions,
   { resume }: Pick<LoadedState, "resume">,
 ): Omit<SessionOptions, "enquiries" | "sink" | "listener" | "resumeVersion" | "liveUntil"> => ({
   transport: client,
@@ -170,5 +173,6 @@ export const sessionOptions = (
   labelSelector: config.labelSelector,
   fieldSelector: config.fieldSelector,
   lists: config.lists,
+  lineBudget,
   clusterUid: resume.clusterUid === "" ? undefined : resume.clusterUid,
 })

@@ -9,6 +9,7 @@
  */
 import { createGunzip, type Gunzip } from "node:zlib"
 import { messageOf } from "../../message-of.ts"
+import { freeNow } from "../free-now.ts"
 import type { HttpStream, ResponseHandler, StreamEnd } from "./response-handler.ts"
 import { printable } from "./response-head.ts"
 import type { ReadTransport } from "./transport.ts"
@@ -105,6 +106,8 @@ class GunzippedResponse implements ResponseHandler, HttpStream {
     gunzip.on("data", (piece: Buffer) => {
       this.#handler.data(piece, 0, piece.length)
       if (!this.#isAborted) this.#handler.readDone?.()
+      // zlib has filled this one to its end and goes on with another.
+      if (piece.byteOffset + piece.length === pieceBytes && piece.buffer.byteLength === pieceBytes) freeNow(piece)
     })
     gunzip.on("drain", () => {
       if (!this.#isPaused) this.http.resume()

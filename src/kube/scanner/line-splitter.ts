@@ -7,6 +7,7 @@
  */
 
 import { CarryBuffer, defaultLongest } from "./carry-buffer.ts"
+import type { LineBudget } from "./line-budget.ts"
 
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
@@ -18,10 +19,16 @@ export class LineSplitter {
   private readonly listener: SpanListener
   private readonly carry: CarryBuffer
 
-  /** @param options.longest bytes of the longest line that may span chunks; default {@link defaultLongest} */
-  constructor(listener: SpanListener, options: { readonly longest?: number } = {}) {
+  /**
+   * @param options.longest bytes of the longest line that may span chunks; default {@link defaultLongest}
+   * @param options.budget of all threads, for lines beyond `freeBytes`; default: none
+   */
+  constructor(
+    listener: SpanListener,
+    options: { readonly longest?: number; readonly budget?: LineBudget | undefined } = {},
+  ) {
     this.listener = listener
-    this.carry = new CarryBuffer(options.longest ?? defaultLongest)
+    this.carry = new CarryBuffer(options.longest ?? defaultLongest, options.budget)
   }
 
   /** Bytes received since the last line feed. */
@@ -37,7 +44,7 @@ export class LineSplitter {
   /**
    * Reads bytes [start, end) of a chunk, which may be reused after the call.
    *
-   * @throws TooLongError if a line is longer than allowed. The rest of the chunk is lost: abort the stream.
+   * @throws TooLongError, LinesTooLargeError if a line is longer than allowed. The rest of the chunk is lost: abort the stream.
    */
   push(chunk: Buffer, start: number, end: number): void {
     let from = start

@@ -10,10 +10,11 @@
  */
 
 import { apiVersionOf, type GroupVersionKind } from "../gvk.ts"
-import { CarryBuffer } from "./carry-buffer.ts"
+import { CarryBuffer, defaultLongest } from "./carry-buffer.ts"
 import { readMembers } from "./json/canonical-json.ts"
 import { JsonBytes } from "./json/json-bytes.ts"
 import type { ObjectReport } from "./object/object-report.ts"
+import { longestReadSlowly } from "./object/slow-path.ts"
 
 /** The beginning of a completed item up to its own first member, and where the texts in it are; [0, 0) for one that is not in it. */
 interface Opening {
@@ -32,8 +33,8 @@ export class ListItem {
   readonly #both: Opening
   readonly #kindOnly: Opening
   readonly #apiVersionOnly: Opening
-  /** Unbounded: the scanner of the list bounds its items. */
-  readonly #copy = new CarryBuffer(Number.POSITIVE_INFINITY)
+  /** The scanner of the list bounds its items; what is put in front of one is shorter than this. */
+  readonly #copy = new CarryBuffer(defaultLongest + 4096)
   readonly #json = new JsonBytes()
 
   constructor(gvk: GroupVersionKind) {
@@ -65,6 +66,7 @@ export class ListItem {
   /** The same without a scan: for what the scanner does not understand, or where nothing is scanned. Bytes that are not JSON stay as they are. */
   completeUnscanned(bytes: Buffer, start: number, end: number): void {
     const json = this.#json
+    if (end - start > longestReadSlowly) return this.#keep(bytes, start, end)
     if (!json.load(bytes, end) || json.skipValue(start) !== end) return this.#keep(bytes, start, end)
     const keys = new Set(readMembers(json, start).map(({ key }) => key))
     const opening = this.#openingFor(keys.has("kind"), keys.has("apiVersion"))

@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
 import { CarryBuffer, defaultLongest, TooLongError } from "./carry-buffer.ts"
 import { TokenScanner } from "./json/token-scanner.ts"
 import { isWhiteSpace } from "./json/white-space.ts"
+import type { LineBudget } from "./line-budget.ts"
 import type { SpanListener } from "./line-splitter.ts"
 import { emptyListHead, isListMember, type ListHead, withListMember } from "./list-head.ts"
 
@@ -73,11 +74,19 @@ export class ListScanner {
 
   /**
    * @param options.longest bytes of the longest item that may span chunks; default {@link defaultLongest}
+   * @param options.budget of all threads, for items beyond `freeBytes`; default: none
    * @param options.longestBetween bytes from the end of one item to that of the next; default {@link defaultLongest}
    */
-  constructor(listener: SpanListener, options: { readonly longest?: number; readonly longestBetween?: number } = {}) {
+  constructor(
+    listener: SpanListener,
+    options: {
+      readonly longest?: number
+      readonly longestBetween?: number
+      readonly budget?: LineBudget | undefined
+    } = {},
+  ) {
     this.listener = listener
-    this.carry = new CarryBuffer(options.longest ?? defaultLongest)
+    this.carry = new CarryBuffer(options.longest ?? defaultLongest, options.budget)
     this.longestBetween = options.longestBetween ?? defaultLongest
   }
 
@@ -101,7 +110,7 @@ export class ListScanner {
   /**
    * Reads bytes [start, end) of a chunk, which may be reused after the call.
    *
-   * @throws ListSyntaxError, TooLongError: the rest of the response is useless, items passed on before stay valid
+   * @throws ListSyntaxError, TooLongError, LinesTooLargeError: the rest of the response is useless, items passed on before stay valid
    */
   push(chunk: Buffer, start: number, end: number): void {
     if (chunk !== this.chunk) {

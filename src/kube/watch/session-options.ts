@@ -2,6 +2,7 @@
 import type { Clock } from "../../clock.ts"
 import type { GroupVersionKind } from "../gvk.ts"
 import type { ReadTransport } from "../http/transport.ts"
+import type { LineBudget } from "../scanner/line-budget.ts"
 import type { DetectRules } from "../scanner/object/detect-rules.ts"
 import type { WatchPolicy } from "./protocol/policy.ts"
 import type { Input } from "./protocol/protocol.ts"
@@ -36,6 +37,8 @@ export interface SessionOptions {
   /** The kind that is watched: its objects get these names where a list omits them. */
   readonly gvk: GroupVersionKind
   readonly rules: DetectRules
+  /** For lines that are larger than ordinary objects. Default: each may have 16 MiB. */
+  readonly lineBudget?: LineBudget | undefined
   readonly labelSelector: string | undefined
   readonly fieldSelector: string | undefined
   /** Default: as a streaming list, otherwise in pages, uncompressed. */

@@ -257,20 +257,20 @@ export class WatchSession {
   }
 
   #open(command: OpenCommand): void {
-    const { transport, gvk, rules } = this.#options
+    const { transport, gvk, rules, lineBudget } = this.#options
     const { stream } = command
     this.#progressed = false
     if (command.type === "open-watch") this.statistics.watches++
     const headers = { Accept: "application/json" }
     const path = this.#pathOf(command)
     if (command.type === "open-page" || command.type === "open-whole-list") {
-      const reader = new PageReader(stream, this.#events, gvk, rules)
+      const reader = new PageReader(stream, this.#events, gvk, rules, lineBudget)
       const http = this.#acceptsGzip
         ? getGunzipped(transport, path, headers, reader)
         : transport.get(path, headers, reader)
       this.#streams.add(stream, reader, http)
     } else {
-      const reader = new WatchReader(stream, this.#events, rules, command.type === "open-streaming-list")
+      const reader = new WatchReader(stream, this.#events, rules, command.type === "open-streaming-list", lineBudget)
       this.#streams.add(stream, reader, transport.get(path, headers, reader))
     }
   }

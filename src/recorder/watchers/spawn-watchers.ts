@@ -20,6 +20,7 @@ import {
 import { VersionClock } from "../../actors/watcher/late/version-clock.ts"
 import type { Clock } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
+import { LineBudget } from "../../kube/scanner/line-budget.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { ListManner } from "../../kube/watch/session-options.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
@@ -114,12 +115,21 @@ export const watchPlan = (configured: ReadonlyArray<TrackedKind>): WatchPlan => 
   }
 }
 
+/**
+ * Bytes of unfinished lines and list items of all kinds together, beyond the 2 MiB that each may have: twice the longest line. Real servers send nothing that
+ * needs any of it.
+ */
+const largeLinesBytes = 32 * 1024 * 1024
+
 export class Watchers {
   readonly #system: ActorSystem
   readonly #store: WatchedStore
   readonly #options: WatchersOptions
   readonly #shares = new MailboxShares()
   readonly #versions = VersionClock.memory()
+  readonly #lines = LineBudget.memory()
+  /** By watcher: its place in the budget of large lines, the same in all its lives. */
+  readonly #slots = new Map<string, number>()
   readonly #watchers = new Map<string, RecordedWatcher>()
   /** By kind, aborted when its watcher has ended. */
   readonly #ends = new Map<string, AbortController>()
@@ -195,6 +205,12 @@ export class Watchers {
     return complete === undefined ? kind : { ...kind, complete }
   }
 
+  #slotOf(name: string): number {
+    const slot = this.#slots.get(name) ?? this.#slots.size
+    this.#slots.set(name, slot)
+    return slot
+  }
+
   #start(kind: TrackedKind): void {
     const { statuses, clock, notify, ...options } = this.#options
     const gvk = kind.gvkText
@@ -210,7 +226,8 @@ export class Watchers {
         const endpoint = await options.endpoint(name)
         const lists = await options.lists(gvk, endpoint)
         const limits = this.#shares.take(name, this.#plan.kinds.size)
-        return { ...watcherConfig(kind, tracksPods, endpoint, limits, options, this.#versions), lists }
+        const lines = { memory: this.#lines, slot: this.#slotOf(name), limitBytes: largeLinesBytes }
+        return { ...watcherConfig(kind, tracksPods, endpoint, limits, options, this.#versions), lists, lines }
       },
       incarnation: () => options.nextIncarnation(name, ended.signal),
       restart: options.restart,

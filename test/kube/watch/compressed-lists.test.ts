@@ -76,10 +76,10 @@ describe("compressed lists", () => {
 
   test("that expand without end are given up as malformed", async () => {
     const start = Buffer.from('{"kind":"ConfigMapList","items":[')
-    const bomb = gzipSync(Buffer.concat([start, Buffer.alloc(80 * 1024 * 1024, " ")]), { level: 1 })
+    const bomb = gzipSync(Buffer.concat([start, Buffer.alloc(24 * 1024 * 1024, " ")]), { level: 1 })
     const { watched } = await listThrough((body, list) => ["gzip", list === 1 ? bomb : gzipSync(body)])
     await eventually(() => expect(watched.isWaiting).toBe(true))
-    expect(watched.notebook.of("alarm")).toEqual(["more than 67108864 bytes without the end of a line or a list item"])
+    expect(watched.notebook.of("alarm")).toEqual(["more than 16777216 bytes without the end of a line or a list item"])
     await watched.passes()
     await watched.isWatching()
   })

@@ -5,6 +5,7 @@
 import { afterEach, expect } from "vitest"
 import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import type { LineBudget } from "../../../src/kube/scanner/line-budget.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../../../src/kube/watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
@@ -32,6 +33,7 @@ export interface WatchedOptions {
   readonly labelSelector?: string
   readonly fieldSelector?: string
   readonly lists?: ListManner
+  readonly lineBudget?: LineBudget
   /** Where the session finds the sandbox. Default: directly. */
   readonly through?: (sandbox: Sandbox) => Promise<ApiEndpoint>
   /** Returns a number in [0, 1); default 0, so that every wait is the shortest. */
@@ -90,6 +92,7 @@ export class Watched {
       labelSelector: options.labelSelector,
       fieldSelector: options.fieldSelector,
       lists: options.lists,
+      lineBudget: options.lineBudget,
       resumeVersion: options.resumeVersion,
       clusterUid: options.clusterUid,
       liveUntil: options.liveUntil,

@@ -46,7 +46,15 @@ const QUOTE = 34
 const LETTER_N = 110
 const OPEN_BRACE = 123
 
+/**
+ * Bytes that are read this way at most. A list of members takes many times the memory of the text if they are short, and no object of that size is
+ * written by a server so that the fast scanner does not understand it.
+ */
+export const longestReadSlowly = 4 * 1024 * 1024
+
 const parse = (bytes: Buffer, from: number, to: number): Parsed | UnreadableError => {
+  if (to - from > longestReadSlowly)
+    return new UnreadableError({ reason: `more than ${longestReadSlowly} bytes of unusual JSON` })
   let start = from
   let end = to
   while (start < end && isWhiteSpace(bytes[start] as number)) start++

@@ -1,6 +1,7 @@
 /** Reads one page of a list, or a whole list, item by item. */
 import type { GroupVersionKind } from "../../gvk.ts"
-import { TooLongError } from "../../scanner/carry-buffer.ts"
+import { isLineTooLarge } from "../../scanner/carry-buffer.ts"
+import type { LineBudget } from "../../scanner/line-budget.ts"
 import { ListItem } from "../../scanner/list-item.ts"
 import { ListScanner, ListSyntaxError } from "../../scanner/list-scanner.ts"
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
@@ -15,13 +16,19 @@ export class PageReader extends StreamReader {
   readonly #list: ListScanner
   readonly #completed: ListItem
 
-  constructor(stream: StreamId, events: StreamEvents, gvk: GroupVersionKind, rules: DetectRules) {
+  constructor(
+    stream: StreamId,
+    events: StreamEvents,
+    gvk: GroupVersionKind,
+    rules: DetectRules,
+    budget?: LineBudget | undefined,
+  ) {
     const scanner = new ObjectScanner(rules)
     super(stream, events, rules, scanner)
     this.#scanner = scanner
     this.observed.fromList = true
     this.#completed = new ListItem(gvk)
-    this.#list = new ListScanner((bytes, start, end) => this.#item(bytes, start, end))
+    this.#list = new ListScanner((bytes, start, end) => this.#item(bytes, start, end), { budget })
   }
 
   protected override get pending(): number {
@@ -32,7 +39,7 @@ export class PageReader extends StreamReader {
     try {
       this.#list.push(buffer, start, end)
     } catch (cause) {
-      if (!(cause instanceof ListSyntaxError || cause instanceof TooLongError)) throw cause
+      if (!(cause instanceof ListSyntaxError || isLineTooLarge(cause))) throw cause
       this.malformed(cause.message)
     }
   }

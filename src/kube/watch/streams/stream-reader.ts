@@ -36,8 +36,8 @@ export interface StreamEvents {
   ended(stream: StreamId, outcome: StreamOutcome): void
 }
 
-/** Bytes kept of a refusal's body: a Status takes a few hundred, and an HTML page of a proxy needs no more. */
-const refusalBytes = 64 * 1024
+/** Bytes that are read of a Status: it takes a few hundred, and an HTML page of a proxy needs no more. */
+export const statusBytes = 64 * 1024
 
 /** Reads one response; watch-reader.ts and page-reader.ts interpret its body. */
 export abstract class StreamReader implements ResponseHandler {
@@ -86,7 +86,7 @@ export abstract class StreamReader implements ResponseHandler {
   data(buffer: Buffer, start: number, end: number): void {
     if (!this.live) return
     if (this.#status !== 200) {
-      if (this.#refusalLength < refusalBytes) this.#refusal.push(Buffer.from(buffer.subarray(start, end)))
+      if (this.#refusalLength < statusBytes) this.#refusal.push(Buffer.from(buffer.subarray(start, end)))
       this.#refusalLength += end - start
       return
     }

@@ -1,13 +1,14 @@
 /** Reads a watch or a streaming list, line by line. */
-import { TooLongError } from "../../scanner/carry-buffer.ts"
+import { isLineTooLarge } from "../../scanner/carry-buffer.ts"
+import type { LineBudget } from "../../scanner/line-budget.ts"
 import { LineSplitter } from "../../scanner/line-splitter.ts"
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import { scanWatchLineSlowly, UnreadableError } from "../../scanner/object/slow-path.ts"
 import { WatchEventType, WatchLineScanner } from "../../scanner/watch-line.ts"
-import { readStatus } from "../../status.ts"
+import { type ApiStatus, readStatus } from "../../status.ts"
 import type { StreamId } from "../protocol/protocol.ts"
 import { InitialObjects } from "./initial-objects.ts"
-import { type StreamEvents, StreamReader } from "./stream-reader.ts"
+import { type StreamEvents, StreamReader, statusBytes } from "./stream-reader.ts"
 
 /** A watch; with `streamingList` the synthetic events before the end bookmark are a list. */
 export class WatchReader extends StreamReader {
@@ -20,12 +21,18 @@ export class WatchReader extends StreamReader {
   #offset = 0
   #nextOffset = 0
 
-  constructor(stream: StreamId, events: StreamEvents, rules: DetectRules, streamingList: boolean) {
+  constructor(
+    stream: StreamId,
+    events: StreamEvents,
+    rules: DetectRules,
+    streamingList: boolean,
+    budget?: LineBudget | undefined,
+  ) {
     const scanner = new WatchLineScanner(rules)
     super(stream, events, rules, scanner.object)
     this.#scanner = scanner
     this.#listing = streamingList
-    this.#splitter = new LineSplitter((bytes, start, end) => this.#line(bytes, start, end))
+    this.#splitter = new LineSplitter((bytes, start, end) => this.#line(bytes, start, end), { budget })
   }
 
   override get initialObjects(): number {
@@ -40,7 +47,7 @@ export class WatchReader extends StreamReader {
     try {
       this.#splitter.push(buffer, start, end)
     } catch (cause) {
-      if (!(cause instanceof TooLongError)) throw cause
+      if (!isLineTooLarge(cause)) throw cause
       this.malformed(`${cause.message}, after ${this.#offset} bytes`)
     }
   }
@@ -88,15 +95,7 @@ export class WatchReader extends StreamReader {
       }
       case WatchEventType.error: {
         this.live = false
-        const status = readStatus(bytes.subarray(start, end))
-        const fallback = {
-          code: 500,
-          reason: "InternalError",
-          message: "an ERROR event without a Status",
-          causes: [],
-          retryAfterSeconds: undefined,
-        }
-        return this.events.errorEvent(this.stream, status ?? fallback)
+        return this.events.errorEvent(this.stream, statusIn(bytes, start, end))
       }
       default:
         return this.malformed(`an event of an unknown type at byte ${this.#offset}`)
@@ -108,4 +107,14 @@ export class WatchReader extends StreamReader {
     this.#initial ??= new InitialObjects(this.serverTimeMs)
     this.#initial.added(this.observed)
   }
+}
+
+/** Only what can be a Status is parsed: a value of many MB would become many times that in memory. */
+const statusIn = (bytes: Buffer, start: number, end: number): ApiStatus => {
+  const isPlausible = end - start <= statusBytes
+  const status = isPlausible ? readStatus(bytes.subarray(start, end)) : undefined
+  const message = isPlausible
+    ? "an ERROR event without a Status"
+    : `an ERROR event of ${end - start} bytes, which is no Status`
+  return status ?? { code: 500, reason: "InternalError", message, causes: [], retryAfterSeconds: undefined }
 }

@@ -60,3 +60,9 @@ describe("what is not JSON", () => {
     expect(objectionTo(text)).toBe(reason)
   })
 })
+
+test("unusual JSON is read up to 4 MiB, because a list of its members may take many times that", () => {
+  const padded = (bytes: number): string => `{"a":"${" ".repeat(bytes)}"}`
+  expect(objectionTo(padded(4 * 1024 * 1024))).toBe("more than 4194304 bytes of unusual JSON")
+  expect(objectionTo(padded(4 * 1024 * 1024 - 8))).toBe("an object without metadata")
+})

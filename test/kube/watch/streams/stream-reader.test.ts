@@ -267,3 +267,10 @@ test("an item of another kind is no item of this list; items without a kind are"
   own.receive(list(object(1), { apiVersion: "v1", kind: "ConfigMap", ...object(2) }))
   expect(own.said.slice(2)).toEqual(["object 1 true 1", "object 1 true 2"])
 })
+
+test("an ERROR event that is too large for a Status is not parsed, and means that the server failed", () => {
+  const { said, receive, reader } = watch()
+  reader.head(200, new Map())
+  receive(line("ERROR", { kind: "Status", code: 410, message: "x".repeat(70_000) }), [30_000, 30_000])
+  expect(said.at(-1)).toMatch(/^error 500 an ERROR event of 70\d+ bytes, which is no Status$/)
+})
