@@ -12,6 +12,8 @@ export interface GuideBlock {
   readonly runsOn: ReadonlyArray<string> | undefined
   /** What the reader has and the page does not make, such as a trace: `<!-- given: day.ndjson, old.kubeconfig -->`. */
   readonly given: ReadonlyArray<string>
+  /** The block is what a command printed that has been run before and contains this text: `<!-- printed by: TEXT -->`. */
+  readonly printedBy: string | undefined
 }
 
 /** In the order of the page. */
@@ -27,5 +29,6 @@ export const blocksOf = (markdown: string): ReadonlyArray<GuideBlock> =>
       notRun: mark("not run"),
       runsOn: mark("runs on")?.split(", "),
       given: mark("given")?.split(", ") ?? [],
+      printedBy: mark("printed by"),
     }
   })

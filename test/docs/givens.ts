@@ -11,47 +11,45 @@ import { root } from "./project.ts"
 
 const run = promisify(execFile)
 
-/** A Deployment that appears a second after 03:10, and is scaled 200 ms later; a ConfigMap that was there before. */
+/** A ConfigMap that was there before, a Deployment that appears at 03:10 and is scaled, and a Job whose pod runs for 200 ms. */
 const morning = (): Buffer => {
   const start = Date.parse("2026-11-20T03:10:00Z") * 1000
   const encoder = ndjsonEncoder()
   const window = { start: start - 500_000, end: start + 800_000 }
-  encoder.add({ type: "header", window, cut: 3, kinds: ["apps/v1.Deployment", "v1.ConfigMap"], incomplete: [] })
-  const add = (sequence: number, ms: number, gvk: string, object: { readonly metadata: { readonly name: string } }) =>
+  const kinds = ["apps/v1.Deployment", "batch/v1.Job", "v1.ConfigMap", "v1.Pod"]
+  encoder.add({ type: "header", window, cut: 8, kinds, incomplete: [] })
+  let sequence = 0
+  const add = (ms: number, gvk: string, name: string, object: Readonly<Record<string, unknown>>): void => {
+    const metadata = { namespace: "shop", name, uid: name, ...(object.metadata as object | undefined) }
+    const [kind = "", apiVersion = ""] = [gvk.split(".").at(-1), gvk.slice(0, gvk.lastIndexOf("."))]
+    sequence += 1
     encoder.add({
       type: "event",
       isSnapshot: ms < -500,
       event: {
-        type: "object",
-        sequence,
-        time: start + ms * 1000,
-        gvk,
-        action: "applied",
-        uid: object.metadata.name,
-        namespace: "shop",
-        name: object.metadata.name,
-        resourceVersion: String(sequence),
-        object: Buffer.from(JSON.stringify(object)),
+        ...{ type: "object", sequence, time: start + ms * 1000, gvk, action: "applied" },
+        ...{ uid: name, namespace: "shop", name, resourceVersion: String(sequence) },
+        object: Buffer.from(JSON.stringify({ apiVersion, kind, ...object, metadata })),
       },
     })
-  const metadata = (name: string) => ({ namespace: "shop", name })
+  }
+  const containers = [{ name: "main", image: "example.com/main:1" }]
+  const labels = { app: "web" }
   const web = (replicas: number) => ({
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: metadata("web"),
-    spec: {
-      replicas,
-      selector: { matchLabels: { app: "web" } },
-      template: {
-        metadata: { labels: { app: "web" } },
-        spec: { containers: [{ name: "web", image: "example.com/web:1" }] },
-      },
-    },
+    spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
   })
-  const settings = { apiVersion: "v1", kind: "ConfigMap", metadata: metadata("settings"), data: { banner: "open" } }
-  add(1, -600, "v1.ConfigMap", settings)
-  add(2, 100, "apps/v1.Deployment", web(2))
-  add(3, 300, "apps/v1.Deployment", web(3))
+  const template = { spec: { restartPolicy: "Never", containers } }
+  const owner = { apiVersion: "batch/v1", kind: "Job", name: "backup", uid: "backup", controller: true }
+  const pod = (status: object) => ({ metadata: { ownerReferences: [owner] }, spec: template.spec, status })
+  const scheduled = [{ type: "PodScheduled", status: "True" }]
+  add(-600, "v1.ConfigMap", "settings", { data: { banner: "open" } })
+  add(50, "batch/v1.Job", "backup", { spec: { template } })
+  add(60, "v1.Pod", "backup-1", pod({}))
+  add(70, "v1.Pod", "backup-1", pod({ phase: "Pending", conditions: scheduled }))
+  add(100, "apps/v1.Deployment", "web", web(2))
+  add(170, "v1.Pod", "backup-1", pod({ phase: "Running", conditions: scheduled }))
+  add(300, "apps/v1.Deployment", "web", web(3))
+  add(370, "v1.Pod", "backup-1", pod({ phase: "Succeeded", conditions: scheduled }))
   return Buffer.concat([...encoder.finish()])
 }
 

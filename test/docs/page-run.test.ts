@@ -49,6 +49,13 @@ describe("A page", () => {
     expect(of("both")).toBe("hello\n# a.yml\nb: c\n")
   })
 
+  test("shows what a command prints, other figures aside", async () => {
+    const shown = (line: string): string => `\`\`\`text\n${line}\n\`\`\`\n<!-- printed by: echo -->\n`
+    const command = sh("echo took 3.5 ms; echo more")
+    expect((await run(command, shown("took   1,200 s"))).done).toEqual([1, 4])
+    await expect(run(command, shown("takes 3.5 ms"))).rejects.toThrow('page.md:4: "takes 3.5 ms" is not printed')
+  })
+
   test("goes on when what runs on has said so, and ends it with Ctrl-C", async () => {
     const server = (code: number): string =>
       `${sh(`sh -c 'trap "echo bye > said; exit ${code}" INT; echo started; while :; do sleep 0.05; done'`)}\n<!-- runs on: started -->\n`

@@ -24,12 +24,14 @@ export const runPage = async (run: PageRun): Promise<ReadonlyArray<number>> => {
   const { page, markdown, directory, environment, givens, isIncluded } = run
   const session = new ShellSession(directory, environment)
   const done: number[] = []
+  const printed: string[] = []
   const runBlock = async (block: GuideBlock): Promise<void> => {
     for (const name of block.given) {
       const give = givens[name]
       if (give === undefined) throw new Error(`the tests do not have ${name}`)
       await give(join(directory, name))
     }
+    if (block.printedBy !== undefined) return comparePrinted(block, block.printedBy, printed)
     const file = ownFileOf(block) ?? `line-${block.line}.${block.language}`
     writeFileSync(join(directory, file), block.text)
     const command = commandOf(block, file)
@@ -37,7 +39,9 @@ export const runPage = async (run: PageRun): Promise<ReadonlyArray<number>> => {
     const script = join(directory, `.line-${block.line}.sh`)
     writeFileSync(script, command)
     if (block.runsOn !== undefined) return session.runOn(script, block.runsOn)
-    judge(command, await session.run(script))
+    const result = await session.run(script)
+    judge(command, result)
+    printed.push(`${command}\n${result.output}`)
   }
   try {
     for (const block of blocksOf(markdown)) {
@@ -78,6 +82,22 @@ const judge = (text: string, { failed, output }: BlockRun): void => {
     const named = [...command.matchAll(/# .*?\bexit code (\d+)/g)].map(([, each]) => Number(each))
     if (!named.includes(code)) throw new Error(`exit code ${code} of\n${command}\n${output}`)
   }
+}
+
+/** Figures and their units vary from run to run; words and their order do not. */
+const shapeOf = (line: string): string =>
+  line
+    .replaceAll(/\d[\d.,]*( (ms|s|m)\b)?/g, "0")
+    .replaceAll(/ +/g, " ")
+    .trim()
+
+/** Every line that a page shows has to be among those that were printed, figures aside. */
+const comparePrinted = ({ text }: GuideBlock, printedBy: string, printed: ReadonlyArray<string>): void => {
+  const output = printed.findLast((each) => each.includes(printedBy))
+  if (output === undefined) throw new Error(`no command before it has "${printedBy}"`)
+  const shapes = new Set(output.split("\n").map(shapeOf))
+  const missing = text.split("\n").find((line) => line !== "" && !shapes.has(shapeOf(line)))
+  if (missing !== undefined) throw new Error(`"${missing}" is not printed:\n${output}`)
 }
 
 /** @param path below the checkout. */

@@ -27,6 +27,7 @@ export const callsKubectl = ({ text }: GuideBlock): boolean => /\bkubectl\b/.tes
 
 /** Whether a suite runs the block. */
 export const isRun = (page: string, block: GuideBlock): boolean => {
+  if (block.language === "text" && block.printedBy === undefined) return false
   if (block.language === "ts") return [...sandboxPages, ...programPages].includes(page)
   if (callsKubectl(block)) return [...clusterPages, ...kubectlPages].includes(page)
   return clusterPages.includes(page) || sandboxPages.includes(page)

@@ -49,7 +49,7 @@ test("every command block and program of README and guides is run by a suite, or
   const pages = ["README.md", ...globSync("docs/guides/*.md", { cwd: root })]
   const missing = pages.flatMap((page) =>
     blocksOf(readPage(page))
-      .filter(({ language }) => ["sh", "bash", "console", "ts", ""].includes(language))
+      .filter(({ language }) => ["sh", "bash", "console", "text", "ts"].includes(language))
       .filter((block) => block.notRun === undefined && !isRun(page, block))
       .map(({ line }) => `${page}:${line}`),
   )
