@@ -2,6 +2,7 @@
  * Ten writes a minute, to objects of two kinds: each kind is silent for 6 to 18 s at a time, and its next change is a creation, a merge, a label,
  * an annotation, a scaling or a deletion. Scaling also makes and removes a pod.
  */
+import { randomBytes } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { ApiClient } from "../../src/kube/client/api-client.ts"
 import { kinds } from "../../src/kube/client/kinds.ts"
@@ -9,7 +10,7 @@ import { kinds } from "../../src/kube/client/kinds.ts"
 /** ms between two writes. */
 const pauseMs = 6000
 
-const namespace = "calm"
+const namespace = `calm-${randomBytes(3).toString("hex")}`
 const labels = { app: "calm" }
 const settings = { namespace, name: "settings" }
 const web = { namespace, name: "web" }

@@ -1,10 +1,10 @@
 /**
  * Whether a recorder calls changes late that it received when they happened: it records a cluster for a while in which nothing fails, and says afterwards
- * what it received late. Cluster and recorder are processes of their own, as their users run them.
+ * what it received late, compared with the truth. Cluster and recorder are processes of their own.
  */
 import { execFile } from "node:child_process"
 import { createReadStream } from "node:fs"
-import { mkdtemp, rm } from "node:fs/promises"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
@@ -12,9 +12,13 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { ApiClient } from "../../src/kube/client/api-client.ts"
 import { loadCredentials } from "../../src/kube/credentials/credentials.ts"
-import type { Coverage, KindCoverage } from "../../src/recorder/http/coverage.ts"
+import type { Coverage } from "../../src/recorder/http/coverage.ts"
+import type { LateChanges } from "../../src/trace/event.ts"
+import { openTestCluster } from "../../test/cluster/guard.ts"
+import { TimedObserver } from "../../test/cluster/late/timed-observer.ts"
+import { type TrueChange, TrueTimes } from "../../test/cluster/late/true-times.ts"
 import { calmLife } from "../load/calm-life.ts"
-import { LineProcess } from "../processes/line-process.ts"
+import { fieldOf, LineProcess } from "../processes/line-process.ts"
 
 const reel = fileURLToPath(new URL("../../bin/reel.js", import.meta.url))
 /** Records every version of every object of seven kinds, and the lives of pods. */
@@ -23,23 +27,40 @@ const configuration = fileURLToPath(new URL("../../scripts/demo.yml", import.met
 const startMs = 60_000
 const exportMs = 10 * 60_000
 
+/** A range of changes that the recorder calls late. */
+export interface JudgedRange {
+  readonly gvk: string
+  readonly cause: string
+  /** s from each of its changes to the receipt; `undefined` if the truth about it is not known. */
+  readonly delays: ReadonlyArray<number | undefined>
+}
+
 /** What a recorder says after the time in which nothing failed. */
 export interface LiveReport {
   readonly name: string
-  readonly minutes: number
-  /** Changes in the recording, and those of them with a time of receipt of their own. */
+  /** Changes in the recording. */
   readonly events: number
-  readonly lateEvents: number
-  readonly lateRanges: ReadonlyArray<KindCoverage["late"][number] & { readonly gvk: string }>
+  readonly late: ReadonlyArray<JudgedRange>
+  /** s that the slowest change which is not called late took to be received. */
+  readonly slowestLive: number
   /** Exit code and messages of `reel export --require all`. */
   readonly exported: { readonly code: number; readonly messages: string }
 }
 
+/** s within which a change is received when it happens. What took longer is late, because of whatever else the machine was doing. */
+const liveSeconds = 1
+
+/**
+ * Ranges all of whose changes were received when they happened. If one of them was late, those after it count as late until one of them
+ * says when it was written.
+ */
+export const falselyLate = ({ late }: LiveReport): ReadonlyArray<JudgedRange> =>
+  late.filter(({ delays }) => delays.every((delay = 0) => delay < liveSeconds))
+
 /** A sandbox in which the demo goes on and on. `stoppedMs`: the recorder does not run for so long, so that it cannot but receive changes late. */
 export const liveDemo = (minutes: number, { stoppedMs = 0 } = {}): Promise<LiveReport> =>
   inDirectory(async (directory) => {
-    const kubeconfig = join(directory, "kubeconfig")
-    await using _sandbox = await startSandbox(kubeconfig, ["--workload", "demo"])
+    await using cluster = await startSandbox(directory, "demo")
     const life = async (recorder: number): Promise<void> => {
       const lengthMs = minutes * 60_000
       await sleep((lengthMs - stoppedMs) / 2)
@@ -50,35 +71,40 @@ export const liveDemo = (minutes: number, { stoppedMs = 0 } = {}): Promise<LiveR
       }
       await sleep((lengthMs - stoppedMs) / 2)
     }
-    return await watched({ name: "demo", directory, kubeconfig, minutes, life })
+    return await watched({ name: "demo", directory, cluster, life })
   })
 
 /** Ten writes a minute: in a sandbox, or in the cluster of that kubeconfig, which must be one for tests. */
-export const liveCalm = (minutes: number, cluster?: string): Promise<LiveReport> =>
+export const liveCalm = (minutes: number, kubeconfig?: string): Promise<LiveReport> =>
   inDirectory(async (directory) => {
-    const kubeconfig = cluster ?? join(directory, "kubeconfig")
-    await using _sandbox = cluster === undefined ? await startSandbox(kubeconfig, []) : undefined
-    const credentials = await loadCredentials({ kubeconfig, context: undefined })
+    await using cluster =
+      kubeconfig === undefined ? await startSandbox(directory, "nothing") : await observeCluster(kubeconfig)
+    const credentials = await loadCredentials({ kubeconfig: cluster.kubeconfig, context: undefined })
     const client = new ApiClient({ server: credentials, userAgent: "kubereel-bench" })
-    const name = cluster === undefined ? "ten writes a minute" : "ten writes a minute, control plane"
+    const name = kubeconfig === undefined ? "ten writes a minute" : "ten writes a minute in a real cluster"
     try {
-      return await watched({ name, directory, kubeconfig, minutes, life: () => calmLife(client, minutes * 60_000) })
+      return await watched({ name, directory, cluster, life: () => calmLife(client, minutes * 60_000) })
     } finally {
       client.close()
     }
   })
 
+/** A cluster, and the truth about what happened in it so far. */
+interface TrueCluster extends AsyncDisposable {
+  readonly kubeconfig: string
+  readonly truth: () => Promise<TrueTimes>
+}
+
 interface LiveRun {
   readonly name: string
   readonly directory: string
-  readonly kubeconfig: string
-  readonly minutes: number
+  readonly cluster: TrueCluster
   /** Gets the recorder's process. */
   readonly life: (recorder: number) => Promise<unknown>
 }
 
-const watched = async ({ name, directory, kubeconfig, minutes, life }: LiveRun): Promise<LiveReport> => {
-  const words = ["--config", configuration, "--kubeconfig", kubeconfig, "--data-dir", join(directory, "data")]
+const watched = async ({ name, directory, cluster, life }: LiveRun): Promise<LiveReport> => {
+  const words = ["--config", configuration, "--kubeconfig", cluster.kubeconfig, "--data-dir", join(directory, "data")]
   await using recorder = new LineProcess({
     script: [reel, "record", ...words, "--port", "0"],
     endsBy: "signal",
@@ -89,6 +115,7 @@ const watched = async ({ name, directory, kubeconfig, minutes, life }: LiveRun):
     (line) => /listening on (http:\S+)/.exec(line)?.[1],
   )
   await recorder.during("readiness", untilReady(server))
+  const since = Date.now() * 1000
   await recorder.during("life", life(recorder.pid))
   const coverage = (await (await fetch(`${server}/v1/coverage?start=0`)).json()) as Coverage
   const exported = await reelExport(server, join(directory, "all.ndjson"), "--require", "all")
@@ -96,19 +123,52 @@ const watched = async ({ name, directory, kubeconfig, minutes, life }: LiveRun):
   const { code, messages } = await reelExport(server, trace)
   if (code !== 0) throw recorder.error(`the export ended with ${code}: ${messages}`)
   return {
-    ...{ name, minutes, exported },
+    ...{ name, exported },
     events: coverage.kinds.reduce((sum, { events }) => sum + events, 0),
-    lateEvents: await countLate(trace),
-    lateRanges: coverage.kinds.flatMap(({ gvk, late }) => late.map((range) => ({ ...range, gvk }))),
+    ...(await judgeTrace(trace, await cluster.truth(), since)),
   }
 }
 
-const startSandbox = async (kubeconfig: string, words: ReadonlyArray<string>): Promise<LineProcess> => {
-  const script = [reel, "sandbox", "--port", "0", "--kubeconfig", kubeconfig, ...words]
-  const sandbox = new LineProcess({ script, endsBy: "signal" })
-  await sandbox.hear("the sandbox", startMs, (line) => (line.startsWith("Press Ctrl-C") ? true : undefined))
-  return sandbox
+const startSandbox = async (directory: string, plays: "demo" | "nothing"): Promise<TrueCluster> => {
+  const kubeconfig = join(directory, "kubeconfig")
+  const script = fileURLToPath(new URL("../serving/true-cluster-process.ts", import.meta.url))
+  const child = new LineProcess({ script: [script, kubeconfig, plays], endsBy: "input" })
+  await child.hear("the sandbox", startMs, fieldOf("ready"))
+  return {
+    kubeconfig,
+    truth: async () => {
+      const file = join(directory, "truth.ndjson")
+      child.tell({ truth: file })
+      await child.hear("the truth", startMs, fieldOf("written"))
+      const truth = new TrueTimes()
+      for (const line of (await readFile(file, "utf8")).split("\n")) truth.add(JSON.parse(line) as TrueChange)
+      return truth
+    },
+    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
+  }
 }
+
+/** A real cluster, with an observer that has a connection of its own. */
+const observeCluster = async (kubeconfig: string): Promise<TrueCluster> => {
+  const { connection } = await openTestCluster({ ...process.env, KUBEREEL_TEST_KUBECONFIG: kubeconfig })
+  const observer = await TimedObserver.start(connection, collections)
+  return {
+    kubeconfig,
+    truth: () => Promise.resolve(observer.seen),
+    [Symbol.asyncDispose]: () => observer.stop(),
+  }
+}
+
+/** The kinds of the configuration, with the paths of their collections. */
+const collections: ReadonlyMap<string, string> = new Map([
+  ["apps/v1.Deployment", "/apis/apps/v1/deployments"],
+  ["apps/v1.ReplicaSet", "/apis/apps/v1/replicasets"],
+  ["apps/v1.StatefulSet", "/apis/apps/v1/statefulsets"],
+  ["apps/v1.DaemonSet", "/apis/apps/v1/daemonsets"],
+  ["batch/v1.Job", "/apis/batch/v1/jobs"],
+  ["v1.ConfigMap", "/api/v1/configmaps"],
+  ["v1.Pod", "/api/v1/pods"],
+])
 
 const untilReady = async (server: string): Promise<void> => {
   const deadline = performance.now() + startMs
@@ -129,15 +189,42 @@ const reelExport = (server: string, trace: string, ...more: ReadonlyArray<string
     })
   })
 
-/** Lines of events, up to the object, in which the time of receipt is not that of the change. */
-const countLate = async (trace: string): Promise<number> => {
-  let count = 0
+/** A line of a trace before its object. Times are µs. */
+interface Head {
+  readonly gvk: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly time: number
+  readonly received?: number
+}
+
+/** `since`: µs; what happened before, when the recorder was not ready, came by lists. */
+const judgeTrace = async (
+  trace: string,
+  truth: TrueTimes,
+  since: number,
+): Promise<Pick<LiveReport, "late" | "slowestLive">> => {
+  const late: Array<LateChanges & { readonly delays: Array<number | undefined> }> = []
+  let slowest = 0
   for await (const line of createInterface(createReadStream(trace))) {
     const object = line.indexOf(',"object":')
-    if (object > 0 && line.lastIndexOf('"received":', object) > 0) count++
+    if (late.length === 0 && object < 0) late.push(...rangesIn(line))
+    if (object < 0) continue
+    const { gvk, uid, resourceVersion: version, time, received } = JSON.parse(`${line.slice(0, object)}}`) as Head
+    const happened = truth.of(uid, version)?.micros
+    const delay = happened === undefined ? undefined : ((received ?? time) - happened) / 1e6
+    if (received !== undefined)
+      late
+        .find((each) => each.gvk === gvk && received >= each.receivedFrom && received <= each.receivedTo)
+        ?.delays.push(delay)
+    else if (happened !== undefined && happened > since) slowest = Math.max(slowest, delay ?? 0)
   }
-  return count
+  return { late, slowestLive: slowest }
 }
+
+/** Of the first line of a trace; none of any other. */
+const rangesIn = (line: string) =>
+  (JSON.parse(line) as { late?: ReadonlyArray<LateChanges> }).late?.map((range) => ({ ...range, delays: [] })) ?? []
 
 const inDirectory = async <Result>(use: (directory: string) => Promise<Result>): Promise<Result> => {
   const directory = await mkdtemp(join(tmpdir(), "kubereel-live-"))
