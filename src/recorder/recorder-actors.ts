@@ -33,6 +33,7 @@ import { recordStop } from "./record-stop.ts"
 import { firstLists } from "./recording/first-lists.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
 import { decodeRecorderState, encodeRecorderState } from "./recording/recorder-state.ts"
+import { StoreWatch } from "./store/store-watch.ts"
 import { type ListCompression, ListManners } from "./watchers/list-manners.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
 import { type WorkerRole, workerEntry } from "./worker-entries.ts"
@@ -79,6 +80,9 @@ export interface RecorderClose {
   /** Kinds whose last received events could not be written. The server may still have them. */
   readonly unwritten: ReadonlyArray<string>
 }
+
+/** ms that a store may take to answer whether it can be asked at all. */
+const silentStoreMs = 1000
 
 /** The running actors. */
 export type RecorderActors = Effect.Success<ReturnType<typeof startRecorderActors>>
@@ -138,12 +142,24 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     /** µs since the Unix epoch up to which everything is recorded while the store cannot write, as of the last look. */
     let writtenUntil = 0
     const waiting = yield* Deferred.make<void>()
-    const storeTrouble = (trouble: string | undefined): void => {
-      // It can be asked for what is recorded, although nothing can be added.
-      if (trouble !== undefined) Deferred.doneUnsafe(waiting, Effect.void)
+    /** What the store reports itself. */
+    let reportedTrouble: string | undefined
+    const tellTrouble = (): void => {
+      const trouble = reportedTrouble ?? storeWatch.trouble
       statuses.setStoreTrouble(trouble)
       options.notify({ type: "store", trouble })
     }
+    const storeTrouble = (trouble: string | undefined): void => {
+      // It can be asked for what is recorded, although nothing can be added.
+      if (trouble !== undefined) Deferred.doneUnsafe(waiting, Effect.void)
+      reportedTrouble = trouble
+      tellTrouble()
+    }
+    const storeWatch = new StoreWatch({
+      clock,
+      ask: () => runPromise(Effect.orElseSucceed(store.call("statistics", undefined), () => undefined)),
+      onChange: tellTrouble,
+    })
     const memory = options.memory ?? memoryBound()
     const worker = (role: WorkerRole) => workerThread(entry(role), () => memoryLimitsOf(memory, plan.kinds.size)[role])
 
@@ -169,7 +185,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       onStateChange: (state, reason) => {
         onStateChange(storeName)(state, reason)
         // The store could open the recording. What its previous life could not write, it will find out itself.
-        if (state === "running" && statuses.storeTrouble !== undefined) storeTrouble(undefined)
+        if (state === "running" && reportedTrouble !== undefined) storeTrouble(undefined)
       },
       onReport: (report) => {
         switch (report.type) {
@@ -205,6 +221,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     })
     const isReadable = Effect.raceFirst(patiently(store, recalled), Deferred.await(waiting))
     yield* Effect.raceFirst(isReadable, Deferred.await(ended))
+    yield* Effect.acquireRelease(
+      Effect.sync(() => storeWatch.start()),
+      () => Effect.sync(() => storeWatch.stop()),
+    )
     keepState()
     const { exports, reader } = yield* readingActors(system, {
       config: { directory: options.directory },
@@ -359,7 +379,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       },
       isOver: false,
       committed: () => {
-        const ofStore = store.call("statistics", undefined).pipe(
+        const ofStore = store.call("statistics", undefined, silentStoreMs).pipe(
           Effect.map(({ sequence, lagMs }) => {
             writtenUntil = clock.wallMicros() - lagMs * 1000
             return sequence
@@ -378,6 +398,9 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       /** Passes the current credentials to every watcher, if they are new. Returns whether they could be obtained. */
       renewCredentials: () => credentials.renew(),
       /** Commits what was received; returns the sequence number up to which an export is complete. */
-      cut: (): Effect.Effect<number, StoreUnavailable | { readonly message: string }> => store.call("cut", undefined),
+      cut: (): Effect.Effect<number, StoreUnavailable | { readonly message: string }> =>
+        storeWatch.trouble === undefined ? store.call("cut", undefined) : Effect.fail({ message: storeWatch.trouble }),
+      /** The store as seen from this thread. */
+      storeWatch,
     }
   })

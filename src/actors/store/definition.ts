@@ -78,6 +78,8 @@ const StoreStatistics = Schema.Struct({
   lagMs: Schema.Number,
   /** Sequence number of the last committed event, 0 for none. */
   sequence: Schema.Number,
+  /** ms since the sync began that has not ended yet; 0: none runs. */
+  syncingMs: Schema.Number,
 })
 
 const GapFields = Schema.Struct({

@@ -69,6 +69,8 @@ export class StoreWriter {
   #bytes = 0
   /** Monotonic ms at which the oldest frame that waits for a commit arrived. */
   #pendingSince: number | undefined
+  /** Monotonic ms at which the running sync began. */
+  #syncingSince: number | undefined
   #commits = 0
   #longestCommitMs = 0
 
@@ -235,6 +237,7 @@ export class StoreWriter {
       pendingBytes: this.#archive.pendingBytes,
       lagMs: this.#pendingSince === undefined ? 0 : this.#context.clock.monotonicMs() - this.#pendingSince,
       sequence: this.#archive.cut(),
+      syncingMs: this.#syncingSince === undefined ? 0 : this.#context.clock.monotonicMs() - this.#syncingSince,
     }
   }
 
@@ -280,7 +283,14 @@ export class StoreWriter {
         "Restore it, or choose another --data-dir, and restart the recorder."
       this.#isGone = true
       this.#context.report({ type: "gone", message })
-    } else await this.#archive.sync()
+      return
+    }
+    this.#syncingSince = this.#context.clock.monotonicMs()
+    try {
+      await this.#archive.sync()
+    } finally {
+      this.#syncingSince = undefined
+    }
   }
 
   #refused(what: Write, cause: unknown): void {

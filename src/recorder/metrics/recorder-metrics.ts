@@ -4,6 +4,7 @@
  * An actor's counters start at 0 when the actor is restarted; Prometheus' `rate` handles such resets.
  */
 import * as Effect from "effect/Effect"
+import { observationsMailbox } from "../../actors/names.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { ActorStatus } from "../../runtime/actor-system.ts"
 import type { RecorderActors } from "../recorder-actors.ts"
@@ -38,6 +39,22 @@ const askActors = ({ system, watchers, store, owners }: RecorderActors) =>
     },
     { concurrency: "unbounded" },
   )
+
+/**
+ * Of a store that does not answer: what waits for it, according to its senders, and for how long at least. Alerts on these must not stop when
+ * the disk hangs.
+ */
+const silentStore = ({ storeWatch }: RecorderActors, lives: ReadonlyArray<ActorStatus>): ReadonlyArray<Metric> => {
+  const waiting = lives
+    .flatMap(({ metrics }) => Object.entries(metrics?.outboxes ?? {}))
+    .filter(([mailbox]) => mailbox === observationsMailbox)
+    .reduce((sum, [, { unacknowledgedBytes, waitingBytes }]) => sum + unacknowledgedBytes + waitingBytes, 0)
+  const lagSeconds = waiting === 0 ? 0 : ((storeWatch.last?.lagMs ?? 0) + storeWatch.ageMs) / 1000
+  return [
+    gauge("kubereel_store_lag_seconds", "How long the oldest uncommitted frame has waited.", [{ value: lagSeconds }]),
+    gauge("kubereel_store_pending_bytes", "Bytes waiting for a commit.", [{ value: waiting }]),
+  ]
+}
 
 const metricsOf = (
   actors: RecorderActors,
@@ -187,8 +204,13 @@ const metricsOf = (
       "Damaged recordings that were moved away, each followed by a new one that begins with a gap.",
       [{ value: actors.statuses.setAside.length }],
     ),
+    gauge(
+      "kubereel_store_answer_age_seconds",
+      "Seconds since the store last answered this thread, which asks it every second.",
+      [{ value: actors.storeWatch.ageMs / 1000 }],
+    ),
     ...(store === undefined
-      ? []
+      ? silentStore(actors, lives)
       : [
           counter("kubereel_store_events_total", "Events committed.", [{ value: store.events }]),
           counter("kubereel_store_frames_total", "Frames committed.", [{ value: store.frames }]),

@@ -70,7 +70,9 @@ describe("an export request", () => {
   })
 
   test("with countless mistakes is rejected in a line of bounded length", () => {
-    const many = Object.fromEntries(Array.from({ length: 90 }, (_, index) => [`field-${"x".repeat(100)}-${index}`, index]))
+    const many = Object.fromEntries(
+      Array.from({ length: 90 }, (_, index) => [`field-${"x".repeat(100)}-${index}`, index]),
+    )
     expect(refusal({ ...good, ...many }).length).toBeLessThan(2100)
   })
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest"
 import type { RecorderConfiguration } from "../../../src/recorder/configuration/tracked-kind.ts"
 import type { ExportRequest } from "../../../src/recorder/export/request.ts"
 import { knownThrough, needsOwners, podStreamsOf } from "../../../src/recorder/export/start.ts"
+import { compileFilters } from "../../../src/trace/selection/filters.ts"
 
 const request = (format: ExportRequest["format"], excluded_owned?: boolean) =>
   ({
@@ -61,7 +62,10 @@ describe("gaps and late changes of the stream of pods", () => {
       kinds: given.map(([gvkText, trackLifecycle]) => ({ gvkText, trackLifecycle })),
     }) as unknown as RecorderConfiguration
   const of = (format: ExportRequest["format"], ...wanted: ReadonlyArray<string>) =>
-    ({ format, filters: { excluded_namespaces: [], excluded_labels: [], kinds: wanted } }) as unknown as ExportRequest
+    ({
+      format,
+      selects: compileFilters({ excluded_namespaces: [], excluded_labels: [], kinds: wanted }),
+    }) as unknown as ExportRequest
   const [deployments, configMaps, pods, lives] = ["apps/v1.Deployment", "v1.ConfigMap", "v1.Pod", "lifecycle/v1.Pod"]
 
   test("concern traces in SimKube's format with kinds that track lifecycles, and no others", () => {

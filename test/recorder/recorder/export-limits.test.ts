@@ -26,7 +26,7 @@ class Exports {
     return {
       notReady: () => undefined,
       degraded: () => undefined,
-  verboseReadiness: () => "",
+      verboseReadiness: () => "",
       metrics: Effect.succeed(""),
       startExport: (_, reader) =>
         Effect.sync(() => {

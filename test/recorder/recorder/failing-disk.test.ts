@@ -79,6 +79,36 @@ describe.skipIf(skipped !== undefined)(
       expect(await recorder.stop()).toMatchObject({ code: 0 })
     })
 
+    test("and hangs is seen from outside within seconds: readiness, metrics, log; exports end where it began", {
+      timeout: patient(60_000),
+    }, async ({ expect }) => {
+      const { workplace, disk } = place()
+      await using _ = workplace
+      await using sandbox = await Sandbox.start()
+      const recorder = workplace.record({ cluster: { server: sandbox.url }, options: { wrapped: disk.wrap } })
+      await recorder.ready()
+      put(sandbox, 0, 5)
+      await recorder.until(async () => (await recorder.exported()).length === 5, "five events")
+      disk.now("hangs")
+      put(sandbox, 5, 5)
+      await recorder.says(/ERROR the recording cannot be written: the store does not respond, as when its disk hangs/)
+      expect((await recorder.get("/readyz")).text).toMatch(
+        /^degraded: the store cannot write: the store does not respond/,
+      )
+      expect(await recorder.metric("kubereel_store_failing")).toBe(1)
+      expect(await recorder.metric("kubereel_store_answer_age_seconds")).toBeGreaterThan(3)
+      expect(await recorder.metric("kubereel_store_lag_seconds")).toBeGreaterThan(3)
+      expect(await recorder.metric("kubereel_store_pending_bytes")).toBeGreaterThan(0)
+      expect((await recorder.get("/v1/coverage")).status).toBe(200)
+      expect(await recorder.exported()).toHaveLength(5)
+      disk.now("ok")
+      await recorder.says(/INFO {2}the recording can be written again/)
+      await recorder.until(async () => (await recorder.exported()).length === 10, "ten events")
+      expect((await recorder.get("/readyz")).text).toBe("ok\n")
+      expect(await recorder.metric("kubereel_store_answer_age_seconds")).toBeLessThan(3)
+      expect(await recorder.stop()).toMatchObject({ code: 0 })
+    })
+
     test("a damaged recording is set aside in so many words, and its successor begins with a gap", {
       timeout: patient(60_000),
     }, async ({ expect }) => {

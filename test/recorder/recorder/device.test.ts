@@ -1,0 +1,107 @@
+/** The same faults as in failing-disk.test.ts on a real file system: full without a journal, frozen, read-only. */
+import { execFileSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { rmSync, statfsSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, test } from "vitest"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { LoopDevice, noLoopDevice } from "../../harness/loop-device.ts"
+import { patient } from "../../harness/patience.ts"
+import { reel, Workplace } from "./recorder-command.ts"
+
+/** 40 kB each on disk. */
+const put = (sandbox: Sandbox, from: number, count: number): void => {
+  for (let number = from; number < from + count; number++)
+    sandbox.put("v1.ConfigMap", {
+      metadata: { namespace: "shop", name: `object-${number}` },
+      data: { text: randomBytes(30_000).toString("base64") },
+    })
+}
+
+const skipped = noLoopDevice()
+
+describe.skipIf(skipped !== undefined)(`a recorder on a device${skipped === undefined ? "" : ` (${skipped})`}`, () => {
+  test("without a journal that is full continues with a sound recording when there is room", {
+    timeout: patient(60_000),
+  }, async ({ expect }) => {
+    await using place = new Workplace()
+    using device = new LoopDevice(place.path("."), 24 * 1024 * 1024, ["-O", "^has_journal"])
+    await using sandbox = await Sandbox.start()
+    const cluster = { server: sandbox.url }
+    const { bavail, bsize } = statfsSync(device.path)
+    writeFileSync(join(device.path, "ballast"), Buffer.alloc(bavail * bsize - 3_000_000))
+    const recorder = place.record({ cluster, dataDir: join(device.path, "data") })
+    await recorder.ready()
+    put(sandbox, 0, 200)
+    await recorder.says(/ERROR the recording cannot be written/)
+    const before = (await recorder.exported()).length
+    expect(before).toBeLessThan(200)
+    rmSync(join(device.path, "ballast"))
+    await recorder.says(/INFO {2}the recording can be written again/)
+    await recorder.until(async () => (await recorder.exported()).length === 200, "all events")
+    expect(await recorder.stop()).toMatchObject({ code: 0 })
+    execFileSync(process.execPath, [reel, "store", "verify", "--data-dir", join(device.path, "data")])
+  })
+
+  test("that is frozen is noticed from outside, and nothing is missing afterwards", {
+    timeout: patient(60_000),
+  }, async ({ expect }) => {
+    await using place = new Workplace()
+    using device = new LoopDevice(place.path("."), 64 * 1024 * 1024)
+    await using sandbox = await Sandbox.start()
+    const recorder = place.record({ cluster: { server: sandbox.url }, dataDir: join(device.path, "data") })
+    await recorder.ready()
+    put(sandbox, 0, 1)
+    await recorder.until(async () => (await recorder.exported()).length === 1, "an event")
+    device.freeze(true)
+    try {
+      put(sandbox, 1, 5)
+      await recorder.says(/ERROR the recording cannot be written: the (store does not respond|disk does not finish)/)
+      expect((await recorder.get("/readyz")).text).toMatch(/^degraded: /)
+      expect(await recorder.metric("kubereel_store_failing")).toBe(1)
+      expect(await recorder.metric("kubereel_store_lag_seconds")).toBeGreaterThan(0)
+    } finally {
+      device.freeze(false)
+    }
+    await recorder.says(/INFO {2}the recording can be written again/)
+    await recorder.until(async () => (await recorder.exported()).length === 6, "six events")
+    expect(await recorder.stop()).toMatchObject({ code: 0 })
+  })
+
+  test("that is read-only serves what is recorded, with and without a recorder, and records when it is writable", {
+    timeout: patient(60_000),
+  }, async ({ expect }) => {
+    await using place = new Workplace()
+    using device = new LoopDevice(place.path("."), 64 * 1024 * 1024)
+    await using sandbox = await Sandbox.start()
+    const cluster = { server: sandbox.url }
+    const dataDir = join(device.path, "data")
+    const first = place.record({ cluster, dataDir })
+    await first.ready()
+    put(sandbox, 0, 3)
+    await first.until(async () => (await first.exported()).length === 3, "three events")
+    await first.kill()
+    device.setReadOnly(true)
+    const recorder = place.record({ cluster, dataDir })
+    await recorder.says(/ERROR the recording cannot be written: data directory .* is not writable \(EROFS/)
+    expect(await recorder.exported()).toHaveLength(3)
+    expect((await recorder.get("/readyz")).status).toBe(503)
+    const trace = place.path("trace.ndjson")
+    execFileSync(process.execPath, [
+      reel,
+      "export",
+      "--data-dir",
+      dataDir,
+      "--start",
+      "0",
+      "--format",
+      "ndjson",
+      "-o",
+      trace,
+    ])
+    device.setReadOnly(false)
+    put(sandbox, 3, 1)
+    await recorder.until(async () => (await recorder.exported()).length === 4, "four events")
+    expect(await recorder.stop()).toMatchObject({ code: 0 })
+  })
+})
