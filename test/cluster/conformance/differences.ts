@@ -106,6 +106,5 @@ export const knownDifferences: readonly KnownDifference[] = [
 /** The same for the script of kubectl commands: name → reason. */
 export const knownKubectlDifferences: ReadonlyMap<string, string> = new Map([
   ["api-versions", notServed],
-  ["unknown kind", "OpenAPI v2, where kubectl looks for a kind that v3 does not know, is not served."],
   ["describe service web", "A Sandbox alone has no controllers, which would make EndpointSlices."],
 ])
