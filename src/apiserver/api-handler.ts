@@ -14,6 +14,7 @@ import {
   malformedPath,
   methodNotAllowed,
   objectNotFound,
+  pageNotFound,
   readOnly,
   unauthorized,
   unknownResource,
@@ -24,6 +25,7 @@ import type { Backend } from "./backend.ts"
 import { answerDiscovery, missingIn } from "./discovery/discovery.ts"
 import type { Form } from "./forms/form.ts"
 import { negotiateForm } from "./forms/negotiate.ts"
+import { scaleReply } from "./forms/scale-form.ts"
 import { answerHealth } from "./health/health-checks.ts"
 import { metricsPage, RequestCounts } from "./health/metrics.ts"
 import { Exchange } from "./http/exchange.ts"
@@ -34,6 +36,7 @@ import type { Resource } from "./kinds/resources.ts"
 import { parseListRequest, parseWatchRequest, refusedVersion, type WatchRequest } from "./list/list-options.ts"
 import { sendList } from "./list/list-response.ts"
 import { answerOpenApi } from "./openapi/openapi-answer.ts"
+import { answerSwagger } from "./openapi/v2/swagger-answer.ts"
 import { noHooks, type RequestHooks } from "./request-hooks.ts"
 import { RequestLog } from "./request-log.ts"
 import { objectBytes } from "./watch/change.ts"
@@ -191,8 +194,7 @@ export class ApiHandler {
 
   #form({ request, query, verb }: Exchange, resource: Resource): Form | Failure | undefined {
     const answer = verb === "watch" || verb === "list" ? verb : "object"
-    const now = (): number => this.#clock.wallMicros() / 1000
-    return negotiateForm({ resource, accept: request.headers.accept, query, answer, now })
+    return negotiateForm({ resource, accept: request.headers.accept, query, answer, now: this.#nowMs })
   }
 
   #discover(exchange: Exchange): Failure | undefined {
@@ -200,7 +202,9 @@ export class ApiHandler {
     if (route.type === "health") return answerHealth(exchange, route.page, route.check)
     if (request.method !== "GET") return methodNotAllowed
     if (route.type === "metrics") return this.#showMetrics(exchange)
-    if (route.type === "openapi") return answerOpenApi(exchange, route.document, this.#backend.documents)
+    const { documents } = this.#backend
+    if (route.type === "swagger") return documents === undefined ? pageNotFound : answerSwagger(exchange, documents)
+    if (route.type === "openapi") return answerOpenApi(exchange, route.document, documents)
     const answer = answerDiscovery(route, this.#backend.registry, request.headers, this.#gitVersion)
     if (answer.type === "failure") return answer
     if (answer.type === "json") exchange.json(answer.document)
@@ -221,7 +225,9 @@ export class ApiHandler {
   ): undefined {
     this.#read(exchange, () => {
       const answer = this.#backend.readSubresource?.(resource, namespace, name, subresource)
-      exchange.whenReady(answer, (reply = unknownResource) => {
+      exchange.whenReady(answer, (found = unknownResource) => {
+        const isScale = found.type === "written" && subresource === "scale"
+        const reply = isScale ? scaleReply(exchange, found, this.#nowMs) : found
         if (reply.type === "failure") exchange.fail(reply)
         else exchange.written(reply)
       })
@@ -239,6 +245,8 @@ export class ApiHandler {
     )
     return undefined
   }
+
+  readonly #nowMs = (): number => this.#clock.wallMicros() / 1000
 
   #read(exchange: Exchange, step: () => void): void {
     this.#hooks.read(() => exchange.attempt(step))

@@ -17,6 +17,7 @@ import type { ObjectStore } from "./store/object-store.ts"
 import type { ServedKinds } from "./store/served-kinds.ts"
 import { StoreBackend } from "./store/store-backend.ts"
 import { Admission } from "./writes/admission/admission.ts"
+import { QuotaBook } from "./writes/quotas/quota-book.ts"
 import type { WriteSurroundings } from "./writes/surroundings.ts"
 import { serviceEndpoints } from "./writes/webhooks/service-endpoint.ts"
 import { Webhooks } from "./writes/webhooks/webhook.ts"
@@ -49,6 +50,7 @@ export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options:
   const writable = new WritableKinds(store, new SchemaCatalogue(), rulesOf)
   const documents = new OpenApiDocuments()
   const admission = new Admission(store, registry, lifecycle)
+  const quotas = lifecycle ? new QuotaBook(store) : undefined
   const webhooks = new WebhookCaller(clock, random, serviceEndpoints(store))
   const tokens = new AccountTokens(store, clock)
   const access = authorization && new Access(store, tokens, authorization.token, authorization.users)
@@ -61,6 +63,7 @@ export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options:
     random,
     format,
     admission,
+    ...(quotas !== undefined && { quotas }),
     webhooks: new WebhookAdmission(new Webhooks(store), { registry, store }, webhooks),
     onTrouble,
     kindOf: (resource) => writable.of(resource),
@@ -77,6 +80,7 @@ export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options:
     around,
     rebuild: () => {
       customKinds.rebuild()
+      quotas?.rebuild()
       access?.rebuild()
       if (access !== undefined) putDefaultPolicy(around)
       aggregation?.rebuild()

@@ -134,15 +134,15 @@ export class Exchange {
     this.#end(301, "text/html; charset=utf-8", "", { Location: location })
   }
 
-  /** Sends JSON that changes only together with its hash. `immutable`: the request named that hash. */
-  document(body: Buffer, hash: string, immutable: boolean): void {
+  /** Sends JSON, or what the type says, that changes only together with its hash. `immutable`: the request named that hash. */
+  document(body: Buffer, hash: string, immutable: boolean, contentType = "application/json"): void {
     const headers = {
       ETag: `"${hash}"`,
       Vary: "Accept",
       "Cache-Control": immutable ? "public, immutable" : "no-cache, private",
     }
-    if (this.request.headers["if-none-match"] === `"${hash}"`) this.#end(304, "application/json", "", headers)
-    else this.#send(200, "application/json", body, headers)
+    if (this.request.headers["if-none-match"] === `"${hash}"`) this.#end(304, contentType, "", headers)
+    else this.#send(200, contentType, body, headers)
   }
 
   /** Answers a write, or a read of a subresource. */

@@ -6,7 +6,7 @@
 import type { HealthPage } from "../health/health-checks.ts"
 
 export type Route =
-  | { readonly type: "version" | "metrics" | "coreVersions" | "groups" | "unknown" }
+  | { readonly type: "version" | "metrics" | "swagger" | "coreVersions" | "groups" | "unknown" }
   /** `check`: of one check; empty for all. */
   | { readonly type: "health"; readonly page: HealthPage; readonly check: string }
   /** Not a path: a broken escape. */
@@ -48,6 +48,7 @@ export const parseRoute = (path: string): Route => {
     case "metrics":
       return rest.length === 0 ? { type: "metrics" } : unknown
     case "openapi":
+      if (rest.length === 1 && rest[0] === "v2") return { type: "swagger" }
       return rest[0] === "v3" ? { type: "openapi", document: rest.slice(1).join("/") } : unknown
     case "api":
       return rest[0] === undefined ? { type: "coreVersions" } : inVersion("", rest[0], rest.slice(1))

@@ -3,14 +3,15 @@
  *
  * Built-in groups get the real server's bytes and hash; custom kinds get one document per group and version, made on each
  * request. Documents are not cached here: clients cache them under their hash, which is the SHA-512 of the body. No
- * protobuf form and no `/openapi/v2`: kubectl 1.34 asks for JSON here and never for v2 (seen with -v8 for apply, apply
- * --server-side, diff, explain and create).
+ * protobuf form: kubectl 1.34 asks for JSON here (seen with -v8 for apply, apply --server-side, diff, explain and create).
+ * `/openapi/v2` is made of these documents (v2/swagger-answer.ts).
  */
 
 import { createHash } from "node:crypto"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import { builtinDocuments, documentPath, readBuiltinDocument } from "./document-files.ts"
 import { type CustomKind, customDocument } from "./openapi-custom.ts"
+import type { OpenApiV3 } from "./v2/swagger.ts"
 
 export type { CustomKind } from "./openapi-custom.ts"
 
@@ -31,12 +32,25 @@ export class OpenApiDocuments {
   /** Custom kinds by document path, then by kind. */
   readonly #custom = new Map<string, Map<string, CustomKind>>()
   readonly #hashes = new Map<string, string>()
+  #version = 0
+
+  /** Grows whenever a custom kind comes or goes. */
+  get version(): number {
+    return this.#version
+  }
+
+  /** All documents, one after the other. */
+  *parsed(): Generator<OpenApiV3> {
+    for (const path of [...Object.keys(builtinDocuments()), ...this.#custom.keys()].sort())
+      yield JSON.parse(this.#bodyOf(path)?.toString() ?? "{}") as OpenApiV3
+  }
 
   /** Adds a custom kind; replaces an earlier description of the same kind and version. */
   add(kind: CustomKind): void {
     const path = documentPath(kind.gvk)
     const kinds = this.#custom.get(path) ?? new Map<string, CustomKind>()
     kinds.set(kind.gvk.kind, kind)
+    this.#version++
     this.#custom.set(path, kinds)
     this.#hashes.delete(path)
   }
@@ -45,6 +59,7 @@ export class OpenApiDocuments {
   remove(gvk: GroupVersionKind): void {
     const path = documentPath(gvk)
     this.#custom.get(path)?.delete(gvk.kind)
+    this.#version++
     if (this.#custom.get(path)?.size === 0) this.#custom.delete(path)
     this.#hashes.delete(path)
   }

@@ -53,6 +53,7 @@ import {
   podTemplateCells,
   replicaSetCells,
   replicationControllerCells,
+  scaleCells,
   statefulSetCells,
 } from "./cells/workload-cells.ts"
 import recorded from "./columns.json" with { type: "json" }
@@ -83,6 +84,7 @@ const cellsOf: Readonly<Record<string, Cells>> = {
   "apps/v1.Deployment": deploymentCells,
   "apps/v1.ReplicaSet": replicaSetCells,
   "apps/v1.StatefulSet": statefulSetCells,
+  "autoscaling/v1.Scale": scaleCells,
   "autoscaling/v2.HorizontalPodAutoscaler": horizontalPodAutoscalerCells,
   "batch/v1.CronJob": cronJobCells,
   "batch/v1.Job": jobCells,

@@ -19,6 +19,7 @@ export const kinds = {
   services: kind("", "Service", "services"),
   endpoints: kind("", "Endpoints", "endpoints"),
   endpointSlices: kind("discovery.k8s.io", "EndpointSlice", "endpointslices"),
+  disruptionBudgets: kind("policy", "PodDisruptionBudget", "poddisruptionbudgets"),
   leases: kind("coordination.k8s.io", "Lease", "leases"),
   claims: kind("", "PersistentVolumeClaim", "persistentvolumeclaims"),
   volumes: kind("", "PersistentVolume", "persistentvolumes", false),

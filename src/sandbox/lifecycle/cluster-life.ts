@@ -6,6 +6,7 @@ import { EventExpiry } from "./event-expiry.ts"
 import { GarbageCollector } from "./garbage-collector.ts"
 import { NamespaceController } from "./namespaces.ts"
 import { NodeTaints } from "./node-taints.ts"
+import { QuotaStatusWriter } from "./quota-status.ts"
 import { putSystemPriorities } from "./system-priorities.ts"
 
 const namespaceKind = "v1.Namespace"
@@ -24,6 +25,7 @@ export class ClusterLife {
   readonly #garbage: GarbageCollector
   readonly #events: EventExpiry
   readonly #taints: NodeTaints
+  readonly #quotas: QuotaStatusWriter | undefined
 
   /** `certificate` is the PEM in every namespace's `kube-root-ca.crt`. */
   constructor(around: WriteSurroundings, certificate: string) {
@@ -34,6 +36,7 @@ export class ClusterLife {
     this.#garbage = new GarbageCollector(around)
     this.#events = new EventExpiry(around)
     this.#taints = new NodeTaints(around)
+    if (around.quotas !== undefined) this.#quotas = new QuotaStatusWriter(around, around.quotas)
   }
 
   /** Call it after the store's history has been replaced. */
@@ -47,5 +50,6 @@ export class ClusterLife {
     this.#garbage.close()
     this.#events.close()
     this.#taints.close()
+    this.#quotas?.close()
   }
 }

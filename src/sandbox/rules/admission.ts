@@ -1,7 +1,7 @@
 /**
  * The admission plug-ins that Kubernetes 1.34 runs by default and that change or refuse objects: ServiceAccount,
  * Priority, DefaultTolerationSeconds, TaintNodesByCondition, StorageObjectInUseProtection, DefaultStorageClass.
- * LimitRanger and ResourceQuota are not among them, nor are webhooks.
+ * LimitRanger, ResourceQuota and webhooks are on their own (writes/admission, writes/quotas, writes/webhooks).
  */
 
 import type { Failure } from "../../apiserver/answers/failure.ts"

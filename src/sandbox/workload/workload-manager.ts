@@ -16,6 +16,7 @@ import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
 import { cronJobController } from "./cron-job/cron-job-controller.ts"
 import { daemonSetController } from "./daemon-set/daemon-set-controller.ts"
 import { deploymentController } from "./deployment/deployment-controller.ts"
+import { disruptionController } from "./disruption/disruption-controller.ts"
 import { endpointsController } from "./endpoints/endpoints-controller.ts"
 import { jobController } from "./job/job-controller.ts"
 import { type Delays, defaultDelays } from "./node/delays.ts"
@@ -38,6 +39,7 @@ const makers = {
   "volume-binder": claimBinder,
   "volume-reclaimer": volumeReclaimer,
   endpoints: endpointsController,
+  disruption: disruptionController,
   scheduler,
   "pod-garbage-collector": podGarbageCollector,
 } as const satisfies Record<string, (surroundings: Surroundings) => Controller>

@@ -12,6 +12,7 @@ import type { KubernetesType } from "../schema/kubernetes-type.ts"
 import type { Collection } from "../store/collection.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import type { Admission } from "./admission/admission.ts"
+import type { QuotaBook } from "./quotas/quota-book.ts"
 import type { WebhookAdmission } from "./webhooks/webhook-admission.ts"
 
 /** A kind as writes see it; made once per kind, not per write. */
@@ -39,6 +40,8 @@ export interface WriteSurroundings {
   readonly format: JsonFormat
   readonly admission: Admission
   readonly webhooks: WebhookAdmission
+  /** Absent without the controllers of a cluster: the status of a quota then says nothing, and nothing is limited. */
+  readonly quotas?: QuotaBook
   readonly tokens: AccountTokens
   /** Absent without authorization. */
   readonly access?: Access

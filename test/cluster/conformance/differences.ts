@@ -78,6 +78,12 @@ export const knownDifferences: readonly KnownDifference[] = [
     })),
   ),
   { script: "certificate-requests", step: "as a table", pointer: "/body/rows/0/cells/3", reason: itself },
+  ...["admission-policies", "certificate-requests", "flow-control", "network-policies", "policies"].map((script) => ({
+    script,
+    step: "*",
+    pointer: "/warnings/0",
+    reason: "The sandbox warns of rules that it stores and does not evaluate.",
+  })),
   { script: "discovery", step: "paths", pointer: "/status", reason: "Nothing but people look at the list of paths." },
   ...[
     { script: "*", step: "is established", pointer: "/body/status/**" },
@@ -100,6 +106,5 @@ export const knownDifferences: readonly KnownDifference[] = [
 /** The same for the script of kubectl commands: name → reason. */
 export const knownKubectlDifferences: ReadonlyMap<string, string> = new Map([
   ["api-versions", notServed],
-  ["unknown kind", "OpenAPI v2, where kubectl looks for a kind that v3 does not know, is not served."],
   ["describe service web", "A Sandbox alone has no controllers, which would make EndpointSlices."],
 ])

@@ -190,3 +190,10 @@ export const podTemplateCells: Cells = (object) => [
   ...containerCells(member(object, "template", "spec")),
   formatLabels(member(object, "template", "metadata", "labels")),
 ]
+
+export const scaleCells: Cells = (object, now) => [
+  nameOf(object),
+  number(object, "spec", "replicas"),
+  number(object, "status", "replicas"),
+  ageOf(object, now),
+]

@@ -9,10 +9,12 @@ import { encodeObject, withoutVersion } from "../../store/object-encoding.ts"
 import { timestamp } from "../../timestamp.ts"
 import { admitNamespace, settleNamespace } from "../admission/admitted-names.ts"
 import { nameRequester } from "../admission/certificate-requester.ts"
+import { applyLimitDefaults, confirmLimits } from "../admission/limit-ranger.ts"
 import { answerOf } from "../answer.ts"
 import { decodeBody } from "../body/body.ts"
 import { checkFields } from "../body/checked-fields.ts"
 import { trackCreation } from "../field-owners.ts"
+import { unevaluatedRules } from "../not-implemented.ts"
 import { refuse } from "../refusal.ts"
 import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
 import { mutateNew, validateNew } from "../webhooks/admission-points.ts"
@@ -49,6 +51,7 @@ export const createObject = (
   admitNamespace(around, resource, namespace, String(object.metadata.name ?? ""))
   around.admission.admit(resource, object, around.random)
   nameRequester(around, resource, object)
+  applyLimitDefaults(around, resource, object)
   const hasWebhooks = around.webhooks.areAny
   if (hasWebhooks) mutateNew(around, kind, object, options)
   if (around.caller !== undefined) confirmRights(around, around.caller, kind, object, namespace)
@@ -62,10 +65,14 @@ export const createObject = (
   if (errors.length > 0) refuse(invalidObject(resource, isNamed ? String(metadata.name) : "", errors))
   kind.checkSchema(object, undefined, warnings)
   if (hasWebhooks) validateNew(around, kind, object, options)
+  confirmLimits(around, resource, object)
+  around.quotas?.confirm(resource, object, undefined)
   const name = String(metadata.name)
   const existing = collection.live.get(keyOf(namespace, name))
   if (existing !== undefined) refuse(alreadyExists(resource, name, existing.change.terminating === true))
   if (version !== "") refuse(fail(500, "resourceVersion should not be set on objects to be created"))
+  const unevaluated = unevaluatedRules(resource, object)
+  if (unevaluated !== undefined) warnings.push(unevaluated)
   around.admission.allocate(resource, object, undefined, options.dryRun)
   const readBack = rules.readBack(object)
   const stored = kind.toStored(object)

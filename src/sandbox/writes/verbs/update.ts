@@ -105,6 +105,7 @@ const prepareReplacement = (around: WriteSurroundings, kind: WritableKind, repla
   if (errors.length > 0) refuse(invalidObject(resource, existing.change.name, errors))
   kind.checkSchema(after, before, replacement.options.warnings)
   if (hasWebhooks) validateReplacement(around, kind, replacement)
+  if (subresource === "") around.quotas?.confirm(resource, after, before)
 }
 
 /** Optimistic locking: a given version must be the current one, and some kinds require one. */

@@ -62,3 +62,31 @@ test("an apply that takes replicas from others without force is a conflict", asy
 test("kinds without a scale have none", async () => {
   expect((await send(sandbox, "GET", "/apis/apps/v1/namespaces/default/daemonsets/x/scale")).status).toBe(404)
 })
+
+test("A Scale is shown as a table, as YAML or without its replicas, as the client wants it", async () => {
+  await sendFor(sandbox, 201, "POST", deployments, deployment("shown", 2))
+  const read = async (accept: string, query = "") => {
+    const url = `${sandbox.url}${deployments}/shown/scale${query}`
+    return (await fetch(url, { headers: { Accept: accept } })).text()
+  }
+  const asTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+  const table = JSON.parse(await read(asTable))
+  expect(table.columnDefinitions.map(({ name, type }: { name: string; type: string }) => `${name} ${type}`)).toEqual([
+    "Name string",
+    "Desired integer",
+    "Available integer",
+    "Age string",
+  ])
+  expect(table.rows[0]).toMatchObject({
+    cells: ["shown", 2, 0, expect.stringMatching(/^\d+s$/)],
+    object: { kind: "PartialObjectMetadata", metadata: { name: "shown" } },
+  })
+  expect(JSON.parse(await read(asTable, "?includeObject=Object")).rows[0].object).toMatchObject({
+    kind: "Scale",
+    spec: { replicas: 2 },
+  })
+  expect(JSON.parse(await read("application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"))).not.toHaveProperty(
+    "spec",
+  )
+  expect(await read("application/yaml")).toContain("kind: Scale\n")
+})

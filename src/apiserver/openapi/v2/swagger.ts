@@ -1,0 +1,195 @@
+/**
+ * The OpenAPI v2 document of `/openapi/v2`, made of the v3 documents: one for all groups, for clients that know no v3 (kubectl before 1.27,
+ * older helm). What v2 cannot say, or its readers do not understand, is left out, as the real server does: alternatives, nullable values, defaults.
+ */
+
+import { hash } from "node:crypto"
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The parts of a v3 document that are read here. */
+export interface OpenApiV3 {
+  readonly paths: Readonly<Record<string, Json>>
+  readonly components: { readonly schemas: Readonly<Record<string, Json>> }
+}
+
+export interface Swagger {
+  readonly swagger: "2.0"
+  readonly info: { readonly title: string; readonly version: string }
+  readonly paths: Readonly<Record<string, SwaggerPath>>
+  readonly definitions: Readonly<Record<string, SwaggerSchema>>
+  readonly parameters: Readonly<Record<string, SwaggerParameter>>
+}
+
+export type SwaggerSchema = Readonly<Record<string, unknown>>
+
+export interface SwaggerParameter {
+  readonly name: string
+  readonly in: string
+  readonly description?: string
+  readonly required?: boolean
+  /** Of a body. */
+  readonly schema?: SwaggerSchema
+  readonly type?: string
+  readonly uniqueItems?: boolean
+}
+
+export interface ParameterReference {
+  readonly $ref: string
+}
+
+export interface SwaggerOperation {
+  readonly description?: string
+  readonly consumes?: ReadonlyArray<string>
+  readonly produces?: ReadonlyArray<string>
+  readonly schemes: ReadonlyArray<string>
+  readonly tags?: ReadonlyArray<string>
+  readonly operationId?: string
+  readonly parameters?: ReadonlyArray<SwaggerParameter | ParameterReference>
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly schema?: SwaggerSchema }>>
+  readonly [extension: `x-${string}`]: unknown
+}
+
+export const methods = ["get", "put", "post", "delete", "options", "head", "patch"] as const
+
+export type SwaggerPath = { readonly [method in (typeof methods)[number]]?: SwaggerOperation } & {
+  readonly parameters?: ReadonlyArray<SwaggerParameter | ParameterReference>
+}
+
+export const swaggerOf = (documents: Iterable<OpenApiV3>): Swagger => {
+  const paths: Record<string, SwaggerPath> = {}
+  const definitions: Record<string, SwaggerSchema> = {}
+  const shared = new SharedParameters()
+  for (const { paths: described, components } of documents) {
+    for (const [path, item] of Object.entries(described)) paths[path] ??= pathOf(item, shared)
+    for (const [name, schema] of Object.entries(components.schemas)) definitions[name] ??= schemaOf(schema)
+  }
+  const info = { title: "Kubernetes", version: "1.34" }
+  return { swagger: "2.0", info, paths, definitions, parameters: shared.all }
+}
+
+/** Old clients look for these in the operation itself. */
+const inlined = new Set(["dryRun", "fieldValidation", "name"])
+
+/** Parameters that occur often are written once. */
+class SharedParameters {
+  readonly #known = new Map<string, string>()
+  readonly all: Record<string, SwaggerParameter> = {}
+
+  share(parameter: SwaggerParameter): SwaggerParameter | ParameterReference {
+    if (inlined.has(parameter.name)) return parameter
+    const text = JSON.stringify(parameter)
+    let key = this.#known.get(text)
+    if (key === undefined) {
+      key = `${parameter.name}-${hash("sha256", text, "base64url").slice(0, 8)}`
+      this.#known.set(text, key)
+      this.all[key] = parameter
+    }
+    return { $ref: `#/parameters/${key}` }
+  }
+}
+
+const pathOf = (item: Json, shared: SharedParameters): SwaggerPath => {
+  const operations = methods.flatMap((method) => {
+    const operation = item[method] as Json | undefined
+    return operation === undefined ? [] : [[method, operationOf(operation, shared)] as const]
+  })
+  const parameters = parametersOf(item, shared)
+  return { ...Object.fromEntries(operations), ...(parameters.length > 0 && { parameters }) }
+}
+
+const parametersOf = ({ parameters = [] }: Json, shared: SharedParameters) =>
+  (parameters as ReadonlyArray<Json>).map(({ schema, ...parameter }) =>
+    shared.share({ ...(schema as Json), ...parameter } as unknown as SwaggerParameter),
+  )
+
+const operationOf = (operation: Json, shared: SharedParameters): SwaggerOperation => {
+  const { description, operationId, tags, requestBody, responses, parameters: _parameters, ...rest } = operation
+  const body = bodyOf(requestBody as Json | undefined)
+  const parameters = [...(body === undefined ? [] : [shared.share(body)]), ...parametersOf(operation, shared)]
+  const answers = Object.entries(responses as Readonly<Record<string, Json>>)
+  const produces = [...new Set(answers.flatMap(([, { content }]) => Object.keys((content as Json | undefined) ?? {})))]
+  const consumes = Object.keys(((requestBody as Json | undefined)?.content as Json | undefined) ?? {}).filter(
+    (type) => type !== "*/*",
+  )
+  return {
+    ...(description !== undefined && { description: String(description) }),
+    consumes: consumes.length > 0 ? consumes : ["*/*"],
+    produces,
+    schemes: ["https"],
+    ...(tags !== undefined && { tags: tags as ReadonlyArray<string> }),
+    ...(operationId !== undefined && { operationId: String(operationId) }),
+    ...(parameters.length > 0 && { parameters }),
+    responses: Object.fromEntries(answers.map(([code, answer]) => [code, answerOf(answer)])),
+    ...Object.fromEntries(Object.entries(rest).filter(([name]) => name.startsWith("x-"))),
+  }
+}
+
+const firstSchema = (content: unknown): SwaggerSchema | undefined => {
+  const [media] = Object.values((content as Readonly<Record<string, Json>> | undefined) ?? {})
+  return media?.schema === undefined ? undefined : schemaOf(media.schema as Json)
+}
+
+const bodyOf = (requestBody: Json | undefined): SwaggerParameter | undefined => {
+  const schema = firstSchema(requestBody?.content)
+  if (schema === undefined) return undefined
+  return { name: "body", in: "body", ...(requestBody?.required === true && { required: true }), schema }
+}
+
+const answerOf = ({ description, content }: Json) => {
+  const schema = firstSchema(content)
+  return { description: String(description), ...(schema !== undefined && { schema }) }
+}
+
+const reference = (ref: unknown): string => String(ref).replace("#/components/schemas/", "#/definitions/")
+
+/** Members without a counterpart in v2. */
+const dropped = new Set(["allOf", "anyOf", "oneOf", "not", "nullable", "default"])
+
+export const schemaOf = (schema: Json): SwaggerSchema => {
+  const { $ref, allOf, description, format } = schema
+  const [only] = Array.isArray(allOf) && allOf.length === 1 ? (allOf as ReadonlyArray<Json>) : []
+  const target = $ref ?? only?.$ref
+  if (target !== undefined) {
+    const extensions = Object.entries(schema).filter(([name]) => name.startsWith("x-"))
+    return {
+      ...(description !== undefined && { description }),
+      ...Object.fromEntries(extensions),
+      $ref: reference(target),
+    }
+  }
+  const converted: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(schema)) if (!dropped.has(name)) converted[name] = partOf(name, value)
+  if (format === "int-or-string" && schema["x-kubernetes-int-or-string"] === undefined) converted.type = "string"
+  return readableByKubectl(schema, converted)
+}
+
+/** Untyped values with items or properties, and lists without items, break kubectl's reader: they lose what breaks it. */
+const readableByKubectl = (schema: Json, converted: Record<string, unknown>): SwaggerSchema => {
+  const keepsUnknown = schema["x-kubernetes-preserve-unknown-fields"] === true
+  if (schema.nullable === true || keepsUnknown) {
+    delete converted.items
+    delete converted.properties
+  }
+  const { type } = converted
+  if (
+    schema.nullable === true ||
+    (type === "array" && converted.items === undefined) ||
+    (type === "object" && keepsUnknown)
+  )
+    delete converted.type
+  const properties = (schema.properties ?? {}) as Readonly<Record<string, Json>>
+  const required = (converted.required as ReadonlyArray<string> | undefined)?.filter(
+    (name) => properties[name]?.nullable !== true,
+  )
+  if (required !== undefined && required.length > 0) converted.required = required
+  else delete converted.required
+  return converted
+}
+
+const partOf = (name: string, value: unknown): unknown => {
+  if (typeof value !== "object" || value === null || name === "default" || name === "enum") return value
+  if (name === "properties")
+    return Object.fromEntries(Object.entries(value).map(([key, property]) => [key, schemaOf(property as Json)]))
+  return name === "items" || name === "additionalProperties" ? schemaOf(value as Json) : value
+}
