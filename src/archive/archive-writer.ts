@@ -356,8 +356,9 @@ export class ArchiveWriter {
   }
 
   /**
-   * Gives up the connection, checks the files, and goes on with a new connection if they contain exactly what was committed. A checkpoint then
-   * writes all of the log into the database once more and syncs it: what the system had dropped is on disk afterwards.
+   * Gives up the connection, checks the files, and goes on with a new connection if they contain exactly what was committed. After a failed sync
+   * a checkpoint then writes all of the log into the database once more and syncs it: what the system had dropped is on disk afterwards. A write
+   * that fails drops nothing, and on a full disk a checkpoint would fail as well.
    *
    * @throws ArchiveIoError, DiskFullError: the disk still fails. CorruptArchiveError: they do not contain it.
    */
@@ -377,7 +378,7 @@ export class ArchiveWriter {
         const lost = `it ends at event ${found}, and event ${this.#cut} was committed`
         throw new CorruptArchiveError({ directory: this.directory, reason: lost })
       }
-      connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+      if (isSyncTrouble(this.#distrust)) connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
       this.#distrust = undefined
     } catch (error) {
       throw toArchiveError(this.directory, "the check after an I/O error", error)
@@ -510,6 +511,10 @@ export class ArchiveWriter {
 /** SQLITE_BUSY and SQLITE_LOCKED: another connection is in the way. */
 const isLockTrouble = ({ code }: ArchiveIoError): boolean =>
   /^SQLITE \d+$/.test(code) && [5, 6].includes(Number(code.slice(7)) & 0xff)
+
+/** Of the log, or SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC. */
+const isSyncTrouble = (error: ArchiveIoError | DiskFullError): boolean =>
+  error.operation === "sync" || (error instanceof ArchiveIoError && ["SQLITE 1034", "SQLITE 1290"].includes(error.code))
 
 const asIoTrouble = (error: unknown): ArchiveIoError | DiskFullError | undefined =>
   error instanceof ArchiveIoError || error instanceof DiskFullError ? error : undefined
