@@ -25,7 +25,7 @@ import {
   UncommittedFramesError,
 } from "./archive-errors.ts"
 import { BLOCK_BYTES } from "./blocks/block.ts"
-import { restoreOpenBlock } from "./blocks/block-rows.ts"
+import { restoreOrSeal } from "./blocks/block-rows.ts"
 import { BlockSource } from "./blocks/block-source.ts"
 import { changeTimesOf } from "./blocks/change-times.ts"
 import { checkFrame } from "./blocks/checked-frame.ts"
@@ -120,17 +120,17 @@ export class ArchiveWriter {
     this.#senders = new SenderLedger(database, Number(this.metadata.get(INCARNATIONS_KEY) ?? 0))
     this.#kinds = new KindTable(database)
     this.#rows = new PendingRows(database)
-    this.#source = new BlockSource(database, directory, { cachedBytes: 0 })
+    this.#source = new BlockSource(database, directory, { cachedBytes: 0, passesOverDamage: true })
     this.#history = new StateHistory(database, this.#source, directory)
     this.#open = new OpenBlock(options.limits?.blockBytes ?? BLOCK_BYTES)
     const blocksPerCheckpoint = options.limits?.blocksPerCheckpoint ?? BLOCKS_PER_CHECKPOINT
-    this.#checkpoints = new Checkpoints(database, this.#history, blocksPerCheckpoint)
+    this.#checkpoints = new Checkpoints(database, this.#source, this.#history, blocksPerCheckpoint)
     this.#pods = new PodTable(database)
     this.#ownerSets = new OwnerSets(database, options.recordedKinds ?? [])
     this.#owners = new UnrecordedOwners(database)
     this.#cut = lastSequenceOf(database)
     this.#nextSequence = this.#cut + 1
-    restoreOpenBlock(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
+    restoreOrSeal(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
     // Into the database file itself: a copy without its log must show that it lacks one.
     this.metadata.set(WRITER_KEY, "open")
     database.exec("PRAGMA wal_checkpoint(PASSIVE)")
