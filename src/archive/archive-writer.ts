@@ -25,7 +25,7 @@ import {
   UncommittedFramesError,
 } from "./archive-errors.ts"
 import { BLOCK_BYTES } from "./blocks/block.ts"
-import { restoreOpenBlock } from "./blocks/block-rows.ts"
+import { restoreOrSeal } from "./blocks/block-rows.ts"
 import { BlockSource } from "./blocks/block-source.ts"
 import { changeTimesOf } from "./blocks/change-times.ts"
 import { checkFrame } from "./blocks/checked-frame.ts"
@@ -120,17 +120,17 @@ export class ArchiveWriter {
     this.#senders = new SenderLedger(database, Number(this.metadata.get(INCARNATIONS_KEY) ?? 0))
     this.#kinds = new KindTable(database)
     this.#rows = new PendingRows(database)
-    this.#source = new BlockSource(database, directory, { cachedBytes: 0 })
+    this.#source = new BlockSource(database, directory, { cachedBytes: 0, passesOverDamage: true })
     this.#history = new StateHistory(database, this.#source, directory)
     this.#open = new OpenBlock(options.limits?.blockBytes ?? BLOCK_BYTES)
     const blocksPerCheckpoint = options.limits?.blocksPerCheckpoint ?? BLOCKS_PER_CHECKPOINT
-    this.#checkpoints = new Checkpoints(database, this.#history, blocksPerCheckpoint)
+    this.#checkpoints = new Checkpoints(database, this.#source, this.#history, blocksPerCheckpoint)
     this.#pods = new PodTable(database)
     this.#ownerSets = new OwnerSets(database, options.recordedKinds ?? [])
     this.#owners = new UnrecordedOwners(database)
     this.#cut = lastSequenceOf(database)
     this.#nextSequence = this.#cut + 1
-    restoreOpenBlock(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
+    restoreOrSeal(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
     // Into the database file itself: a copy without its log must show that it lacks one.
     this.metadata.set(WRITER_KEY, "open")
     database.exec("PRAGMA wal_checkpoint(PASSIVE)")
@@ -356,8 +356,9 @@ export class ArchiveWriter {
   }
 
   /**
-   * Gives up the connection, checks the files, and goes on with a new connection if they contain exactly what was committed. A checkpoint then
-   * writes all of the log into the database once more and syncs it: what the system had dropped is on disk afterwards.
+   * Gives up the connection, checks the files, and goes on with a new connection if they contain exactly what was committed. After a failed sync
+   * a checkpoint then writes all of the log into the database once more and syncs it: what the system had dropped is on disk afterwards. A write
+   * that fails drops nothing, and on a full disk a checkpoint would fail as well.
    *
    * @throws ArchiveIoError, DiskFullError: the disk still fails. CorruptArchiveError: they do not contain it.
    */
@@ -377,7 +378,7 @@ export class ArchiveWriter {
         const lost = `it ends at event ${found}, and event ${this.#cut} was committed`
         throw new CorruptArchiveError({ directory: this.directory, reason: lost })
       }
-      connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+      if (isSyncTrouble(this.#distrust)) connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
       this.#distrust = undefined
     } catch (error) {
       throw toArchiveError(this.directory, "the check after an I/O error", error)
@@ -510,6 +511,10 @@ export class ArchiveWriter {
 /** SQLITE_BUSY and SQLITE_LOCKED: another connection is in the way. */
 const isLockTrouble = ({ code }: ArchiveIoError): boolean =>
   /^SQLITE \d+$/.test(code) && [5, 6].includes(Number(code.slice(7)) & 0xff)
+
+/** Of the log, or SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC. */
+const isSyncTrouble = (error: ArchiveIoError | DiskFullError): boolean =>
+  error.operation === "sync" || (error instanceof ArchiveIoError && ["SQLITE 1034", "SQLITE 1290"].includes(error.code))
 
 const asIoTrouble = (error: unknown): ArchiveIoError | DiskFullError | undefined =>
   error instanceof ArchiveIoError || error instanceof DiskFullError ? error : undefined

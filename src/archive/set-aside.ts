@@ -10,8 +10,9 @@ import { CorruptArchiveError, isDamage, toArchiveError } from "./archive-errors.
 import { ArchiveWriter } from "./archive-writer.ts"
 import { lockDirectory } from "./directory-lock.ts"
 import { makePrivateDirectory } from "./private-files.ts"
-import { DATABASE_FILE, openDamaged } from "./reading-access.ts"
+import { DATABASE_FILE, hasLog, isBeingWritten, logOf, openDamaged } from "./reading-access.ts"
 import { type KindState, readKinds } from "./rows/kind-table.ts"
+import { faultOfLog } from "./soundness/sound-log.ts"
 import { addChecksumFunction, faultOfTable } from "./soundness/sound-rows.ts"
 import type { ArchiveWriterOptions } from "./writing.ts"
 
@@ -29,12 +30,15 @@ interface OpenRecording {
   readonly writer: ArchiveWriter
   /** `undefined`: the recording continues. */
   readonly setAside: SetAside | undefined
+  /** What of its log cannot be read; `undefined`: nothing is missing. The recording continues before that. */
+  readonly lost: string | undefined
 }
 
 /** @throws as ArchiveWriter.open does, except CorruptArchiveError */
 export const openOrBegin = (directory: string, options: ArchiveWriterOptions = {}): OpenRecording => {
   try {
-    return { writer: ArchiveWriter.open(directory, options), setAside: undefined }
+    const lost = hasLog(directory) && !isBeingWritten(directory) ? faultOfLog(logOf(directory)) : undefined
+    return { writer: ArchiveWriter.open(directory, options), setAside: undefined, lost }
   } catch (error) {
     if (!(error instanceof CorruptArchiveError)) throw error
     const nowMicros = (options.now ?? (() => Date.now() * 1000))()
@@ -50,7 +54,7 @@ export const openOrBegin = (directory: string, options: ArchiveWriterOptions = {
       writer.abandon()
       throw cause
     }
-    return { writer, setAside: { path, reason: error.reason } }
+    return { writer, setAside: { path, reason: error.reason }, lost: undefined }
   }
 }
 

@@ -166,7 +166,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     /** UID of the recorded cluster, as far as this process was told. */
     let keptCluster: string | undefined
     /** Senders know of frames as acknowledged that are lost. They start again from what is recorded. */
-    let startAgain = (_reason: string): void => undefined
+    let startAgain = (reason: string): void => options.notify({ type: "distrusted", reason })
     // The store may report owners before the resolver exists.
     let areOwnersNamed = false
     let owners: OwnerResolution | undefined

@@ -7,7 +7,9 @@ import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import { readCoverage } from "../../src/archive/reading/recorded-coverage.ts"
 import { openOrBegin } from "../../src/archive/set-aside.ts"
+import { addChecksumFunction } from "../../src/archive/soundness/sound-rows.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { asIfCrashed } from "./crashed-copy.ts"
 import { encodeFrame, START } from "./sample-frames.ts"
 import { recordSample, sampleKinds } from "./sample-recording.ts"
 
@@ -81,6 +83,68 @@ describe("a damaged recording", () => {
     } finally {
       writer.close()
     }
+  })
+
+  test("whose damage is confined to tables of contents continues, and its gaps remain behind later checkpoints", () => {
+    const directory = sample()
+    const lost = "(SELECT max(last_sequence) FROM block WHERE last_sequence < 300)"
+    const database = new DatabaseSync(join(directory, "recording.db"))
+    addChecksumFunction(database)
+    database.exec(`UPDATE block SET toc = zeroblob(length(toc)) WHERE last_sequence = ${lost}; DELETE FROM checkpoint`)
+    database.close()
+    const { writer, setAside } = openOrBegin(directory, { limits: { blockBytes: 12_000, blocksPerCheckpoint: 2 } })
+    expect(setAside).toBeUndefined()
+    expect(() => [...writer.liveObjects("v1.Pod")]).not.toThrow()
+    const incarnation = writer.nextIncarnation("watcher/2")
+    const later = START + 200_000_000
+    for (let number = 1; number <= 30; number++) {
+      const events = [
+        {
+          action: "applied" as const,
+          number: 1,
+          time: later + number,
+          version: 900 + number,
+          object: "x".repeat(5000),
+        },
+      ]
+      writer.append("watcher/2", incarnation, number, encodeFrame({ gvk: "v1.Pod", events }))
+      writer.commit()
+    }
+    writer.close()
+    const reader = ArchiveReader.open(directory)
+    const gaps = reader.gaps({ fromTime: later + 30, kinds: ["v1.Pod"] })
+    reader.close()
+    expect(gaps).toMatchObject([
+      { reason: "damaged", toTime: later + 30, detail: expect.stringContaining("is unknown") },
+    ])
+  })
+
+  test("with a damaged part of its open block keeps the other parts", () => {
+    const directory = temporaryDirectory()
+    const writing = ArchiveWriter.open(directory)
+    for (let number = 1; number <= 5; number++) {
+      const events = [{ action: "applied" as const, number, time: START + number, version: number, object: "{}" }]
+      writing.append("watcher", 1, number, encodeFrame({ gvk: "v1.Pod", newObjects: [number], events }))
+      writing.commit()
+    }
+    const copy = asIfCrashed(directory)
+    writing.close()
+    const database = new DatabaseSync(join(copy, "recording.db"))
+    addChecksumFunction(database)
+    database.exec("UPDATE block SET data = zeroblob(length(data)) WHERE last_sequence = 3")
+    database.close()
+    const { writer, setAside } = openOrBegin(copy)
+    writer.close()
+    expect(setAside).toBeUndefined()
+    const reader = ArchiveReader.open(copy)
+    expect(Array.from(reader.events(), ({ type, sequence }) => `${type} ${sequence}`)).toEqual([
+      "object 1",
+      "object 2",
+      "gap 3",
+      "object 4",
+      "object 5",
+    ])
+    reader.close()
   })
 
   test("whose damage is confined to blocks continues", () => {

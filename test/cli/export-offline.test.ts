@@ -6,6 +6,7 @@ import { Writable } from "node:stream"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type DirectoryLock, lockDirectory } from "../../src/archive/directory-lock.ts"
 import { DATABASE_FILE } from "../../src/archive/reading-access.ts"
+import { addChecksumFunction } from "../../src/archive/soundness/sound-rows.ts"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { exportCommand } from "../../src/cli/export.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"
@@ -261,21 +262,35 @@ describe("a directory that cannot be exported", () => {
     expect([code, error]).toEqual([exitCodes.failed, expect.stringMatching(/has format 99; .*Upgrade kubereel/)])
   })
 
-  test("with a damaged block says so, and leaves no file", async () => {
+  test("because a table is damaged says so, and leaves no file", async () => {
     const directory = recording()
     const database = new DatabaseSync(join(directory, DATABASE_FILE))
-    database.exec("UPDATE block SET data = zeroblob(length(data))")
+    database.function("row_checksum", { deterministic: true, varargs: true }, () => 1)
+    database.exec("UPDATE kind SET epoch = 7")
     database.close()
     const { code, error } = await said(directory)
     expect([code, error]).toEqual([
       exitCodes.failed,
-      expect.stringMatching(/the recording in .* is damaged: .*Keep a copy/),
+      expect.stringMatching(/the recording in .* is damaged: table kind: .* reel store salvage --data-dir/),
     ])
+  })
+
+  test("whole, because a block is damaged, is exported with a gap, and the exit code says so", async () => {
+    const directory = recording()
+    const database = new DatabaseSync(join(directory, DATABASE_FILE))
+    addChecksumFunction(database)
+    database.exec("UPDATE block SET data = zeroblob(length(data))")
+    database.close()
+    const { code, output, error } = await reelExport("-o", "-", "--start", "0", "--data-dir", directory)
+    expect(code).toBe(exitCodes.incomplete)
+    expect(output).toContain('"reason":"damaged"')
+    expect(error).toMatch(/the trace is incomplete: it has \d+ gaps?/)
   })
 
   test("with a clock that was ahead says what its times are", async () => {
     const directory = recording()
     const database = new DatabaseSync(join(directory, DATABASE_FILE))
+    addChecksumFunction(database)
     database.exec("UPDATE kind SET complete_through_time = 4000000000000000, recorded_since = 1")
     database.close()
     const { code, output, error } = await reelExport("-o", "-", "--start", "0", "--data-dir", directory)

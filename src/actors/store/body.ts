@@ -76,8 +76,9 @@ const openArchive = ({ config, report }: StoreContext): Effect.Effect<ArchiveWri
   Effect.try({
     try: () => {
       const { directory, fsync, recordedKinds } = config
-      const { writer, setAside } = openOrBegin(directory, { fsync, recordedKinds })
+      const { writer, setAside, lost } = openOrBegin(directory, { fsync, recordedKinds })
       if (setAside !== undefined) report({ type: "set-aside", ...setAside })
+      if (lost !== undefined) report({ type: "distrusted", message: lost })
       return writer
     },
     catch: (cause) => cause,

@@ -1,6 +1,7 @@
 /** Writes blocks into their tables. Everything here runs inside the commit's transaction. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { isDamage } from "../archive-errors.ts"
 import { type BlockSummary, type PackedBlock, requireChecksum, unpack } from "./block.ts"
 import type { OpenBlock } from "./open-block.ts"
 
@@ -52,8 +53,22 @@ export class BlockRows {
   }
 }
 
+/**
+ * Goes on with the open block of an earlier process. If a part of it is damaged, all of them stay blocks of their own, and a new block begins: the
+ * damage is then confined to that part.
+ */
+export const restoreOrSeal = (database: DatabaseSync, open: OpenBlock, kindOf: (gvk: string) => number): void => {
+  try {
+    restoreOpenBlock(database, open, kindOf)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    open.clear()
+    database.exec("UPDATE block SET sealed = 1 WHERE sealed = 0")
+  }
+}
+
 /** Fills a fresh open block with the parts that an earlier process committed. @throws MalformedFrameError or an error of zlib */
-export const restoreOpenBlock = (database: DatabaseSync, open: OpenBlock, kindOf: (gvk: string) => number): void => {
+const restoreOpenBlock = (database: DatabaseSync, open: OpenBlock, kindOf: (gvk: string) => number): void => {
   const parts = database
     .prepare(`
       SELECT toc, toc_size, toc_checksum, data, data_size, data_checksum FROM block

@@ -50,6 +50,8 @@ const PAGE_ROWS = 64
 
 /** How blocks are read. */
 export interface BlockSourceOptions {
+  /** As if everything were read in {@link BlockSource.passingOverDamage}. Default: it is not. */
+  readonly passesOverDamage?: boolean
   /** Sealed blocks that were found intact, for further readers of the same files: blocks never change. Default: those of this reader. */
   readonly intact?: Set<number>
   /** Payload bytes cached, but at least one block of any size. Default 8 MiB: as many blocks as the kinds' clocks may differ by. */
@@ -60,6 +62,7 @@ export interface BlockSourceOptions {
 export class BlockSource {
   readonly #directory: string
   readonly #blocksOfKind: Readonly<Record<EventTimes, StatementSync>>
+  readonly #holdsKind: StatementSync
   readonly #table: StatementSync
   readonly #data: StatementSync
   readonly #cachedBytes: number
@@ -70,7 +73,7 @@ export class BlockSource {
   readonly #withoutTable = new Set<number>()
   readonly #intact: Set<number>
   readonly #checked = new Set<number>()
-  #skipsDamage = false
+  #skipsDamage: boolean
   #blockBytes = 0
   #latest: BlockData | undefined
 
@@ -78,12 +81,14 @@ export class BlockSource {
     this.#directory = directory
     this.#cachedBytes = options.cachedBytes ?? 8 * 1024 * 1024
     this.#intact = options.intact ?? new Set()
+    this.#skipsDamage = options.passesOverDamage ?? false
     const isSound = isSoundRow(database, "block")
     const blocksOfKind = (time: "max_time" | "max_received"): StatementSync =>
       database.prepare(`
         SELECT last_sequence FROM block_kind
         WHERE kind = ? AND last_sequence > ? AND ${time} >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
     this.#blocksOfKind = { happened: blocksOfKind("max_time"), received: blocksOfKind("max_received") }
+    this.#holdsKind = database.prepare("SELECT 1 FROM block_kind WHERE kind = ? AND last_sequence = ?")
     this.#table = database.prepare(`
       SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, ${isSound} AS is_sound FROM block
       WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
@@ -114,6 +119,13 @@ export class BlockSource {
   /** Whether the table of contents of a block was found to be damaged: what the block contains is unknown. */
   lacksTable(key: number): boolean {
     return this.#withoutTable.has(key)
+  }
+
+  /** Whether a block of a kind after a sequence number was found to lack its table of contents. */
+  lacksTableAfter(kind: KindKey, sequence: number): boolean {
+    return [...this.#withoutTable].some(
+      (key) => key > sequence && this.#reading(() => this.#holdsKind.get(kind.id, key)) !== undefined,
+    )
   }
 
   /** What is wrong with a block that was found to be damaged; `undefined` if it was not. */

@@ -6,12 +6,14 @@
  * instead: each state is rewritten about once per change of it, and a start reads at most twice the live objects, 32 rows and 64 tables of
  * contents. No memory is held per object: the rows are computed from what is on disk.
  *
+ * No checkpoint is written over a damaged block: exports after it would not know that states are missing.
+ *
  * Why not one (object, block) row per object in a sealed block: docs/decisions/0003.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { type BlockSummary, type KindRange, pack } from "../blocks/block.ts"
-import type { KindKey } from "../blocks/block-source.ts"
+import type { BlockSource, KindKey } from "../blocks/block-source.ts"
 import { encodeStates, mergeStates } from "./object-states.ts"
 import { mergeAll, type StateHistory } from "./state-history.ts"
 
@@ -33,13 +35,15 @@ const NO_PROGRESS: Progress = { throughSequence: 0, blocks: 0, fullObjects: 0, c
 
 /** Tracks each kind's distance from its last checkpoint. */
 export class Checkpoints {
+  readonly #source: BlockSource
   readonly #history: StateHistory
   readonly #blocksPerCheckpoint: number
   readonly #insert: StatementSync
   #progress = new Map<number, Progress>()
 
   /** `blocksPerCheckpoint`: {@link BLOCKS_PER_CHECKPOINT} except in tests. */
-  constructor(database: DatabaseSync, history: StateHistory, blocksPerCheckpoint: number) {
+  constructor(database: DatabaseSync, source: BlockSource, history: StateHistory, blocksPerCheckpoint: number) {
+    this.#source = source
     this.#history = history
     this.#blocksPerCheckpoint = blocksPerCheckpoint
     this.#insert = database.prepare(`
@@ -76,6 +80,8 @@ export class Checkpoints {
   #write(kind: KindKey, progress: Progress, throughSequence: number, last: Readonly<KindRange>): Progress {
     const limit = { throughSequence }
     const changes = this.#history.changesSince(kind, progress.throughSequence, limit)
+    // States over a block whose table of contents is lost would pass for known.
+    if (this.#source.lacksTableAfter(kind, progress.throughSequence)) return { ...progress, blocks: 0 }
     const changedObjects = progress.changedObjects + changes.count
     const isFull =
       progress.throughSequence === 0 ||

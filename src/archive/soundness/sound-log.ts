@@ -2,8 +2,10 @@
  * Whether the write-ahead log of a recording is as it was written.
  *
  * Each of its frames has a checksum that includes all frames before it, and SQLite takes the log to end at the first frame whose checksum is
- * wrong: after one changed bit it shows an older state as if it were all. Frames that follow are left over from before the log was last
- * begun again, or they belong to it, and then it is damaged. Which of the two their salts tell: both salts change when a log begins again.
+ * wrong: after one changed bit it shows an older state as if it were all. What follows there may be left over: from before the log was last
+ * begun again, when it had other salts; or from a transaction that was not finished, because a write failed or the process was killed, and over
+ * which others were written. Such a transaction has no frame that ends it. So if an ending frame with a salt of this log follows, a
+ * transaction that was committed cannot be read: the log is damaged.
  *
  * A log that was cut off at the end of a frame cannot be told from one that was written only so far.
  */
@@ -17,7 +19,8 @@ const BIG_ENDIAN = 0x377f0683
 const PAGE_SIZE_AT = 8
 const SALT_AT = 16
 const CHECKSUM_AT = 24
-/** In the header of a frame. */
+/** In the header of a frame. Not 0 in the frame that ends a transaction. */
+const FRAME_END_AT = 4
 const FRAME_SALT_AT = 8
 const FRAME_CHECKSUM_AT = 16
 
@@ -50,6 +53,7 @@ const fault = (descriptor: number, size: number): string | undefined => {
   const salts = [header.readUInt32BE(SALT_AT), header.readUInt32BE(SALT_AT + 4)] as const
   const frame = Buffer.alloc(FRAME_HEADER_BYTES + pageSize)
   let isValid = true
+  let firstInvalid: number | undefined
   for (let index = 0; ; index++) {
     const length = readSync(descriptor, frame, 0, frame.length, HEADER_BYTES + index * frame.length)
     if (length < frame.length) return undefined
@@ -59,8 +63,10 @@ const fault = (descriptor: number, size: number): string | undefined => {
       add(sum, frame, FRAME_HEADER_BYTES, frame.length, isLittle)
       isValid = isFirst === true && isSecond === true && isSum(sum, frame, FRAME_CHECKSUM_AT)
     }
-    if (!isValid && (isFirst || isSecond))
-      return `its log is damaged at frame ${index + 1}; what follows there cannot be read`
+    if (isValid) continue
+    firstInvalid ??= index + 1
+    if ((isFirst || isSecond) && frame.readUInt32BE(FRAME_END_AT) !== 0)
+      return `its log is damaged at frame ${firstInvalid}; what follows there cannot be read`
   }
 }
 

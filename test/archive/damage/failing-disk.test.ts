@@ -94,7 +94,8 @@ describe.skipIf(skipped !== undefined)(`a disk that fails${skipped === undefined
     expect(await run("append", "commit")).toMatchObject({ tag: "DiskFullError" })
     disk.now("write-fails")
     expect(await run("commit")).toMatchObject({ tag: "ArchiveIoError" })
-    expect(await run("commit")).toMatchObject({ tag: "ArchiveIoError" })
+    // SQLite does not say why it cannot make the index of the log.
+    expect(await run("commit")).toMatchObject({ tag: "DiskFullError" })
     disk.now("ok")
     expect(await run("commit")).toEqual({ done: 2 })
     await run("close")
