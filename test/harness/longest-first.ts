@@ -9,6 +9,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 /** Of the files that share processes those that take more than 5 s on an idle machine, the longest first. */
 const longest: ReadonlyArray<string> = [
   "test/docs/pages.test.ts",
+  "test/recorder/late/outages.test.ts",
   "test/bench/measuring/live-run.test.ts",
   "test/examples/host/simplepod.test.ts",
   "test/simulation/fidelity/fidelity.test.ts",

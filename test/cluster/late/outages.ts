@@ -53,6 +53,12 @@ const windowsIn = ({ from, until }: Window): ReadonlyArray<Window> => {
   return windows
 }
 
+interface Covered {
+  readonly kinds: ReadonlyArray<{ readonly late: ReadonlyArray<{ readonly events: number }> }>
+}
+
+const sumOf = (numbers: ReadonlyArray<number>): number => numbers.reduce((sum, each) => sum + each, 0)
+
 const now = (): number => Date.now() * 1000
 
 export const describeOutages = (start: () => Promise<OutageCluster>, lengths: OutageLengths, limitMs: number): void => {
@@ -126,12 +132,15 @@ export const describeOutages = (start: () => Promise<OutageCluster>, lengths: Ou
       expect(closeShare(late, closeSeconds), worstOf(late)).toBeGreaterThanOrEqual(0.95)
     })
 
-    test("counts what was late in its metrics", async () => {
-      const metrics = await (await fetch(`${recorder().address}/metrics`)).text()
+    test("counts in its metrics what its coverage names", async () => {
+      const { address } = recorder()
+      const metrics = await (await fetch(`${address}/metrics`)).text()
       const counts = [...metrics.matchAll(/^kubereel_kind_late_total\{[^}]*\} (\d+)$/gm)].map(([, count]) =>
         Number(count),
       )
-      expect(counts.reduce((sum, count) => sum + count, 0)).toBe(all.filter(({ isLate }) => isLate).length)
+      const { kinds } = (await (await fetch(`${address}/v1/coverage?start=0`)).json()) as Covered
+      const named = kinds.flatMap(({ late }) => late.map(({ events }) => events))
+      expect(sumOf(counts)).toBe(sumOf(named))
     })
 
     test("calls nothing live that is not", () => {

@@ -92,6 +92,29 @@ describe("rule 14", () => {
     expect(watched.notebook.objects.at(-2)?.stretch?.cause).toBe("delayed")
   })
 
+  test("rule 14: a proxy that buffers for minutes brings late changes in each burst, of which only the youngest can be live", async () => {
+    const watched = await watching({ before: holding("a") })
+    const written = new Map<string, number>()
+    for (let burst = 0; burst < 6; burst++) {
+      watched.sandbox.faults.stall("configmaps")
+      for (let change = 0; change < 4; change++) {
+        watched.clock.advance(10_000)
+        written.set(`${burst}-${change}`, watched.clock.wallMicros())
+        write(watched, `${burst}-${change}`)
+      }
+      watched.clock.advance(500)
+      watched.sandbox.faults.resume()
+      await watched.caughtUp()
+    }
+    const events = watched.notebook.objects.filter(({ fromList }) => !fromList)
+    expect(events.map(({ name }) => name)).toEqual([...written.keys()])
+    for (const { name, timing, stretch } of events) {
+      expect(timing, name).toBe(name.endsWith("-3") ? "live" : "late")
+      if (stretch !== undefined) expect(stretch.notBefore).toBeLessThanOrEqual(written.get(name) ?? 0)
+    }
+    expect(watched.session.statistics.watches).toBe(0)
+  })
+
   test("rule 14: 410 on resuming is a gap, and nothing of the list is late", async () => {
     const watched = await watching({ before: holding("a") })
     watched.sandbox.faults.respond("configmaps", 503, { retryAfterSeconds: 20, times: 1 })

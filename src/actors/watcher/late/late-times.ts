@@ -44,6 +44,8 @@ export class LateTimes {
   #stretch: LateStretch | undefined
   #received = 0
   #range: LateRange | undefined
+  /** The stretch of that range. */
+  #rangeStretch: LateStretch | undefined
   #noted = 0
   #changes = 0
 
@@ -66,11 +68,11 @@ export class LateTimes {
 
   /** Whether the late changes of this stretch and namespace fit into the range of the open frame. */
   fits(stretch: LateStretch | undefined, namespace: string): boolean {
-    const range = this.#range
+    const of = this.#rangeStretch
     return (
-      range === undefined ||
+      of === undefined ||
       stretch === undefined ||
-      (range.notBefore === stretch.notBefore && range.cause === stretch.cause && range.namespace === namespace)
+      (of.notBefore === stretch.notBefore && of.cause === stretch.cause && this.#range?.namespace === namespace)
     )
   }
 
@@ -138,16 +140,20 @@ export class LateTimes {
     }
     const range = this.#range
     this.#range = undefined
+    this.#rangeStretch = undefined
     return range
   }
 
   #count(stretch: LateStretch, received: number, namespace: string): void {
     this.#changes++
-    const { notBefore, notAfter = received, cause } = stretch
+    const { cause } = stretch
     const range = this.#range
+    // Times of a recording do not decrease. If the clock was set back, they stand still until it is there again, and the bounds contain where they stand.
+    const notAfter = Math.max(Math.min(stretch.notAfter ?? received, received), this.#last.micros)
+    this.#rangeStretch = stretch
     this.#range = {
-      notBefore,
-      notAfter: Math.max(range?.notAfter ?? 0, Math.min(notAfter, received)),
+      notBefore: Math.min(range?.notBefore ?? notAfter, stretch.notBefore, notAfter),
+      notAfter: Math.max(range?.notAfter ?? 0, notAfter),
       receivedFrom: Math.min(range?.receivedFrom ?? received, received),
       receivedTo: Math.max(range?.receivedTo ?? received, received),
       events: (range?.events ?? 0) + 1,

@@ -106,6 +106,17 @@ describe("the time of a late change", () => {
     expect(frames.end().happened).toEqual([0, 6, 20])
   })
 
+  test("and its bounds stay in order if the clock was set back, so that it was live at a time that is still to come", () => {
+    const frames = new Frames()
+    frames.clock.advance(30_000)
+    frames.late(110, stretch(100, 20), 15)
+    frames.late(120, stretch(100, 20))
+    const { happened, ranges } = frames.end()
+    expect(happened).toEqual([0, 20, 20])
+    const [notBefore, notAfter] = [begin + 20 * second, begin + 20 * second]
+    expect(ranges).toMatchObject([{ notBefore, notAfter, events: 2 }])
+  })
+
   test("is never before its predecessor's", () => {
     const frames = new Frames()
     frames.clock.advance(30_000)
