@@ -17,6 +17,7 @@ const tests = "test/**/*.test.ts"
 /** Tests that users would write. */
 const examples = "examples/host/typescript/*.test.ts"
 const cluster = "test/cluster/**"
+const clients = "test/clients/**"
 
 /** `npm test`: everything that needs no cluster. The suite against a real one is test/cluster/vitest.config.ts. */
 export default defineConfig({
@@ -24,7 +25,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "shared", include: [tests, examples], exclude: [cluster, ...isolated], isolate: false },
+        test: { name: "shared", include: [tests, examples], exclude: [cluster, clients, ...isolated], isolate: false },
       },
       {
         extends: true,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { sendFor } from "../../sandbox/writes/write-client.ts"
 
-/** The part of gnostic-models' OpenAPIv2.proto that this looks at, with its numbers. */
+/** The part of gnostic's messages that this looks at, with its numbers. */
 const { root } = protobuf.parse(
   `syntax = "proto3";
   message Document { string swagger = 1; Info info = 2; Paths paths = 8; Definitions definitions = 9; Parameters parameters = 10; }
