@@ -16,7 +16,7 @@ import { faultOfLog } from "./soundness/sound-log.ts"
 import { addChecksumFunction, faultOfTable } from "./soundness/sound-rows.ts"
 import type { ArchiveWriterOptions } from "./writing.ts"
 
-/** What names of directories with damaged recordings begin with. */
+/** What names of directories with damaged recordings begin with; `disk-metrics.ts`, which may not load this module, has the same. */
 export const SET_ASIDE_PREFIX = "damaged-"
 
 interface SetAside {

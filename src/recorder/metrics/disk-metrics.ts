@@ -26,9 +26,12 @@ interface Room {
 
 export interface Disk {
   readonly room: (directory: string) => Promise<Room>
-  /** Bytes that the files of a directory take on disk, without subdirectories: a recording has none. */
+  /** Bytes that the files of a directory take on disk, and those of damaged recordings that were set aside in it. */
   readonly used: (directory: string) => Promise<number>
 }
+
+/** What names of directories with damaged recordings begin with, as in `archive/set-aside.ts`. */
+export const setAsidePrefix = "damaged-"
 
 /** ms after which metrics that the file system has not delivered are omitted. */
 const timeoutMs = 1000
@@ -97,12 +100,15 @@ const systemDisk: Disk = {
     return { size: blocks * bsize, free: bavail * bsize }
   },
   used: async (directory) => {
-    const files = await readdir(directory, { withFileTypes: true })
+    const entries = await readdir(directory, { withFileTypes: true })
+    const setAside = entries.filter((each) => each.isDirectory() && each.name.startsWith(setAsidePrefix))
+    const below = setAside.map(({ name }) => readdir(join(directory, name), { withFileTypes: true }))
+    const files = [...entries, ...(await Promise.all(below)).flat()]
     const sizes = await Promise.all(
       files
         .filter((each) => each.isFile())
         // A file that has been removed in the meantime takes no space; blocks of stat(2) have 512 bytes.
-        .map(async ({ name }) => ((await orUndefined(stat(join(directory, name))))?.blocks ?? 0) * 512),
+        .map(async ({ parentPath, name }) => ((await orUndefined(stat(join(parentPath, name))))?.blocks ?? 0) * 512),
     )
     return sizes.reduce((sum, bytes) => sum + bytes, 0)
   },

@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { type Disk, DiskMetrics, readVolumeBytes } from "../../../src/recorder/metrics/disk-metrics.ts"
+import { SET_ASIDE_PREFIX } from "../../../src/archive/set-aside.ts"
+import { type Disk, DiskMetrics, readVolumeBytes, setAsidePrefix } from "../../../src/recorder/metrics/disk-metrics.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const disk = (free: number, used: number): Disk => ({
@@ -75,6 +76,10 @@ describe("the room of a recording", () => {
       expect(size).toBe(blocks * bsize)
       expect(used).toBeGreaterThanOrEqual(300_000)
       expect(used).toBeLessThan(400_000)
+      expect(setAsidePrefix).toBe(SET_ASIDE_PREFIX)
+      mkdirSync(join(directory, `${SET_ASIDE_PREFIX}20261125T224302Z`))
+      writeFileSync(join(directory, `${SET_ASIDE_PREFIX}20261125T224302Z`, "recording.db"), Buffer.alloc(300_000, 1))
+      expect((await values(directory, undefined)).recording_bytes).toBeGreaterThanOrEqual(600_000)
     } finally {
       rmSync(directory, { recursive: true })
     }
