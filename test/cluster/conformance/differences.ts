@@ -78,7 +78,14 @@ export const knownDifferences: readonly KnownDifference[] = [
     })),
   ),
   { script: "certificate-requests", step: "as a table", pointer: "/body/rows/0/cells/3", reason: itself },
-  ...["admission-policies", "certificate-requests", "flow-control", "network-policies", "policies"].map((script) => ({
+  ...[
+    "admission-policies",
+    "certificate-requests",
+    "flow-control",
+    "network-policies",
+    "policies",
+    "webhooks-scale",
+  ].map((script) => ({
     script,
     step: "*",
     pointer: "/warnings/0",
@@ -106,5 +113,5 @@ export const knownDifferences: readonly KnownDifference[] = [
 /** The same for the script of kubectl commands: name → reason. */
 export const knownKubectlDifferences: ReadonlyMap<string, string> = new Map([
   ["api-versions", notServed],
-  ["describe service web", "A Sandbox alone has no controllers, which would make EndpointSlices."],
+  ["autoscale deployment web --min=1 --max=4 --cpu=50%", "The sandbox warns that autoscalers scale nothing."],
 ])
