@@ -10,6 +10,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 const longest: ReadonlyArray<string> = [
   "test/examples/host/simplepod.test.ts",
   "test/simulation/fidelity/fidelity.test.ts",
+  "test/archive/damage/flipped-bytes.test.ts",
   "test/simulation/replay/replay.test.ts",
   "test/cli/replay/replay-control.test.ts",
   "test/host/dispatcher/module-host.test.ts",
