@@ -13,6 +13,7 @@ const longest: ReadonlyArray<string> = [
   "test/bench/measuring/live-run.test.ts",
   "test/examples/host/simplepod.test.ts",
   "test/simulation/fidelity/fidelity.test.ts",
+  "test/archive/damage/flipped-bytes.test.ts",
   "test/simulation/replay/replay.test.ts",
   "test/cli/replay/replay-control.test.ts",
   "test/host/dispatcher/module-host.test.ts",

@@ -82,7 +82,7 @@ test.each(["closed", "crashed"] as const)(
     execFileSync("cp", ["-r", `${source}/.`, copy])
     const whole = await exported(source)
     const known = new Set(whole.all)
-    for (let round = 0; round < rounds(600); round++) {
+    for (let round = 0; round < rounds(320); round++) {
       const file = files[round % files.length] as string
       const path = join(copy, file)
       const at = Math.floor(Math.random() * statSync(path).size)
