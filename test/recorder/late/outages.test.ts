@@ -1,6 +1,6 @@
 /**
- * Late is not live, in a sandbox: the same tests as of a real control plane (test/cluster/late). The truth is exact here, and the cluster lives on
- * while its API server cannot be reached.
+ * Late is not live, in a sandbox: the same tests as of a real control plane (test/cluster/late). The truth is exact here, and clients without a
+ * socket write on while the API server cannot be reached.
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../../../src/clock.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import { cleanUpDemo, playDemo } from "../../../src/sandbox/demo/index.ts"
+import { shopNamespace } from "../../../src/sandbox/demo/shop-objects.ts"
 import { LocalCluster, writeKubeconfig } from "../../../src/sandbox/local-cluster.ts"
 import { startRecorder } from "../../cluster/command.ts"
 import { Relay } from "../../cluster/k8s/relay.ts"
@@ -26,15 +27,14 @@ const tracked: ReadonlyArray<string> = [
 ]
 
 /** The demo again and again, for so many seconds or more, and ConfigMaps that are created, changed and deleted four times a second. */
-const live = async ({ client }: LocalCluster, seconds: number): Promise<void> => {
+const live = async ({ client, sandbox }: LocalCluster, seconds: number): Promise<void> => {
   const end = performance.now() + seconds * 1000
   const demo = async (): Promise<void> => {
     while (performance.now() < end) {
       const signal = AbortSignal.timeout(Math.max(1, Math.ceil(end - performance.now())))
       await playDemo({ client, clock: systemClock, announce: () => undefined, signal })
       await cleanUpDemo(client)
-      while ((await client.list(kinds.namespaces)).items.some(({ metadata }) => metadata.name === "shop"))
-        await sleep(100)
+      while (sandbox.get("v1.Namespace", "", shopNamespace) !== undefined) await sleep(100)
     }
   }
   const settings = async (): Promise<void> => {
