@@ -28,7 +28,7 @@ test("the server imports its own modules and those of kube and the clock, none o
   const { modules, packages } = reachable("src/apiserver/index.ts")
   const folders = new Set([...modules].map((file) => file.split("/").slice(0, 2).join("/")))
   expect([...folders].sort()).toEqual(["src/apiserver", "src/clock.ts", "src/kube"])
-  expect([...packages].sort()).toEqual(["effect/Schema", "yaml"])
+  expect([...packages].sort()).toEqual(["effect/Schema", "protobufjs/minimal.js", "yaml"])
 })
 
 test("the walk finds the sandbox's imports, so it would find them here", () => {
