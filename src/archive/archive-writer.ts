@@ -13,17 +13,10 @@
  */
 
 import { closeSync, fsyncSync, openSync } from "node:fs"
-import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { podLivesKind } from "../trace/pods/pod-lives-kind.ts"
 import type { Gap, PodLife } from "../wire/observations.ts"
-import {
-  ArchiveIoError,
-  CorruptArchiveError,
-  DiskFullError,
-  toArchiveError,
-  UncommittedFramesError,
-} from "./archive-errors.ts"
+import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
 import { BLOCK_BYTES } from "./blocks/block.ts"
 import { restoreOrSeal } from "./blocks/block-rows.ts"
 import { BlockSource } from "./blocks/block-source.ts"
@@ -34,31 +27,24 @@ import { BLOCKS_PER_CHECKPOINT, Checkpoints } from "./checkpoints/checkpoint.ts"
 import { type LiveObject, liveObjectsOf } from "./checkpoints/live-objects.ts"
 import { StateHistory } from "./checkpoints/state-history.ts"
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts"
-import { LogSync } from "./log-sync.ts"
-import { hasLog, logOf } from "./reading-access.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
 import { INCARNATIONS_KEY, Metadata, readMetadata, WRITER_KEY } from "./rows/metadata.ts"
 import { type NamedOwner, OwnerSets } from "./rows/owner-sets.ts"
 import { PendingRows } from "./rows/pending-rows.ts"
 import { type LivingPod, PodTable } from "./rows/pod-table.ts"
 import { type AnsweredOwner, UnrecordedOwners } from "./rows/unrecorded-owners.ts"
-import { DATABASE_FILE, lastSequenceOf, openForWriting } from "./schema.ts"
+import { lastSequenceOf, openForWriting } from "./schema.ts"
 import { SenderLedger } from "./sender-ledger.ts"
-import { faultOfLog } from "./soundness/sound-log.ts"
 import { requireSoundStructure } from "./soundness/sound-rows.ts"
-import { WriterDatabase } from "./writer-database.ts"
+import { TrustedDatabase } from "./trusted-database.ts"
 import type { AppendResult, ArchiveWriterOptions, CommitResult } from "./writing.ts"
 
 /** Opens, appends, commits, closes. Use {@link ArchiveWriter.open}. */
 export class ArchiveWriter {
   readonly directory: string
   readonly metadata: Metadata
-  readonly #database: WriterDatabase
-  readonly #reopen: () => DatabaseSync
+  readonly #database: TrustedDatabase
   readonly #lock: DirectoryLock
-  #log: LogSync
-  /** Why the database must be checked before it is used again; `undefined`: it can be trusted. */
-  #distrust: ArchiveIoError | DiskFullError | undefined
   readonly #now: () => number
   readonly #isSynchronous: boolean
   readonly #senders: SenderLedger
@@ -108,9 +94,7 @@ export class ArchiveWriter {
   ) {
     this.directory = directory
     this.#lock = lock
-    this.#log = new LogSync(directory)
-    this.#database = new WriterDatabase(join(directory, DATABASE_FILE), connection)
-    this.#reopen = reopen
+    this.#database = new TrustedDatabase(directory, connection, reopen)
     const database = this.#database.shared
     this.#now = options.now ?? (() => Date.now() * 1000)
     this.#isSynchronous = options.fsync === "always"
@@ -133,7 +117,7 @@ export class ArchiveWriter {
     restoreOrSeal(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
     // Into the database file itself: a copy without its log must show that it lacks one.
     this.metadata.set(WRITER_KEY, "open")
-    database.exec("PRAGMA wal_checkpoint(PASSIVE)")
+    this.#database.checkpoint("PASSIVE")
   }
 
   /** Sequence number of the last durable event: everything up to it can be read and never changes. */
@@ -233,7 +217,7 @@ export class ArchiveWriter {
     const kind = this.#kinds.get(gvk)?.id
     if (kind === undefined) return false
     try {
-      this.#regainTrust()
+      this.#database.regain(this.#cut)
       return this.#rows.hasGap(kind, gap)
     } catch (error) {
       throw toArchiveError(this.directory, "looking for a gap", error)
@@ -280,14 +264,14 @@ export class ArchiveWriter {
    * @throws CorruptArchiveError: what was committed before is lost or damaged. End this writer with {@link abandon}.
    */
   commit(): CommitResult {
-    this.#regainTrust()
+    this.#database.regain(this.#cut)
     const events = this.#nextSequence - 1 - this.#cut - this.#pods.pending
     const bytes = this.#pendingBytes
     if (this.#open.hasPending && this.#open.isNearlyFull) this.#seal()
     const part = this.#open.hasPending ? this.#open.packPending() : undefined
     let countCheckpoints: (() => void) | undefined
     if (this.#pendingBytes > 0 || this.#rows.hasGaps || this.hasSealedBlock) {
-      this.#transaction("commit", () => {
+      this.#database.transaction("commit", () => {
         this.#rows.save(part)
         this.#pods.save()
         this.#ownerSets.save()
@@ -326,19 +310,13 @@ export class ArchiveWriter {
    * CorruptArchiveError if it is not what was committed.
    */
   async sync(): Promise<void> {
-    this.#regainTrust()
-    if (this.#isSynchronous) return
-    try {
-      await this.#log.sync()
-    } catch (error) {
-      this.#distrust ??= asIoTrouble(error)
-      throw error
-    }
+    this.#database.regain(this.#cut)
+    if (!this.#isSynchronous) await this.#database.sync()
   }
 
   /** Whether an I/O error has left the database in doubt, until it has been checked. */
   get isDistrusted(): boolean {
-    return this.#distrust !== undefined
+    return this.#database.isDistrusted
   }
 
   /** Frees the directory and leaves its files as they are, which are not what they should be. Nothing is written any more. */
@@ -347,47 +325,9 @@ export class ArchiveWriter {
     this.#isClosed = true
     try {
       this.#database.abandon()
-    } catch (error) {
-      throw toArchiveError(this.directory, "close", error)
     } finally {
-      this.#log.close()
       this.#lock.release()
     }
-  }
-
-  /**
-   * Gives up the connection, checks the files, and goes on with a new connection if they contain exactly what was committed. After a failed sync
-   * a checkpoint then writes all of the log into the database once more and syncs it: what the system had dropped is on disk afterwards. A write
-   * that fails drops nothing, and on a full disk a checkpoint would fail as well.
-   *
-   * @throws ArchiveIoError, DiskFullError: the disk still fails. CorruptArchiveError: they do not contain it.
-   */
-  #regainTrust(): void {
-    if (this.#distrust === undefined) return
-    try {
-      this.#log.close()
-      this.#database.abandon()
-      this.#log = new LogSync(this.directory)
-      const reason = hasLog(this.directory) ? faultOfLog(logOf(this.directory)) : undefined
-      if (reason !== undefined) throw new CorruptArchiveError({ directory: this.directory, reason })
-      const connection = this.#reopen()
-      this.#database.replace(connection)
-      requireSoundStructure(connection, this.directory)
-      const found = lastSequenceOf(connection)
-      if (found !== this.#cut) {
-        const lost = `it ends at event ${found}, and event ${this.#cut} was committed`
-        throw new CorruptArchiveError({ directory: this.directory, reason: lost })
-      }
-      if (isSyncTrouble(this.#distrust)) connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-      this.#distrust = undefined
-    } catch (error) {
-      throw toArchiveError(this.directory, "the check after an I/O error", error)
-    }
-  }
-
-  #noteTrouble(error: unknown): unknown {
-    if (error instanceof ArchiveIoError && !isLockTrouble(error)) this.#distrust ??= error
-    return error
   }
 
   /**
@@ -436,10 +376,10 @@ export class ArchiveWriter {
    */
   nextIncarnation(sender: string): number {
     try {
-      this.#regainTrust()
+      this.#database.regain(this.#cut)
       return this.#senders.nextIncarnation(sender)
     } catch (error) {
-      throw this.#noteTrouble(toArchiveError(this.directory, "noting a sender's start", error))
+      throw this.#database.noteTrouble(toArchiveError(this.directory, "noting a sender's start", error))
     }
   }
 
@@ -456,23 +396,15 @@ export class ArchiveWriter {
       if (!this.#open.isEmpty) this.#seal()
       this.commit()
       this.metadata.set(WRITER_KEY, "closed")
-      this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+      this.#database.checkpoint("TRUNCATE")
     } catch (error) {
       throw toArchiveError(this.directory, "close", error)
     } finally {
-      this.#log.close()
-      this.#closeDatabase()
-      this.#lock.release()
-    }
-  }
-
-  /** A checkpoint, which closing makes, would spread what cannot be trusted. */
-  #closeDatabase(): void {
-    if (this.#distrust === undefined) return this.#database.close()
-    try {
-      this.#database.abandon()
-    } catch (error) {
-      throw toArchiveError(this.directory, "close", error)
+      try {
+        this.#database.close()
+      } finally {
+        this.#lock.release()
+      }
     }
   }
 
@@ -493,31 +425,7 @@ export class ArchiveWriter {
   #refuseUncommitted(gvk: string): void {
     if (this.#kinds.isChanged(gvk)) throw new UncommittedFramesError({ gvk })
   }
-
-  #transaction(operation: string, write: () => void): void {
-    const database = this.#database
-    try {
-      database.exec("BEGIN IMMEDIATE")
-      write()
-      database.exec("COMMIT")
-    } catch (error) {
-      // SQLite rolls back automatically after some errors (a full disk among them), but not after all.
-      if (database.isTransaction) database.exec("ROLLBACK")
-      throw this.#noteTrouble(toArchiveError(this.directory, operation, error))
-    }
-  }
 }
-
-/** SQLITE_BUSY and SQLITE_LOCKED: another connection is in the way. */
-const isLockTrouble = ({ code }: ArchiveIoError): boolean =>
-  /^SQLITE \d+$/.test(code) && [5, 6].includes(Number(code.slice(7)) & 0xff)
-
-/** Of the log, or SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC. */
-const isSyncTrouble = (error: ArchiveIoError | DiskFullError): boolean =>
-  error.operation === "sync" || (error instanceof ArchiveIoError && ["SQLITE 1034", "SQLITE 1290"].includes(error.code))
-
-const asIoTrouble = (error: unknown): ArchiveIoError | DiskFullError | undefined =>
-  error instanceof ArchiveIoError || error instanceof DiskFullError ? error : undefined
 
 /** Otherwise the database's files could vanish with their directory entry in a power failure. */
 const syncDirectory = (directory: string): void => {

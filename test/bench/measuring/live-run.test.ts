@@ -4,11 +4,10 @@
 import { expect, test } from "vitest"
 import { falselyLate, type LiveReport, liveCalm, liveDemo } from "../../../bench/measuring/live-run.ts"
 import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
-import { isThorough } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 
 /** The demo has silences of 2 to 5 s, and repeats after 20 s. */
-const minutes = isThorough() ? 1.2 : 0.4
+const minutes = 0.4
 const limit = patient(minutes * 60_000 + 60_000)
 
 /** A busy machine may keep a process waiting for seconds; then what it receives is late, and must not be called anything else. */

@@ -1,0 +1,133 @@
+/**
+ * The writer's database, and whether it can be trusted.
+ *
+ * After a write or a sync that failed, what is committed may be missing on the disk, even if a repetition succeeds: the system may have dropped what it could
+ * not write, and reports that once. So from the first such error on nothing is read or written before the database has been closed, checked and
+ * opened again.
+ */
+import { join } from "node:path"
+import type { DatabaseSync } from "node:sqlite"
+import { ArchiveIoError, CorruptArchiveError, DiskFullError, toArchiveError } from "./archive-errors.ts"
+import { LogSync } from "./log-sync.ts"
+import { hasLog, logOf } from "./reading-access.ts"
+import { DATABASE_FILE, lastSequenceOf } from "./schema.ts"
+import { faultOfLog } from "./soundness/sound-log.ts"
+import { requireSoundStructure } from "./soundness/sound-rows.ts"
+import { WriterDatabase } from "./writer-database.ts"
+
+export class TrustedDatabase {
+  readonly #directory: string
+  readonly #database: WriterDatabase
+  readonly #reopen: () => DatabaseSync
+  #log: LogSync
+  /** Why it must be checked; `undefined`: it can be trusted. */
+  #distrust: ArchiveIoError | DiskFullError | undefined
+
+  /** `reopen` makes further connections like the first one. */
+  constructor(directory: string, connection: DatabaseSync, reopen: () => DatabaseSync) {
+    this.#directory = directory
+    this.#database = new WriterDatabase(join(directory, DATABASE_FILE), connection)
+    this.#reopen = reopen
+    this.#log = new LogSync(directory)
+  }
+
+  /** For those that only prepare and execute statements, as long as they live. */
+  get shared(): DatabaseSync {
+    return this.#database.shared
+  }
+
+  /** Whether an I/O error has left it in doubt, until it has been checked. */
+  get isDistrusted(): boolean {
+    return this.#distrust !== undefined
+  }
+
+  /**
+   * Gives up the connection, checks the files, and goes on with a new connection if they contain exactly what was committed, up to the event
+   * `cut`. After a failed sync a checkpoint then writes all of the log into the database once more and syncs it: what the system had dropped is
+   * on disk afterwards. A write that fails drops nothing, and on a full disk a checkpoint would fail as well.
+   *
+   * @throws ArchiveIoError, DiskFullError: the disk still fails. CorruptArchiveError: they do not contain it.
+   */
+  regain(cut: number): void {
+    if (this.#distrust === undefined) return
+    try {
+      this.#log.close()
+      this.#database.abandon()
+      this.#log = new LogSync(this.#directory)
+      const reason = hasLog(this.#directory) ? faultOfLog(logOf(this.#directory)) : undefined
+      if (reason !== undefined) throw new CorruptArchiveError({ directory: this.#directory, reason })
+      const connection = this.#reopen()
+      this.#database.replace(connection)
+      requireSoundStructure(connection, this.#directory)
+      const found = lastSequenceOf(connection)
+      if (found !== cut) {
+        const lost = `it ends at event ${found}, and event ${cut} was committed`
+        throw new CorruptArchiveError({ directory: this.#directory, reason: lost })
+      }
+      if (isSyncTrouble(this.#distrust)) connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+      this.#distrust = undefined
+    } catch (error) {
+      throw toArchiveError(this.#directory, "the check after an I/O error", error)
+    }
+  }
+
+  /** Runs `write` in a transaction, of which everything or nothing is committed. @throws ArchiveError */
+  transaction(operation: string, write: () => void): void {
+    const database = this.#database
+    try {
+      database.exec("BEGIN IMMEDIATE")
+      write()
+      database.exec("COMMIT")
+    } catch (error) {
+      // SQLite rolls back automatically after some errors (a full disk among them), but not after all.
+      if (database.isTransaction) database.exec("ROLLBACK")
+      throw this.noteTrouble(toArchiveError(this.#directory, operation, error))
+    }
+  }
+
+  /** Flushes what is committed to the disk, off this thread. Rejects with ArchiveIoError or DiskFullError. */
+  async sync(): Promise<void> {
+    try {
+      await this.#log.sync()
+    } catch (error) {
+      if (error instanceof ArchiveIoError || error instanceof DiskFullError) this.#distrust ??= error
+      throw error
+    }
+  }
+
+  /** Distrusts the database if the error leaves it in doubt; returns the error. */
+  noteTrouble(error: unknown): unknown {
+    if (error instanceof ArchiveIoError && !isLockTrouble(error)) this.#distrust ??= error
+    return error
+  }
+
+  /** Writes the log into the database. @throws what SQLite throws */
+  checkpoint(mode: "PASSIVE" | "TRUNCATE"): void {
+    this.#database.exec(`PRAGMA wal_checkpoint(${mode})`)
+  }
+
+  /** Closes it; with a checkpoint only if it can be trusted, because that would spread what cannot. @throws ArchiveError */
+  close(): void {
+    this.#log.close()
+    if (this.#distrust === undefined) this.#database.close()
+    else this.abandon()
+  }
+
+  /** Closes it and leaves its files as they are. @throws ArchiveError */
+  abandon(): void {
+    this.#log.close()
+    try {
+      this.#database.abandon()
+    } catch (error) {
+      throw toArchiveError(this.#directory, "close", error)
+    }
+  }
+}
+
+/** SQLITE_BUSY and SQLITE_LOCKED: another connection is in the way. */
+const isLockTrouble = ({ code }: ArchiveIoError): boolean =>
+  /^SQLITE \d+$/.test(code) && [5, 6].includes(Number(code.slice(7)) & 0xff)
+
+/** Of the log, or SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC. */
+const isSyncTrouble = (error: ArchiveIoError | DiskFullError): boolean =>
+  error.operation === "sync" || (error instanceof ArchiveIoError && ["SQLITE 1034", "SQLITE 1290"].includes(error.code))
