@@ -147,7 +147,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     const tellTrouble = (): void => {
       const trouble = reportedTrouble ?? storeWatch.trouble
       statuses.setStoreTrouble(trouble)
-      options.notify({ type: "store", trouble })
+      options.notify({ type: "store", trouble, isCertain: reportedTrouble !== undefined })
     }
     const storeTrouble = (trouble: string | undefined): void => {
       // It can be asked for what is recorded, although nothing can be added.
@@ -165,8 +165,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
 
     /** UID of the recorded cluster, as far as this process was told. */
     let keptCluster: string | undefined
-    /** Senders know of frames as acknowledged that are lost. They start again from what is recorded. */
-    let startAgain = (reason: string): void => options.notify({ type: "distrusted", reason })
+    /** Senders know of frames as acknowledged that are lost. They start again from what is recorded. Before there are any there is nothing to do. */
+    let restartSenders = (_reason: string): void => undefined
     // The store may report owners before the resolver exists.
     let areOwnersNamed = false
     let owners: OwnerResolution | undefined
@@ -184,8 +184,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       restart,
       onStateChange: (state, reason) => {
         onStateChange(storeName)(state, reason)
+        if (state !== "running") return
+        storeWatch.began()
         // The store could open the recording. What its previous life could not write, it will find out itself.
-        if (state === "running" && reportedTrouble !== undefined) storeTrouble(undefined)
+        if (reportedTrouble !== undefined) storeTrouble(undefined)
       },
       onReport: (report) => {
         switch (report.type) {
@@ -198,10 +200,13 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
           case "refused":
             return refused(report)
           case "distrusted":
-            return startAgain(report.message)
+            options.notify({ type: "distrusted", reason: report.message })
+            return restartSenders(report.message)
           case "set-aside":
             statuses.addSetAside(report.path)
             options.notify(report)
+            // The new recording takes nothing from lives that began before it.
+            restartSenders(`the recording was damaged: ${report.reason}`)
             // The new recording has none of what was stored in the old one.
             keepState()
             return keptCluster === undefined ? undefined : keepClusterUid(keptCluster)
@@ -304,8 +309,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     })
     owners = resolution
     if (areOwnersNamed) resolution.needed()
-    startAgain = (reason) => {
-      options.notify({ type: "distrusted", reason })
+    restartSenders = (reason) => {
       for (const { watcher } of watchers.all)
         void watcher.kill(`the recording has to be continued from an earlier state: ${reason}`)
       void resolution.resolver?.kill(reason)

@@ -93,7 +93,7 @@ describe.skipIf(skipped !== undefined)(
       const hangs = Date.now() * 1000
       disk.now("hangs")
       put(sandbox, 5, 5)
-      await recorder.says(/ERROR the recording cannot be written: the store does not respond, as when its disk hangs/)
+      await recorder.says(/WARN {2}the recording cannot be written: the store does not respond, as when its disk hangs/)
       expect((await recorder.get("/readyz")).text).toMatch(
         /^degraded: the store cannot write: the store does not respond/,
       )
