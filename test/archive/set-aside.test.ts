@@ -153,6 +153,35 @@ describe("a damaged recording", () => {
     ])
   })
 
+  test("with a damaged checkpoint continues, and no later checkpoint lacks what that one had", () => {
+    const directory = temporaryDirectory()
+    const write = (number: number): void => {
+      const { writer, setAside } = openOrBegin(directory, { limits: { blockBytes: 12_000, blocksPerCheckpoint: 1 } })
+      expect(setAside).toBeUndefined()
+      const events = [{ action: "applied" as const, number, time: START + number, version: number, object: "{}" }]
+      const incarnation = writer.nextIncarnation("watcher")
+      writer.append("watcher", incarnation, 1, encodeFrame({ gvk: "v1.Pod", newObjects: [number], events }))
+      writer.close()
+    }
+    for (let number = 1; number <= 7; number++) write(number)
+    const database = new DatabaseSync(join(directory, "recording.db"))
+    addChecksumFunction(database)
+    const full = (): ReadonlyArray<number> =>
+      database
+        .prepare("SELECT through_sequence AS through FROM checkpoint WHERE is_full = 1 ORDER BY 1")
+        .all()
+        .map(({ through }) => Number(through))
+    expect(full()).toEqual([1, 2, 4])
+    database.exec("UPDATE checkpoint SET states = zeroblob(length(states)) WHERE through_sequence = 6")
+    write(8)
+    expect(full()).toEqual([1, 2, 4, 8])
+    database.close()
+    const reader = ArchiveReader.open(directory)
+    const alive = Array.from(reader.snapshotAt({ time: START + 1000 }), ({ sequence }) => sequence)
+    reader.close()
+    expect(alive).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+  })
+
   test("with a damaged part of its open block keeps the other parts", () => {
     const directory = temporaryDirectory()
     const writing = ArchiveWriter.open(directory)
