@@ -4,14 +4,15 @@
  *
  * The directory with the old files is a data directory itself, for `reel store salvage` and for people.
  */
-import { existsSync, renameSync } from "node:fs"
+import { existsSync, readdirSync, renameSync } from "node:fs"
 import { basename, join } from "node:path"
-import { CorruptArchiveError, isDamage, toArchiveError } from "./archive-errors.ts"
+import { CorruptArchiveError, isDamage, NotARecordingError, toArchiveError } from "./archive-errors.ts"
 import { ArchiveWriter } from "./archive-writer.ts"
 import { lockDirectory } from "./directory-lock.ts"
 import { makePrivateDirectory } from "./private-files.ts"
 import { DATABASE_FILE, hasLog, isBeingWritten, logOf, openDamaged } from "./reading-access.ts"
 import { type KindState, readKinds } from "./rows/kind-table.ts"
+import { SET_ASIDE_KEY } from "./rows/metadata.ts"
 import { faultOfLog } from "./soundness/sound-log.ts"
 import { addChecksumFunction, faultOfTable } from "./soundness/sound-rows.ts"
 import type { ArchiveWriterOptions } from "./writing.ts"
@@ -38,25 +39,57 @@ interface OpenRecording {
 export const openOrBegin = (directory: string, options: ArchiveWriterOptions = {}): OpenRecording => {
   try {
     const lost = hasLog(directory) && !isBeingWritten(directory) ? faultOfLog(logOf(directory)) : undefined
-    return { writer: ArchiveWriter.open(directory, options), setAside: undefined, lost }
+    return { ...openWithGaps(directory, options), lost }
   } catch (error) {
-    if (!(error instanceof CorruptArchiveError)) throw error
-    const nowMicros = (options.now ?? (() => Date.now() * 1000))()
-    const path = moveAside(directory, nowMicros, options)
-    const before = kindsOf(path)
-    // Frames for the old recording may still be on their way: they belong to lives with lower numbers.
-    const writer = ArchiveWriter.open(directory, { ...options, incarnationsAbove: Math.floor(nowMicros / 1_000_000) })
-    try {
-      const detail = `the recording before was damaged (${error.reason}) and was set aside in ${basename(path)}`
-      for (const kind of before) writer.recordGap(kind.gvk, gapAfter(kind, nowMicros, detail))
-      writer.commit()
-    } catch (cause) {
-      writer.abandon()
-      throw cause
-    }
-    return { writer, setAside: { path, reason: error.reason }, lost: undefined }
+    const known = toArchiveError(directory, "open", error)
+    if (!(known instanceof CorruptArchiveError)) throw known
+    const setAside = { path: moveAside(directory, timeOf(options), options), reason: known.reason }
+    return { ...openWithGaps(directory, options, setAside), lost: undefined }
   }
 }
+
+/**
+ * Opens a recording and gives it the gaps after those that were set aside. Which of them it has is kept in it: setting aside may be interrupted
+ * at any point, as by a full disk, and the gaps must not be missing then. `setAside`: the one that was moved just now.
+ */
+const openWithGaps = (
+  directory: string,
+  options: ArchiveWriterOptions,
+  setAside?: SetAside,
+): Pick<OpenRecording, "writer" | "setAside"> => {
+  const nowMicros = timeOf(options)
+  const names = existsSync(directory) ? namesOfSetAside(directory) : []
+  const isSuccessor = names.length > 0 && !existsSync(join(directory, DATABASE_FILE))
+  // Frames for the old recording may still be on their way: they belong to lives with lower numbers.
+  const fence = isSuccessor && { incarnationsAbove: Math.floor(nowMicros / 1_000_000) }
+  const writer = ArchiveWriter.open(directory, { ...options, ...fence })
+  try {
+    const noted = (writer.metadata.get(SET_ASIDE_KEY) ?? "").split(" ")
+    const others = names.filter((name) => !noted.includes(name))
+    const [first] = others
+    if (first === undefined) return { writer, setAside: undefined }
+    for (const { name, kind } of lastKnown(directory, others)) {
+      const why = join(directory, name) === setAside?.path ? `was damaged (${setAside.reason})` : "was damaged"
+      const detail = `the recording before ${why} and was set aside in ${name}`
+      writer.recordGap(kind.gvk, gapAfter(kind, nowMicros, detail))
+    }
+    writer.commit()
+    writer.metadata.set(SET_ASIDE_KEY, names.join(" "))
+    const interrupted = { path: join(directory, first), reason: "an earlier start found that, and was interrupted" }
+    return { writer, setAside: setAside ?? interrupted }
+  } catch (cause) {
+    writer.abandon()
+    throw cause
+  }
+}
+
+const timeOf = ({ now = () => Date.now() * 1000 }: ArchiveWriterOptions): number => now()
+
+const namesOfSetAside = (directory: string): ReadonlyArray<string> =>
+  readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name.startsWith(SET_ASIDE_PREFIX))
+    .map(({ name }) => name)
+    .sort()
 
 const moveAside = (directory: string, nowMicros: number, options: ArchiveWriterOptions): string => {
   const lock = lockDirectory(directory, options.holder, options.fileSystemTypeOf)
@@ -78,6 +111,23 @@ const moveAside = (directory: string, nowMicros: number, options: ArchiveWriterO
   }
 }
 
+interface KnownKind {
+  readonly name: string
+  readonly kind: KindState
+}
+
+/** Each kind that these recordings tell of, as of the one that was complete for longest. */
+const lastKnown = (directory: string, names: ReadonlyArray<string>): Iterable<KnownKind> => {
+  const last = new Map<string, KnownKind>()
+  for (const name of names) {
+    for (const kind of kindsOf(join(directory, name))) {
+      const before = last.get(kind.gvk)?.kind.completeThroughTime ?? 0
+      if (kind.completeThroughTime > before) last.set(kind.gvk, { name, kind })
+    }
+  }
+  return last.values()
+}
+
 /** The kinds of a damaged recording, if that much of it is sound. */
 const kindsOf = (path: string): ReadonlyArray<KindState> => {
   try {
@@ -85,14 +135,14 @@ const kindsOf = (path: string): ReadonlyArray<KindState> => {
     try {
       addChecksumFunction(database)
       const isSound = ["kind", "kind_namespace"].every((table) => faultOfTable(database, table) === undefined)
-      return isSound ? readKinds(database).filter(({ completeThroughTime }) => completeThroughTime > 0) : []
+      return isSound ? readKinds(database) : []
     } finally {
       database.close()
     }
   } catch (error) {
     const known = toArchiveError(path, "read", error)
     // An empty file is not even a database.
-    if (isDamage(known) || (known instanceof Error && "_tag" in known && known._tag === "NotARecordingError")) return []
+    if (isDamage(known) || known instanceof NotARecordingError) return []
     throw known
   }
 }

@@ -64,11 +64,19 @@ export class TrustedDatabase {
         const lost = `it ends at event ${found}, and event ${cut} was committed`
         throw new CorruptArchiveError({ directory: this.#directory, reason: lost })
       }
-      if (isSyncTrouble(this.#distrust)) connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+      if (isSyncTrouble(this.#distrust)) this.#writeLogOnceMore(connection)
       this.#distrust = undefined
     } catch (error) {
       throw toArchiveError(this.#directory, "the check after an I/O error", error)
     }
+  }
+
+  /** A reader that is in the way is no error to SQLite, which then leaves a part of the log where it is. */
+  #writeLogOnceMore(connection: DatabaseSync): void {
+    const { busy, log, checkpointed } = connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() ?? {}
+    if (busy === 0 || log === checkpointed) return
+    const reason = `only ${checkpointed} of ${log} pages could be written: the recording is being read`
+    throw new ArchiveIoError({ directory: this.#directory, operation: "checkpoint", code: "SQLITE 5", reason })
   }
 
   /** Runs `write` in a transaction, of which everything or nothing is committed. @throws ArchiveError */
@@ -90,7 +98,8 @@ export class TrustedDatabase {
     try {
       await this.#log.sync()
     } catch (error) {
-      if (error instanceof ArchiveIoError || error instanceof DiskFullError) this.#distrust ??= error
+      // Also after another trouble: only a failed sync makes all of the log be written once more.
+      if (error instanceof ArchiveIoError || error instanceof DiskFullError) this.#distrust = error
       throw error
     }
   }

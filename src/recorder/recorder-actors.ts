@@ -24,6 +24,7 @@ import { defaultRestartPolicy, type RestartPolicy } from "../runtime/supervisor.
 import { type MemoryBound, memoryBound } from "../runtime/thread/container-memory.ts"
 import { workerThread } from "../runtime/thread/thread.ts"
 import type { TrackedKind } from "./configuration/tracked-kind.ts"
+import type { ExportRefusal } from "./export/request.ts"
 import { type KindStatus, KindStatuses } from "./kind-status.ts"
 import { memoryLimitsOf } from "./memory/memory-shares.ts"
 import type { RecorderNotice } from "./notices/recorder-notice.ts"
@@ -33,6 +34,7 @@ import { recordStop } from "./record-stop.ts"
 import { firstLists } from "./recording/first-lists.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
 import { decodeRecorderState, encodeRecorderState } from "./recording/recorder-state.ts"
+import type { Reach } from "./recording/recording.ts"
 import { StoreWatch } from "./store/store-watch.ts"
 import { type ListCompression, ListManners } from "./watchers/list-manners.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
@@ -139,15 +141,13 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     }
     const onStateChange = (name: string) => (state: string, reason: string) =>
       options.notify({ type: "actor", name, state, reason })
-    /** µs since the Unix epoch up to which everything is recorded while the store cannot write, as of the last look. */
-    let writtenUntil = 0
     const waiting = yield* Deferred.make<void>()
     /** What the store reports itself. */
     let reportedTrouble: string | undefined
     const tellTrouble = (): void => {
       const trouble = reportedTrouble ?? storeWatch.trouble
       statuses.setStoreTrouble(trouble)
-      options.notify({ type: "store", trouble })
+      options.notify({ type: "store", trouble, isCertain: reportedTrouble !== undefined })
     }
     const storeTrouble = (trouble: string | undefined): void => {
       // It can be asked for what is recorded, although nothing can be added.
@@ -165,8 +165,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
 
     /** UID of the recorded cluster, as far as this process was told. */
     let keptCluster: string | undefined
-    /** Senders know of frames as acknowledged that are lost. They start again from what is recorded. */
-    let startAgain = (reason: string): void => options.notify({ type: "distrusted", reason })
+    /** Senders know of frames as acknowledged that are lost. They start again from what is recorded. Before there are any there is nothing to do. */
+    let restartSenders = (_reason: string): void => undefined
     // The store may report owners before the resolver exists.
     let areOwnersNamed = false
     let owners: OwnerResolution | undefined
@@ -184,8 +184,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       restart,
       onStateChange: (state, reason) => {
         onStateChange(storeName)(state, reason)
+        if (state !== "running") return
+        storeWatch.began()
         // The store could open the recording. What its previous life could not write, it will find out itself.
-        if (state === "running" && reportedTrouble !== undefined) storeTrouble(undefined)
+        if (reportedTrouble !== undefined) storeTrouble(undefined)
       },
       onReport: (report) => {
         switch (report.type) {
@@ -198,10 +200,13 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
           case "refused":
             return refused(report)
           case "distrusted":
-            return startAgain(report.message)
+            options.notify({ type: "distrusted", reason: report.message })
+            return restartSenders(report.message)
           case "set-aside":
             statuses.addSetAside(report.path)
             options.notify(report)
+            // The new recording takes nothing from lives that began before it.
+            restartSenders(`the recording was damaged: ${report.reason}`)
             // The new recording has none of what was stored in the old one.
             keepState()
             return keptCluster === undefined ? undefined : keepClusterUid(keptCluster)
@@ -304,8 +309,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     })
     owners = resolution
     if (areOwnersNamed) resolution.needed()
-    startAgain = (reason) => {
-      options.notify({ type: "distrusted", reason })
+    restartSenders = (reason) => {
       for (const { watcher } of watchers.all)
         void watcher.kill(`the recording has to be continued from an earlier state: ${reason}`)
       void resolution.resolver?.kill(reason)
@@ -328,12 +332,21 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       })
     }
     let lastChange: Promise<unknown> = Promise.resolve()
-    /** Of a store that waits for its directory. */
+    /** Commits what was received; returns the sequence number up to which an export is complete. */
+    const cut = (): Effect.Effect<number, StoreUnavailable | { readonly message: string }> =>
+      storeWatch.trouble === undefined ? store.call("cut", undefined) : Effect.fail({ message: storeWatch.trouble })
+    /** Of a store that cannot write: what was received since waits in memory. */
+    const committed = Effect.suspend(() => {
+      const asked = clock.wallMicros()
+      return store.call("statistics", undefined, silentStoreMs).pipe(
+        Effect.map(({ sequence, lagMs }): Reach => ({ cut: sequence, knownUntil: Math.floor(asked - lagMs * 1000) })),
+      )
+    })
+    /** Of a store that cannot be asked: it waits for its directory, is being restarted, or hangs. */
     const committedInFiles = Effect.gen(function* () {
       const { cut } = yield* reader.ask("coverage", { fromTime: 0, untilTime: 0 })
       const rows = yield* reader.ask("recordedSince", undefined)
-      writtenUntil = Math.max(0, ...rows.map(({ completeTime }) => completeTime + 1))
-      return cut
+      return { cut, knownUntil: Math.max(0, ...rows.map(({ completeTime }) => completeTime + 1)) } satisfies Reach
     })
 
     return {
@@ -373,20 +386,13 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       /** Runs queries about the recording. */
       reader,
       firstLists: (given: ReadonlyArray<KindStatus>) => firstLists(store, reader, given),
-      /** While the store cannot write, what was received waits in memory. */
-      get knownUntil(): number | undefined {
-        return statuses.storeTrouble === undefined ? undefined : writtenUntil
-      },
       isOver: false,
-      committed: () => {
-        const ofStore = store.call("statistics", undefined, silentStoreMs).pipe(
-          Effect.map(({ sequence, lagMs }) => {
-            writtenUntil = clock.wallMicros() - lagMs * 1000
-            return sequence
-          }),
-        )
-        return ofStore.pipe(Effect.catch(() => committedInFiles))
-      },
+      reach: (): Effect.Effect<Reach, ExportRefusal> =>
+        cut().pipe(
+          Effect.map((sequence): Reach => ({ cut: sequence, knownUntil: undefined })),
+          Effect.catch(() => committed),
+          Effect.catch(() => committedInFiles),
+        ),
       /** Fails when the recording cannot continue. */
       ended: Deferred.await(ended),
       /** How the recording was closed; `undefined` until the scope is closed. */
@@ -397,9 +403,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       },
       /** Passes the current credentials to every watcher, if they are new. Returns whether they could be obtained. */
       renewCredentials: () => credentials.renew(),
-      /** Commits what was received; returns the sequence number up to which an export is complete. */
-      cut: (): Effect.Effect<number, StoreUnavailable | { readonly message: string }> =>
-        storeWatch.trouble === undefined ? store.call("cut", undefined) : Effect.fail({ message: storeWatch.trouble }),
+      cut,
       /** The store as seen from this thread. */
       storeWatch,
     }

@@ -114,3 +114,51 @@ export const fileSpool = (directory: string): Spool => {
     [Symbol.dispose]: () => closeSync(file),
   }
 }
+
+/**
+ * A spool that goes on in a reserve when it cannot be created or is full: a file system without room may still create files. What it has is
+ * copied once.
+ *
+ * @throws SpoolError if the reserve fails as well
+ */
+export const spoolWithReserve = (make: () => Spool, makeReserve: () => Spool): Spool => {
+  let isReserve = false
+  const begin = (): Spool => {
+    try {
+      return make()
+    } catch (error) {
+      return reserveAfter(error)
+    }
+  }
+  /** `length`: bytes to copy from the full one, which may have taken a part of those that did not fit. */
+  const reserveAfter = (error: unknown, full?: Spool, length = 0): Spool => {
+    if (!(error instanceof SpoolError) || isReserve) throw error
+    isReserve = true
+    const reserve = makeReserve()
+    try {
+      for (const piece of full?.read() ?? []) reserve.append(piece.subarray(0, length - reserve.length))
+    } catch (cause) {
+      reserve[Symbol.dispose]()
+      throw cause
+    }
+    full?.[Symbol.dispose]()
+    return reserve
+  }
+  let spool = begin()
+  return {
+    get length() {
+      return spool.length
+    },
+    append: (bytes) => {
+      const { length } = spool
+      try {
+        spool.append(bytes)
+      } catch (error) {
+        spool = reserveAfter(error, spool, length)
+        spool.append(bytes)
+      }
+    },
+    read: (from) => spool.read(from),
+    [Symbol.dispose]: () => spool[Symbol.dispose](),
+  }
+}

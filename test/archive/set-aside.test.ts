@@ -1,6 +1,6 @@
 /** A recording that cannot be trusted is moved aside, and a new one begins with a gap. */
-import { readdirSync, statSync, truncateSync } from "node:fs"
-import { join } from "node:path"
+import { readdirSync, rmSync, statSync, truncateSync } from "node:fs"
+import { basename, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
@@ -56,6 +56,40 @@ describe("a damaged recording", () => {
     const again = openOrBegin(directory)
     again.writer.close()
     expect(again.setAside).toBeUndefined()
+  })
+
+  test("leaves its gaps also if the start that moved it aside was interrupted before the new recording had them", () => {
+    const directory = sample()
+    damage(directory, "UPDATE gap SET detail = 'another'")
+    const first = openOrBegin(directory, { now: () => later })
+    first.writer.close()
+    for (const file of readdirSync(directory))
+      if (file.startsWith("recording.db")) rmSync(join(directory, file), { force: true })
+    const second = openOrBegin(directory, { now: () => later })
+    try {
+      expect(second.setAside?.path).toBe(first.setAside?.path)
+      const { kinds } = readCoverage(directory, { fromTime: 0, untilTime: later * 2 })
+      expect(kinds.map(({ gvk }) => gvk)).toEqual(expect.arrayContaining([...sampleKinds]))
+      for (const kind of kinds) expect(kind.gaps).toMatchObject([{ reason: "damaged", toTime: later }])
+      expect(second.writer.append("watcher/2", 1, 121, encodeFrame({ gvk: "v1.Pod" }))).toBe("fenced")
+    } finally {
+      second.writer.close()
+    }
+  })
+
+  test("that was begun in the place of another one, and had nothing yet, leaves one gap of each kind, since the other", () => {
+    const directory = sample()
+    damage(directory, "UPDATE gap SET detail = 'another'")
+    const first = openOrBegin(directory, { now: () => later })
+    first.writer.close()
+    damage(directory, "UPDATE sender SET frame = 7; UPDATE gap SET detail = 'another'")
+    const muchLater = later + 3_600_000_000
+    openOrBegin(directory, { now: () => muchLater }).writer.close()
+    expect(readdirSync(directory).filter((name) => name.startsWith("damaged-"))).toHaveLength(2)
+    const { kinds } = readCoverage(directory, { fromTime: 0, untilTime: muchLater * 2 })
+    expect(kinds.map(({ gvk }) => gvk)).toEqual(expect.arrayContaining([...sampleKinds]))
+    const detail = expect.stringContaining(`was set aside in ${basename(first.setAside?.path ?? "")}`)
+    for (const { gaps } of kinds) expect(gaps).toMatchObject([{ toTime: muchLater, detail }])
   })
 
   test("that is empty is moved aside too, without gaps, because it tells nothing", () => {
@@ -117,6 +151,35 @@ describe("a damaged recording", () => {
     expect(gaps).toMatchObject([
       { reason: "damaged", toTime: later + 30, detail: expect.stringContaining("is unknown") },
     ])
+  })
+
+  test("with a damaged checkpoint continues, and no later checkpoint lacks what that one had", () => {
+    const directory = temporaryDirectory()
+    const write = (number: number): void => {
+      const { writer, setAside } = openOrBegin(directory, { limits: { blockBytes: 12_000, blocksPerCheckpoint: 1 } })
+      expect(setAside).toBeUndefined()
+      const events = [{ action: "applied" as const, number, time: START + number, version: number, object: "{}" }]
+      const incarnation = writer.nextIncarnation("watcher")
+      writer.append("watcher", incarnation, 1, encodeFrame({ gvk: "v1.Pod", newObjects: [number], events }))
+      writer.close()
+    }
+    for (let number = 1; number <= 7; number++) write(number)
+    const database = new DatabaseSync(join(directory, "recording.db"))
+    addChecksumFunction(database)
+    const full = (): ReadonlyArray<number> =>
+      database
+        .prepare("SELECT through_sequence AS through FROM checkpoint WHERE is_full = 1 ORDER BY 1")
+        .all()
+        .map(({ through }) => Number(through))
+    expect(full()).toEqual([1, 2, 4])
+    database.exec("UPDATE checkpoint SET states = zeroblob(length(states)) WHERE through_sequence = 6")
+    write(8)
+    expect(full()).toEqual([1, 2, 4, 8])
+    database.close()
+    const reader = ArchiveReader.open(directory)
+    const alive = Array.from(reader.snapshotAt({ time: START + 1000 }), ({ sequence }) => sequence)
+    reader.close()
+    expect(alive).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
   })
 
   test("with a damaged part of its open block keeps the other parts", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { fileSpool, memorySpool, type Spool, SpoolError } from "../../src/trace/index.ts"
+import { fileSpool, memorySpool, type Spool, SpoolError, spoolWithReserve } from "../../src/trace/index.ts"
 
 let directory = ""
 beforeAll(() => {
@@ -19,9 +19,31 @@ const parts = fc.array(
   ),
 )
 
+/** A file on a disk with that much room: the bytes that do not fit are written in part. */
+const fullAfter = (room: number) => (): Spool => {
+  const file = fileSpool(directory)
+  return {
+    get length() {
+      return file.length
+    },
+    append: (bytes) => {
+      const left = room - file.length
+      file.append(bytes.subarray(0, left))
+      if (bytes.length > left) throw new SpoolError({ operation: "append", directory, code: "ENOSPC" })
+    },
+    read: (from) => file.read(from),
+    [Symbol.dispose]: () => file[Symbol.dispose](),
+  }
+}
+
+const missing = (): Spool => fileSpool(join(directory, "missing"))
+
 const kinds: ReadonlyArray<[name: string, make: () => Spool]> = [
   ["in memory", memorySpool],
   ["in a file", () => fileSpool(directory)],
+  ["in a file that is full at once, with a reserve", () => spoolWithReserve(fullAfter(0), () => fileSpool(directory))],
+  ["in a file that fills up, with a reserve", () => spoolWithReserve(fullAfter(150_000), () => fileSpool(directory))],
+  ["in a directory that is missing, with a reserve", () => spoolWithReserve(missing, () => fileSpool(directory))],
 ]
 
 describe.each(kinds)("a spool %s", (_, make) => {
@@ -67,6 +89,12 @@ describe("a spool in a file", () => {
     expect(new SpoolError({ operation: "append", directory: "/data", code: "ENOSPC" }).message).toBe(
       "cannot append the spool file in /data: ENOSPC. The disk is full: free some space there",
     )
+  })
+
+  test("whose reserve is full as well fails with the reserve's error", () => {
+    using spool = spoolWithReserve(fullAfter(10), fullAfter(100))
+    spool.append(new Uint8Array(50))
+    expect(() => spool.append(new Uint8Array(51))).toThrow("ENOSPC")
   })
 
   test("that is closed fails with its own error", () => {

@@ -18,7 +18,7 @@ import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/
 import { Ownership, ownerKey } from "../../trace/ownership/ownership.ts"
 import type { IsInTrace } from "../../trace/sanitising/replay-object.ts"
 import { type CompiledFilters, compileFilters } from "../../trace/selection/filters.ts"
-import { fileSpool, SpoolError } from "../../trace/spool.ts"
+import { fileSpool, type Spool, spoolWithReserve } from "../../trace/spool.ts"
 import { compressPieces } from "./compress-pieces.ts"
 import type { ExporterConfig, ExportJob } from "./definition.ts"
 import { driverWarnings } from "./driver-warnings.ts"
@@ -195,14 +195,13 @@ async function* spooledSimkube(
 }
 
 /** A full or read-only volume of the recording is no reason to export nothing from it. */
-const spoolIn = (directory: string): ReturnType<typeof fileSpool> => {
-  try {
-    return fileSpool(directory)
-  } catch (error) {
-    if (!(error instanceof SpoolError) || directory === tmpdir()) throw error
-    return fileSpool(tmpdir())
-  }
-}
+const spoolIn = (directory: string): Spool =>
+  directory === tmpdir()
+    ? fileSpool(directory)
+    : spoolWithReserve(
+        () => fileSpool(directory),
+        () => fileSpool(tmpdir()),
+      )
 
 /** Time up to which silence means that nothing happened: what follows the recording is unknown (W-34). µs since the Unix epoch. */
 const knownUntil = (reader: ArchiveReader, { fromTime, untilTime, knownUntil: known = 0 }: ExportJob): number => {

@@ -2,8 +2,8 @@
  * The reader: runs queries about the recording in its own thread, so that the main thread, which serves probes, reads no database, and
  * queries never delay recording.
  *
- * Each query opens the recording and closes it again: nothing is held between queries, no transaction, no replaced file, no cache, except which blocks are intact. Short
- * queries run as they arrive. Long ones are split into slices of some ms, so that short ones can pass, and run one at a time in order of
+ * Each query opens the recording and closes it again: nothing is held between queries, no transaction, no replaced file, no cache, except which
+ * blocks are intact. Short queries run as they arrive. Long ones are split into slices of some ms, so that short ones can pass, and run one at a time in order of
  * arrival: all of them share a core, and running ten at once would only make each ten times as long. If the client has gone, its query is
  * interrupted.
  */

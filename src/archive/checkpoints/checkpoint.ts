@@ -80,16 +80,18 @@ export class Checkpoints {
   #write(kind: KindKey, progress: Progress, throughSequence: number, last: Readonly<KindRange>): Progress {
     const limit = { throughSequence }
     const changes = this.#history.changesSince(kind, progress.throughSequence, limit)
-    // States over a block whose table of contents is lost would pass for known.
-    if (this.#source.lacksTableAfter(kind, progress.throughSequence)) return { ...progress, blocks: 0 }
     const changedObjects = progress.changedObjects + changes.count
     const isFull =
       progress.throughSequence === 0 ||
       changedObjects >= progress.fullObjects ||
       progress.changeRows >= CHANGES_PER_FULL
-    const states = isFull
-      ? mergeStates(mergeAll(this.#history.chainBefore(kind, limit).steps), changes, false)
-      : changes
+    const chain = isFull ? this.#history.chainBefore(kind, limit) : undefined
+    // A checkpoint that is damaged is not built upon: what it contains is read from blocks.
+    const base = chain?.throughSequence ?? progress.throughSequence
+    const later = base === progress.throughSequence ? changes : this.#history.changesSince(kind, base, limit)
+    // States over a block whose table of contents is lost would pass for known.
+    if (this.#source.lacksTableAfter(kind, base)) return { ...progress, blocks: 0 }
+    const states = chain === undefined ? later : mergeStates(mergeAll(chain.steps), later, false)
     const { bytes, size, checksum } = pack(encodeStates(states))
     const full = isFull ? 1 : 0
     const place = [kind.id, throughSequence, last.maxTime, last.maxReceived, full] as const

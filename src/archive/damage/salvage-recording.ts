@@ -2,11 +2,12 @@
  * Copies what is sound of a damaged recording into a new directory, where a recorder can go on with it and exports say what is missing.
  *
  * Blocks that are damaged stay listed under their kinds without their events, so each export names them as it did before. Names of objects
- * are found in the objects themselves. What else is lost of a table may concern anything, so it is a gap of all kinds over the whole time.
+ * are found in the objects themselves. What else is lost of a table may concern anything, so it is a gap of all kinds over the whole time. A copy
+ * that cannot be finished is removed.
  */
-import { existsSync } from "node:fs"
+import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { DirectoryNotWritableError, isDamage, toArchiveError } from "../archive-errors.ts"
 import { BlockSource, type KindKey } from "../blocks/block-source.ts"
 import { lockDirectory } from "../directory-lock.ts"
@@ -28,8 +29,9 @@ export interface Salvage {
   readonly lostBlocks: number
 }
 
-/** Lost rows of these tables leave no trace in others. */
+/** Lost rows of these tables leave no trace in others, or, those of `block_kind`, hide events that are there. */
 const silentTables = [
+  "block_kind",
   "gap",
   "late_range",
   "pod",
@@ -57,19 +59,48 @@ export const salvageRecording = (directory: string, target: string): Salvage => 
     try {
       if (existsSync(join(target, DATABASE_FILE)))
         throw new DirectoryNotWritableError({ directory: target, code: "EEXIST", reason: "it contains a recording" })
-      const copy = openForWriting(target, { fsync: "always" })
-      try {
-        return new Salvager(directory, source, copy, lost).run()
-      } finally {
-        copy.close()
-      }
+      return copyInto(target, (copy) => new Salvager(directory, source, copy, lost).run())
     } finally {
       lock.release()
     }
   } catch (error) {
-    throw toArchiveError(directory, "salvage", error)
+    throw error instanceof CopyTrouble
+      ? toArchiveError(target, "salvage", error.cause)
+      : toArchiveError(directory, "salvage", error)
   } finally {
     source.close()
+  }
+}
+
+/** Leaves nothing of a copy that is not whole: it would pass for a recording. */
+const copyInto = <Result>(target: string, write: (copy: DatabaseSync) => Result): Result => {
+  let isWhole = false
+  try {
+    const copy = openForWriting(target, { fsync: "always" })
+    try {
+      const result = write(copy)
+      isWhole = true
+      return result
+    } finally {
+      copy.close()
+    }
+  } finally {
+    if (!isWhole) for (const suffix of ["", "-wal", "-shm"]) rmSync(join(target, `${DATABASE_FILE}${suffix}`), { force: true })
+  }
+}
+
+/** The copy cannot be written, which is no damage of the recording. */
+class CopyTrouble extends Error {
+  constructor(cause: unknown) {
+    super("the copy cannot be written", { cause })
+  }
+}
+
+const writing = <Result>(write: () => Result): Result => {
+  try {
+    return write()
+  } catch (error) {
+    throw new CopyTrouble(error)
   }
 }
 
@@ -91,13 +122,18 @@ class Salvager {
     const lostRows = new Map(TABLES_OF_ROWS.map((table) => [table as string, this.#copyRows(table)]))
     const blocks = this.#copyBlocks()
     this.#copyCheckpoints()
+    const silent = silentTables.filter((table) => lostRows.get(table))
+    writing(() => this.#complete(silent))
+    return { lost: this.#lost, recovered: this.#recovered, ...blocks }
+  }
+
+  /** Uses nothing but the copy. `silent`: tables that have lost rows of which nothing else tells. */
+  #complete(silent: ReadonlyArray<string>): void {
     this.#findKinds()
     this.#findNames()
-    const silent = silentTables.filter((table) => lostRows.get(table))
     if (silent.length > 0) this.#markAll(`${silent.join(", ")}: rows were lost when the recording was salvaged`)
     this.#to.prepare("INSERT OR REPLACE INTO metadata (key, value) VALUES (?, 'closed')").run(WRITER_KEY)
     this.#to.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-    return { lost: this.#lost, recovered: this.#recovered, ...blocks }
   }
 
   /** Copies the sound rows of a table; returns whether any was lost. */
@@ -115,7 +151,7 @@ class Salvager {
         rows.setReadBigInts(true)
         rows.setReturnArrays(true)
         this.#inBatches(rows.iterate() as unknown as Iterable<SQLInputValue[]>, (row) => {
-          if (row.pop() === 1n) insert.run(...row)
+          if (row.pop() === 1n) insert(row)
           else if (order === "ASC") damaged++
         })
       } catch (error) {
@@ -138,7 +174,7 @@ class Salvager {
     let lostBlocks = 0
     this.#inBatches(keys, ({ key }) => {
       if (checking.isIntact(key as number))
-        insert.run(...(read.get(key as number) as unknown as ReadonlyArray<SQLInputValue>))
+        insert(read.get(key as number) as unknown as ReadonlyArray<SQLInputValue>)
       else {
         lostBlocks++
         this.#lost.push(`the block up to event ${key}: ${checking.faultOf(key as number)}`)
@@ -155,7 +191,7 @@ class Salvager {
       const rows = this.#from.prepare(`
         SELECT ${columns.join(", ")} FROM checkpoint WHERE ${isSoundRow(this.#from, "checkpoint")} ORDER BY rowid`)
       rows.setReturnArrays(true)
-      this.#inBatches(rows.iterate() as unknown as Iterable<SQLInputValue[]>, (row) => insert.run(...row))
+      this.#inBatches(rows.iterate() as unknown as Iterable<SQLInputValue[]>, insert)
     } catch (error) {
       if (!isDamage(error)) throw error
     }
@@ -208,7 +244,10 @@ class Salvager {
   #markAll(detail: string): void {
     const add = gapWriter(this.#to)
     const times = this.#to
-      .prepare("SELECT coalesce(min(min_time), 0) AS first, coalesce(max(max_time), 0) AS last FROM block_kind")
+      .prepare(`
+        SELECT coalesce(min(first), 0) AS first, coalesce(max(last), 0) AS last FROM (
+          SELECT min(min_time) AS first, max(max_time) AS last FROM block_kind
+          UNION ALL SELECT min(nullif(recorded_since, 0)), max(complete_through_time) FROM kind)`)
       .get()
     for (const { id } of this.#to.prepare("SELECT id FROM kind").all()) {
       const gap = {
@@ -223,23 +262,28 @@ class Salvager {
     return new BlockSource(this.#to, this.#directory)
   }
 
-  #insertInto(table: string, columns = columnsOf(table)): StatementSync {
-    return this.#to.prepare(
+  #insertInto(table: string, columns = columnsOf(table)): (row: ReadonlyArray<SQLInputValue>) => void {
+    const insert = this.#to.prepare(
       `INSERT OR IGNORE INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
     )
+    return (row) => void writing(() => insert.run(...row))
   }
 
   #inBatches<Row>(rows: Iterable<Row>, write: (row: Row) => void): void {
     let written = 0
-    this.#to.exec("BEGIN")
+    const execute = (sql: string): void => writing(() => this.#to.exec(sql))
+    execute("BEGIN")
     try {
       for (const row of rows) {
         write(row)
-        if (++written % batchRows === 0) this.#to.exec("COMMIT; BEGIN")
+        if (++written % batchRows === 0) execute("COMMIT; BEGIN")
       }
-    } finally {
-      this.#to.exec("COMMIT")
+    } catch (error) {
+      // What was read before damage is kept.
+      if (!(error instanceof CopyTrouble)) execute("COMMIT")
+      throw error
     }
+    execute("COMMIT")
   }
 }
 

@@ -9,6 +9,9 @@ export const WRITER_KEY = "writer"
 /** Numbers of lives up to this one belong to senders of a recording that was set aside; absent: none was. */
 export const INCARNATIONS_KEY = "incarnationsAbove"
 
+/** Names of the recordings that were set aside in the directory and whose gaps this one has, separated by spaces. */
+export const SET_ASIDE_KEY = "setAside"
+
 /** Reads the stored value; returns `undefined` for an unknown key. */
 export const readMetadata = (database: DatabaseSync): ReadonlyMap<string, string> =>
   new Map(

@@ -100,7 +100,25 @@ export const alerts: ReadonlyArray<Alert> = [
     severity: "critical",
     summary: "The recording cannot be written.",
     description:
-      "The volume is full or missing; the log says which. Nothing is dropped while there is room in memory. Free or add space: the recorder then continues by itself.",
+      "The volume is full, missing or hanging; the log says which. Nothing is dropped while there is room in memory. Free or add space: the recorder then continues by itself.",
+  },
+  {
+    name: "KubereelStoreSilent",
+    expression: "kubereel_store_answer_age_seconds > 5",
+    for: "1m",
+    severity: "warning",
+    summary: "The recorder's store has not responded for {{ $value | humanizeDuration }}.",
+    description:
+      "Its thread is inside a system call, as when the disk hangs, or gets no CPU time. What was received waits in memory. Look at the node's disk, or at the network of a remote volume.",
+  },
+  {
+    name: "KubereelRecordingSetAside",
+    expression: hasGrown("kubereel_store_set_asides_total"),
+    for: undefined,
+    severity: "critical",
+    summary: "The recording was damaged and was set aside.",
+    description:
+      "A new one has begun with a gap. The log names the directory of the old one; reel store salvage copies what is sound of it. Replace the volume if its disk loses data.",
   },
   {
     name: "KubereelDiskFull",

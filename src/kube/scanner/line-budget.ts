@@ -13,7 +13,6 @@ export const freeBytes = 2 * 1024 * 1024
 
 /** Threads at most; beyond that many, threads share slots, and what one that dies has taken is given back by whichever of them starts next. */
 const slots = 1024
-const unit = 1024
 
 export class LineBudget {
   readonly #taken: Int32Array
@@ -24,7 +23,7 @@ export class LineBudget {
   constructor(memory: SharedArrayBuffer, slot: number, limit: number) {
     this.#taken = new Int32Array(memory)
     this.#slot = slot % slots
-    this.#limit = Math.floor(limit / unit)
+    this.#limit = limit
     Atomics.store(this.#taken, this.#slot, 0)
   }
 
@@ -34,18 +33,17 @@ export class LineBudget {
 
   /** Takes bytes; false, and nothing taken, if all threads together would have more than the limit. */
   take(bytes: number): boolean {
-    const units = Math.ceil(bytes / unit)
     // Its own share first: of two threads that ask at the same moment, at most both are refused.
-    Atomics.add(this.#taken, this.#slot, units)
+    Atomics.add(this.#taken, this.#slot, bytes)
     let sum = 0
     for (let slot = 0; slot < slots; slot++) sum += Atomics.load(this.#taken, slot)
     if (sum <= this.#limit) return true
-    Atomics.sub(this.#taken, this.#slot, units)
+    Atomics.sub(this.#taken, this.#slot, bytes)
     return false
   }
 
-  /** Gives back as many bytes as were taken at once. */
+  /** Gives back bytes that were taken, at once or little by little. */
   give(bytes: number): void {
-    Atomics.sub(this.#taken, this.#slot, Math.ceil(bytes / unit))
+    Atomics.sub(this.#taken, this.#slot, bytes)
   }
 }

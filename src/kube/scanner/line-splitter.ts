@@ -36,7 +36,7 @@ export class LineSplitter {
     return this.carry.length
   }
 
-  /** Forgets an unfinished line, before another stream. */
+  /** Forgets an unfinished line and gives back what it took: the stream has ended. */
   reset(): void {
     this.carry.clear()
   }

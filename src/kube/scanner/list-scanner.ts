@@ -107,6 +107,11 @@ export class ListScanner {
     this.itemEnd = 0
   }
 
+  /** No more of the response comes: gives back what an unfinished item took. */
+  release(): void {
+    this.carry.clear()
+  }
+
   /**
    * Reads bytes [start, end) of a chunk, which may be reused after the call.
    *

@@ -68,7 +68,9 @@ export const forecastExport = (
     const window = { start: fromTime, end: untilTime }
     const { times = "happened" } = request
     const requestedParts = fromTime < untilTime ? request.selects : compileFilters(filtersOf(request))
-    const { cut, kinds } = yield* askCoverage(recording, window, nowMicros, requestedParts, times)
+    const reach = yield* recording.reach()
+    const terms = { requested: requestedParts, times, reach }
+    const { cut, kinds } = yield* askCoverage(recording, window, nowMicros, terms)
     // A trace contains pod lifecycles as part of their owners; `incomplete` says so if they are not being tracked.
     const isInTrace = (gvk: string): boolean => gvk !== podLivesKind && wanted(gvk)
     const podStreams = podStreamsOf(request, configuration)
@@ -83,7 +85,8 @@ export const forecastExport = (
     const tracked = recording.statuses.all()
     const statuses = requestedStatuses(request, tracked)
     const beginning = request.require === undefined ? undefined : recording.statuses
-    const lacking = yield* incompleteKinds(recording, statuses, { fromTime, untilTime }, nowMicros, beginning)
+    const known = { reader: recording.reader, knownUntil: reach.knownUntil }
+    const lacking = yield* incompleteKinds(known, statuses, { fromTime, untilTime }, nowMicros, beginning)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     const gaps = requested.reduce((sum, kind) => sum + kind.gaps.length, 0)
     const leftOut = format === "simkube" ? leftOutOf(configuration, wanted) : []

@@ -11,7 +11,7 @@ import { type RecorderConfiguration, recordedWhole } from "../configuration/trac
 import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../http/late-changes.ts"
 import type { KindStatus } from "../kind-status.ts"
 import { aborted } from "../races.ts"
-import type { Recording } from "../recording/recording.ts"
+import type { Reach, Recording } from "../recording/recording.ts"
 import { watchedKinds } from "../watchers/pod-stream.ts"
 import {
   type ExportRefusal,
@@ -69,11 +69,7 @@ export const startExport = (
     const clockMicros = clockOf(recording, nowMicros)
     const future = notBegun({ fromTime, untilTime }, clockMicros)
     if (future !== undefined) return yield* Effect.fail({ status: 400, message: future })
-    // A full disk is no reason to keep what is on it: the trace then ends with what is recorded, and says so.
-    const cut = yield* recording.cut().pipe(
-      Effect.catch(() => recording.committed()),
-      Effect.mapError((error) => ({ status: 503, message: `the recording cannot be read now: ${error.message}` })),
-    )
+    const { cut, knownUntil } = yield* recording.reach()
     const { format, compression } = request
     // Read only once: header and trace must agree, and states can change while owners are being looked up.
     const tracked = recording.statuses.all()
@@ -81,7 +77,8 @@ export const startExport = (
     const listing = yield* recording.firstLists(statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
     const beginning = request.require === undefined ? undefined : recording.statuses
-    const lacking = yield* incompleteKinds(recording, statuses, { fromTime, untilTime }, nowMicros, beginning)
+    const known = { reader: recording.reader, knownUntil }
+    const lacking = yield* incompleteKinds(known, statuses, { fromTime, untilTime }, nowMicros, beginning)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
     yield* refuseIncomplete(request, { incomplete, gaps: 0, late: [] }, clockMicros)
     const job = {
@@ -92,7 +89,7 @@ export const startExport = (
       fromTime,
       untilTime,
       ...(request.times !== undefined && { times: request.times }),
-      ...knownThrough(recording, statuses, untilTime, nowMicros),
+      ...knownThrough({ knownUntil }, statuses, untilTime, nowMicros),
       filters: filtersOf(request),
       skipOwned: skippedKinds(configuration),
       excludeOwned: leavesOwnedOut(request),
@@ -133,7 +130,7 @@ export const startExport = (
  * nothing. Otherwise the recording itself says it.
  */
 export const knownThrough = (
-  { knownUntil }: Pick<Recording, "knownUntil">,
+  { knownUntil }: Pick<Reach, "knownUntil">,
   statuses: ReadonlyArray<Pick<KindStatus, "state">>,
   untilTime: number,
   nowMicros: number,

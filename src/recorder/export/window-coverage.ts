@@ -11,7 +11,7 @@
 import * as Effect from "effect/Effect"
 import { sameStartMicros } from "../../trace/same-start.ts"
 import type { KindStatus } from "../kind-status.ts"
-import type { Recording } from "../recording/recording.ts"
+import type { Reach, Recording } from "../recording/recording.ts"
 import type { ExportRefusal } from "./request.ts"
 
 /** A window of an export: µs since the Unix epoch, the end is exclusive. */
@@ -168,7 +168,7 @@ export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string
  * `statuses`: as far as they are requested. `beginning`: name also kinds that were noticed while the recorder ran, for a window from 0.
  */
 export const incompleteKinds = (
-  { reader, knownUntil }: Pick<Recording, "reader" | "knownUntil">,
+  { reader, knownUntil }: Pick<Recording, "reader"> & Pick<Reach, "knownUntil">,
   statuses: ReadonlyArray<KindStatus>,
   window: RequestedWindow,
   nowMicros: number,
@@ -199,7 +199,7 @@ interface PartState {
 
 /**
  * Why a part is not recorded up to the end of the window; `undefined` if it is. What has become of a kind since does not concern a window that
- * it was recorded through. `knownUntil`: as in {@link Recording}.
+ * it was recorded through. `knownUntil`: as in {@link Reach}.
  */
 const lackingAtEnd = (
   { fromTime, untilTime }: RequestedWindow,

@@ -12,7 +12,7 @@ import type { CompiledFilters } from "../../trace/selection/filters.ts"
 import type { ExportRefusal } from "../export/request.ts"
 import { requestedStatus } from "../export/requested-status.ts"
 import type { KindStatus } from "../kind-status.ts"
-import type { Recording } from "../recording/recording.ts"
+import type { Reach, Recording } from "../recording/recording.ts"
 import { latestOf } from "./late-changes.ts"
 
 /** µs since the Unix epoch; the end is exclusive. */
@@ -75,14 +75,22 @@ type RequestedNamespaces = Pick<CompiledFilters, "excludesGap" | "excludesNamesp
 
 const allNamespaces: RequestedNamespaces = { excludesGap: () => false, excludesNamespace: () => false }
 
+interface KnownPart {
+  /** Default: all. */
+  readonly requested?: RequestedNamespaces | undefined
+  /** As in {@link Reach}. Default: everything is known up to now. */
+  readonly knownUntil?: Reach["knownUntil"]
+}
+
 /** Combines the content of the recording and the states of its kinds into a coverage. */
 export const coverageOf = (
   { cut, kinds: all }: ReadCoverage,
   statuses: ReadonlyArray<KindStatus>,
   window: TimeRange,
   nowMicros: number,
-  requested: RequestedNamespaces = allNamespaces,
+  { requested = allNamespaces, knownUntil }: KnownPart = {},
 ): Coverage => {
+  const times = { nowMicros, watchedUntil: Math.min(nowMicros, (knownUntil ?? Number.POSITIVE_INFINITY) - 1) }
   const kinds = all.map((kind) => ({
     ...kind,
     gaps: kind.gaps.filter((gap) => !requested.excludesGap(gap)),
@@ -93,14 +101,14 @@ export const coverageOf = (
     const status = requestedStatus(whole, requested) ?? whole
     const kind = recorded.get(whole.gvk)
     const isPart = status !== whole && kind !== undefined
-    return kindCoverage(status, isPart ? { ...kind, ...partOf(kind, status) } : kind, window, nowMicros)
+    return kindCoverage(status, isPart ? { ...kind, ...partOf(kind, status) } : kind, window, times)
   })
   const states = new Set(statuses.map(({ gvk }) => gvk))
   const former = kinds
     // The completeness of pod lifecycles is stored even if they are tracked on the stream of recorded Pods, and says nothing more then.
     .filter(({ gvk, gaps, late }) => !states.has(gvk) && (gvk !== podLivesKind || gaps.length + late.length > 0))
     .map((kind) =>
-      kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "", namespaces: [] }, kind, window, nowMicros),
+      kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "", namespaces: [] }, kind, window, times),
     )
   return { window, cut, kinds: [...tracked, ...former] }
 }
@@ -120,15 +128,15 @@ const kindCoverage = (
   { gvk, state, detail, namespaces: states }: Pick<KindCoverage, "gvk" | "state" | "detail" | "namespaces">,
   recorded: ReadKind | undefined,
   window: TimeRange,
-  nowMicros: number,
+  { nowMicros, watchedUntil }: { readonly nowMicros: number; readonly watchedUntil: number },
 ): KindCoverage => {
   if (recorded === undefined) {
     const nothing = { events: 0, ranges: [], gaps: [], late: [], isComplete: false }
     return { gvk, state, detail, namespaces: states, ...nothing }
   }
   const { events, since, completeTime } = recorded
-  // Until the next bookmark, the row is older than what is known: an open watch misses nothing.
-  const end = state === "watching" ? nowMicros : completeTime
+  // Until the next bookmark, the row is older than what is known: an open watch misses nothing, as long as it can be written.
+  const end = state === "watching" ? watchedUntil : completeTime
   const whole = { start: Math.max(window.start, since ?? completeTime), end: Math.min(window.end, end + 1) }
   const gaps = recorded.gaps.map(({ fromTime, toTime, namespace, reason, detail: said }) => ({
     start: fromTime,
@@ -155,7 +163,7 @@ const kindCoverage = (
   const namespaces = states.map((each) => {
     const row = recorded.namespaces.find(({ namespace }) => namespace === each.namespace)
     if (row?.since === undefined) return each
-    return { ...each, since: row.since, until: each.state === "watching" ? nowMicros : row.completeTime }
+    return { ...each, since: row.since, until: each.state === "watching" ? watchedUntil : row.completeTime }
   })
   return { gvk, state, detail, namespaces, events, ranges, gaps, late, isComplete }
 }
@@ -175,17 +183,25 @@ export const without = (range: TimeRange, gaps: ReadonlyArray<TimeRange>): Reado
 
 const isNotEmpty = ({ start, end }: TimeRange): boolean => start < end
 
-/** What the recording covers now, including what was just received. */
+interface CoverageTerms {
+  /** Default: all. */
+  readonly requested?: RequestedNamespaces
+  /** Default: `happened`. */
+  readonly times?: EventTimes
+  /** Up to where the recording can be read; default: it is asked. */
+  readonly reach?: Reach
+}
+
+/** What the recording covers now, including what was just received as far as it could be written. */
 export const askCoverage = (
   recording: Recording,
   window: TimeRange,
   nowMicros: number,
-  requested?: RequestedNamespaces,
-  times: EventTimes = "happened",
+  { requested, times = "happened", reach }: CoverageTerms = {},
 ): Effect.Effect<Coverage, ExportRefusal> =>
-  recording.cut().pipe(
-    // A full disk is no reason to hide what is recorded on it.
-    Effect.ignore,
-    Effect.andThen(recording.reader.ask("coverage", { fromTime: window.start, untilTime: window.end, times })),
-    Effect.map((recorded) => coverageOf(recorded, recording.statuses.all(), window, nowMicros, requested)),
-  )
+  Effect.gen(function* () {
+    const { knownUntil } = reach ?? (yield* recording.reach())
+    const { start, end } = window
+    const recorded = yield* recording.reader.ask("coverage", { fromTime: start, untilTime: end, times })
+    return coverageOf(recorded, recording.statuses.all(), window, nowMicros, { requested, knownUntil })
+  })

@@ -84,6 +84,7 @@ export class NoticeLog {
         return this.#trouble(
           "store",
           `the recording cannot be written: ${notice.trouble} Nothing is dropped; the recorder keeps retrying`,
+          notice.isCertain ? "error" : "warn",
         )
       case "credentials":
         if (notice.trouble === undefined) return this.#relief("credentials", "credentials can be refreshed again")
@@ -218,12 +219,12 @@ export class NoticeLog {
     if (line !== undefined) this.#log.warn(line)
   }
 
-  #trouble(of: string, message: string): void {
+  #trouble(of: string, message: string, level: "error" | "warn" = "error"): void {
     const before = this.#troubles.get(of)
     const nowMs = this.#clock.monotonicMs()
     if (before?.reason === message && nowMs - before.atMs < reminderMs) return this.#log.debug(message)
     this.#troubles.set(of, { reason: message, atMs: nowMs })
-    this.#log.error(message)
+    this.#log[level](message)
   }
 
   #relief(of: string, message: string): void {

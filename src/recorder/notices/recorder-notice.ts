@@ -13,8 +13,12 @@ export type RecorderNotice =
       readonly state: string
       readonly reason: string
     }
-  /** `trouble`: why the recording cannot be written, or the credentials not be refreshed, now; `undefined` when they can. */
-  | { readonly type: "store"; readonly trouble: string | undefined }
+  /**
+   * `trouble`: why the recording cannot be written now; `undefined` when it can. `isCertain`: the store says so itself; otherwise it is only
+   * silent, or its disk slow.
+   */
+  | { readonly type: "store"; readonly trouble: string | undefined; readonly isCertain: boolean }
+  /** `trouble`: why the credentials cannot be refreshed now; `undefined` when they can. */
   | { readonly type: "credentials"; readonly trouble: string | undefined }
   /** What was recorded is not on the disk any more; everything starts again from what is. */
   | { readonly type: "distrusted"; readonly reason: string }

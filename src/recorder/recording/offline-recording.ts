@@ -99,11 +99,9 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       reader,
       exports: { start: unlessDisturbed(exports, directory, facts) },
       owners: { settle: () => Effect.sync(() => unknownOwners(directory, recordedWhole(kinds))) },
-      cut: () => Effect.succeed(facts.cut),
-      committed: () => Effect.succeed(facts.cut),
+      reach: () => Effect.succeed({ cut: facts.cut, knownUntil: facts.lastTime + 1 }),
       // Waiting helps no one here; the kind is incomplete.
       firstLists: () => Effect.succeed([]),
-      knownUntil: facts.lastTime + 1,
       isOver: true,
     }
     const context: ExportContext = { recording, configuration, nowMicros: facts.lastTime }

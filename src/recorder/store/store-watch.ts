@@ -54,12 +54,19 @@ export class StoreWatch<Figures extends StoreFigures> {
     this.#timer = undefined
   }
 
+  /** A new life of the store has begun, which counts as an answer. */
+  began(): void {
+    this.#last = undefined
+    this.#lastAnswerMs = this.#options.clock.monotonicMs()
+    this.#judge()
+  }
+
   /** ms since the store last answered. */
   get ageMs(): number {
     return this.#options.clock.monotonicMs() - this.#lastAnswerMs
   }
 
-  /** What it answered last; `undefined` if it never did. */
+  /** What its present life answered last; `undefined` if it has not answered yet. */
   get last(): Figures | undefined {
     return this.#last
   }

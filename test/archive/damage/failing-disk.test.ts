@@ -2,10 +2,12 @@
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
+import { DatabaseSync } from "node:sqlite"
 import { fileURLToPath } from "node:url"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { verifyRecording } from "../../../src/archive/damage/verify-recording.ts"
+import { addChecksumFunction } from "../../../src/archive/soundness/sound-rows.ts"
 import { FaultyDisk, noFaultyDisk } from "../../harness/faulty-disk/faulty-disk.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
@@ -65,6 +67,27 @@ describe.skipIf(skipped !== undefined)(`a disk that fails${skipped === undefined
     expect(await run("sync", "close")).toEqual({ done: null })
     expect(sequencesIn(directory)).toEqual([1, 2, 3])
     expect(verifyRecording(directory).isSound).toBe(true)
+  })
+
+  test("at a sync, and is not trusted as long as a reader keeps the log from being written once more", {
+    timeout: patient(60_000),
+  }, async () => {
+    const { run, disk, directory } = place()
+    await run("append", "commit", "sync")
+    const reader = new DatabaseSync(join(directory, "recording.db"), { readOnly: true })
+    addChecksumFunction(reader)
+    reader.exec("BEGIN")
+    reader.prepare("SELECT count(*) FROM metadata").get()
+    await run("append", "commit")
+    disk.now("sync-fails")
+    expect(await run("sync")).toMatchObject({ tag: "ArchiveIoError" })
+    disk.now("ok")
+    const commit = await run("append", "commit")
+    expect(commit).toMatchObject({ tag: "ArchiveIoError", message: expect.stringContaining("is being read") })
+    reader.close()
+    expect(await run("commit")).toEqual({ done: 3 })
+    await run("close")
+    expect(sequencesIn(directory)).toEqual([1, 2, 3])
   })
 
   test("at a sync, and loses what was written: that is noticed before anything is added, and the writer continues from what there is", {

@@ -1,6 +1,6 @@
 /** Damage is found, confined to what it concerns, and what is sound is copied. */
-import { execFileSync } from "node:child_process"
-import { truncateSync, writeFileSync } from "node:fs"
+import { execFileSync, spawnSync } from "node:child_process"
+import { readdirSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
@@ -13,6 +13,7 @@ import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import { addChecksumFunction } from "../../../src/archive/soundness/sound-rows.ts"
 import type { GapEvent } from "../../../src/trace/event.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { reel } from "../../recorder/recorder/recorder-command.ts"
 import { type PlainEvent, plain } from "../sample-frames.ts"
 import { recordSample, sampleMiddle } from "../sample-recording.ts"
 
@@ -170,13 +171,29 @@ describe("damage to rows", () => {
     expect(kinds.find(({ gvk }) => gvk === "v1.Pod")?.since).toBeUndefined()
   })
 
-  test("of which no other row tells is a gap of all kinds after salvage", () => {
+  test.each([
+    ["of which no other row tells", "UPDATE pod_life SET start_seconds = 7 WHERE pod = 1"],
+    ["without which events are not found", "UPDATE block_kind SET events = 0 WHERE kind = 3"],
+  ])("%s is a gap of all kinds after salvage", (_, statement) => {
     const directory = sample()
-    damage(directory, "UPDATE pod_life SET start_seconds = 7 WHERE pod = 1")
+    damage(directory, statement)
     const copy = join(temporaryDirectory(), "copy")
     salvageRecording(directory, copy)
     expect(damageIn(read(copy)).map(({ gvk }) => gvk)).toEqual(expect.arrayContaining(["v1.Pod", "v1.ConfigMap"]))
   })
+})
+
+test("a copy for which there is no room is an error that names it, not damage, and nothing of it is left", () => {
+  const directory = sample()
+  const copy = join(temporaryDirectory(), "copy")
+  const limit = Math.floor(statSync(join(directory, "recording.db")).size * 0.7)
+  const salvage = [reel, "store", "salvage", "--data-dir", directory, "--to", copy]
+  const { status, stderr } = spawnSync("prlimit", [`--fsize=${limit}`, process.execPath, ...salvage], {
+    encoding: "utf8",
+  })
+  expect(status).toBe(1)
+  expect(stderr).toContain(copy)
+  expect(readdirSync(copy).filter((name) => name.startsWith("recording.db"))).toEqual([])
 })
 
 const columnOf = (table: string): string =>

@@ -67,6 +67,16 @@ describe("a budget for large lines", () => {
     expect(isUntouched()).toBe(true)
   })
 
+  test("gets back all of it, whatever the sizes of the pieces of a line", () => {
+    const memory = LineBudget.memory()
+    const splitter = new LineSplitter(() => undefined, { budget: new LineBudget(memory, 0, 32 * mebibyte) })
+    for (const piece of [65_431, 40_123, 99_999, 524_287]) {
+      for (let length = 0; length < 9 * mebibyte; length += piece) splitter.push(chunk, 0, piece)
+      splitter.push(lineEnd, 0, 1)
+      expect(new Int32Array(memory)[0]).toBe(0)
+    }
+  })
+
   test("gets back what a thread had taken that died, when its successor starts", () => {
     const { memory, reader } = threads(6 * mebibyte)
     reader(0).read(8)

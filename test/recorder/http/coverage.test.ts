@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { ExportForecast } from "../../../src/recorder/export/forecast.ts"
-import { type Coverage, type TimeRange, without } from "../../../src/recorder/http/coverage.ts"
+import { type Coverage, coverageOf, type TimeRange, without } from "../../../src/recorder/http/coverage.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
 import { everything, type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"
@@ -25,6 +25,26 @@ test("the parts of a range outside of all gaps are exactly what no gap covers", 
       }
     }),
   )
+})
+
+test("a kind is recorded up to now only as far as what its open watch brings can be written", () => {
+  const namespace = { namespace: "shop", state: "watching", detail: "" } as const
+  const status = { gvk: "v1.Pod", state: "watching", detail: "", since: 10, isRefused: false } as const
+  const rows = { events: 3, since: 10, completeTime: 20, gaps: [], late: [] }
+  const recorded = {
+    cut: 3,
+    kinds: [{ gvk: "v1.Pod", ...rows, namespaces: [{ namespace: "shop", since: 10, completeTime: 20 }] }],
+  }
+  const kindAt = (knownUntil: number | undefined) =>
+    coverageOf(recorded, [{ ...status, namespaces: [namespace] }], { start: 0, end: 100 }, 90, { knownUntil }).kinds[0]
+  expect(kindAt(undefined)).toMatchObject({
+    ...{ ranges: [{ start: 10, end: 91 }], isComplete: true },
+    namespaces: [{ since: 10, until: 90 }],
+  })
+  expect(kindAt(50)).toMatchObject({
+    ...{ ranges: [{ start: 10, end: 50 }], isComplete: false },
+    namespaces: [{ since: 10, until: 49 }],
+  })
 })
 
 describe("of a recording", () => {

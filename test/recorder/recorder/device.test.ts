@@ -56,7 +56,7 @@ describe.skipIf(skipped !== undefined)(`a recorder on a device${skipped === unde
     device.freeze(true)
     try {
       put(sandbox, 1, 5)
-      await recorder.says(/ERROR the recording cannot be written: the (store does not respond|disk does not finish)/)
+      await recorder.says(/WARN {2}the recording cannot be written: the (store does not respond|disk does not finish)/)
       expect((await recorder.get("/readyz")).text).toMatch(/^degraded: /)
       expect(await recorder.metric("kubereel_store_failing")).toBe(1)
       expect(await recorder.metric("kubereel_store_lag_seconds")).toBeGreaterThan(0)

@@ -221,3 +221,41 @@ describe("while the disk is full", { timeout: patient(40_000) }, () => {
     }
   })
 })
+
+/** In a process of its own: closing the file in this one would free the store's locks on it. */
+const damageNames = ({ directory }: RecordedSandbox): void => {
+  const script = `
+    const database = new (require("node:sqlite").DatabaseSync)(process.argv[1], { timeout: 5000 })
+    database.function("row_checksum", { deterministic: true, varargs: true }, () => 1)
+    database.exec("UPDATE object SET name = 'another'")
+    database.close()`
+  execFileSync(process.execPath, ["--no-warnings", "-e", script, join(directory, "recording.db")])
+}
+
+test("damage that only a restarted store finds: the recording is set aside, and watchers start again for the new one", {
+  timeout: patient(40_000),
+}, async () => {
+  const recorded = await RecordedSandbox.start({ kinds: [tracked(gvk)] })
+  try {
+    const { actors } = recorded
+    await recorded.inState(gvk, "watching")
+    fill(recorded, 0, 3)
+    await recorded.caughtUp()
+    damageNames(recorded)
+    await actors.store.kill()
+    await until(
+      async () => actors.statuses.setAside.length === 1,
+      () => `the recording to be set aside; the store is ${actors.store.state}`,
+      10_000,
+    )
+    fill(recorded, 3, 3)
+    await recorded.caughtUp()
+    const { changes, gaps } = await recorded.export()
+    expect(gaps[0]).toMatchObject({ reason: "damaged" })
+    expect([...new Set(changes.map(({ name }) => name))].sort()).toEqual(
+      Array.from({ length: 6 }, (_, number) => `object-${number}`),
+    )
+  } finally {
+    await recorded.close()
+  }
+})

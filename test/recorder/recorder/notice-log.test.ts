@@ -186,14 +186,24 @@ test("credentials that say that they have expired are reported as expired", () =
 test("a full disk is logged at once, then once a minute, and when there is room again", () => {
   const { clock, said, hear } = listening()
   for (let second = 0; second < 100; second++) {
-    hear({ type: "store", trouble: "no space left." })
+    hear({ type: "store", trouble: "no space left.", isCertain: true })
     clock.advance(1000)
   }
-  hear({ type: "store", trouble: undefined })
-  hear({ type: "store", trouble: undefined })
+  hear({ type: "store", trouble: undefined, isCertain: false })
+  hear({ type: "store", trouble: undefined, isCertain: false })
   expect(said.map((line) => line.split(":")[0])).toEqual([
     "error the recording cannot be written",
     "error the recording cannot be written",
+    "info the recording can be written again",
+  ])
+})
+
+test("a store that is only silent is a warning", () => {
+  const { said, hear } = listening()
+  hear({ type: "store", trouble: "the store does not respond.", isCertain: false })
+  hear({ type: "store", trouble: undefined, isCertain: false })
+  expect(said.map((line) => line.split(":")[0])).toEqual([
+    "warn the recording cannot be written",
     "info the recording can be written again",
   ])
 })

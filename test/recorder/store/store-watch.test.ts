@@ -57,6 +57,18 @@ test("a sync that does not end is reported although the store answers", async ()
   expect(said).toEqual(["the disk does not finish a sync.", undefined])
 })
 
+test("a new life of the store counts as an answer, and what the one before said does not concern it", async () => {
+  const { clock, said, watch, answer } = place()
+  await answer(silentAfterMs)
+  watch.began()
+  expect(said).toEqual(["the disk does not finish a sync.", undefined])
+  expect([watch.ageMs, watch.last]).toEqual([0, undefined])
+  clock.advance(silentAfterMs - askEveryMs)
+  watch.began()
+  clock.advance(silentAfterMs - askEveryMs)
+  expect(said).toHaveLength(2)
+})
+
 test("after it was stopped nothing is asked or reported", async () => {
   const { clock, said, answers, watch, answer } = place()
   await answer()

@@ -35,6 +35,10 @@ export class PageReader extends StreamReader {
     return 0
   }
 
+  protected override release(): void {
+    this.#list.release()
+  }
+
   protected override body(buffer: Buffer, start: number, end: number): void {
     try {
       this.#list.push(buffer, start, end)

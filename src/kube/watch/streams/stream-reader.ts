@@ -106,6 +106,9 @@ export abstract class StreamReader implements ResponseHandler {
   }
 
   end(outcome: StreamEnd): void {
+    const { pending } = this
+    // Not earlier: a stream may be closed while one of its objects is being read, and `end` never comes during `data`.
+    this.release()
     if (!this.live) return
     if (this.#status !== 0 && this.#status !== 200) {
       this.live = false
@@ -115,7 +118,7 @@ export abstract class StreamReader implements ResponseHandler {
     if (outcome.tag === "complete" && this.#status === 200) this.complete()
     if (!this.live) return
     this.live = false
-    this.events.ended(this.stream, { tag: outcome.tag, description: describeEnd(outcome, this.pending) })
+    this.events.ended(this.stream, { tag: outcome.tag, description: describeEnd(outcome, pending) })
   }
 
   /** Objects of a streaming list so far that were there when it began; grows as long as the list makes progress. */
@@ -130,6 +133,8 @@ export abstract class StreamReader implements ResponseHandler {
   }
   /** Bytes of an unfinished line or item. */
   protected abstract readonly pending: number
+  /** Gives back the memory of an unfinished line or item. */
+  protected abstract release(): void
 
   /**
    * Reports the object scanned last, which is `bytes[start, end)`. If it has no UID or version, or is of another kind, reports nothing and

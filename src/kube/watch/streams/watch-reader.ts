@@ -43,6 +43,10 @@ export class WatchReader extends StreamReader {
     return this.#splitter.pendingBytes
   }
 
+  protected override release(): void {
+    this.#splitter.reset()
+  }
+
   protected override body(buffer: Buffer, start: number, end: number): void {
     try {
       this.#splitter.push(buffer, start, end)

@@ -2,6 +2,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { StreamEnd } from "../../../../src/kube/http/response-handler.ts"
+import { LineBudget } from "../../../../src/kube/scanner/line-budget.ts"
 import { compileDetectRules } from "../../../../src/kube/scanner/object/detect-rules.ts"
 import { PageReader } from "../../../../src/kube/watch/streams/page-reader.ts"
 import type { StreamEvents, StreamReader } from "../../../../src/kube/watch/streams/stream-reader.ts"
@@ -61,6 +62,29 @@ const watch = (streamingList = false, closeAt?: number) =>
 const page = (closeAt?: number) => listen((events) => new PageReader(1, events, gvk, rules), closeAt)
 const complete: StreamEnd = { tag: "complete" }
 const noHeaders: ReadonlyMap<string, string> = new Map()
+
+const budgeted: ReadonlyArray<[what: string, make: (events: StreamEvents, budget: LineBudget) => StreamReader]> = [
+  ["line of a watch", (events, budget) => new WatchReader(1, events, rules, false, budget)],
+  ["item of a list", (events, budget) => new PageReader(1, events, gvk, rules, budget)],
+]
+
+describe.each(budgeted)("a large %s that never ends", (_, make) => {
+  const text = `{"items":[{"data":"${"x".repeat(5_000_000)}`
+  test.each<[how: string, isClosed: boolean, end: StreamEnd]>([
+    ["is lost with its connection", false, { tag: "truncated" }],
+    ["is given up by its session", true, { tag: "aborted" }],
+  ])("takes no memory of the others once it %s", (_how, isClosed, end) => {
+    const memory = LineBudget.memory()
+    const { receive, reader } = listen((events) => make(events, new LineBudget(memory, 0, 8_000_000)))
+    const taken = (): number => new Int32Array(memory).reduce((sum, bytes) => sum + bytes, 0)
+    reader.head(200, noHeaders)
+    receive(text, [65_431, 65_431])
+    expect(taken()).toBeGreaterThan(0)
+    if (isClosed) reader.disown()
+    reader.end(end)
+    expect(taken()).toBe(0)
+  })
+})
 
 const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 40 })
 
