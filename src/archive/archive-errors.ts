@@ -235,6 +235,7 @@ export const isDamage = (error: unknown): boolean => {
  * by decoding what is on disk. Anything else (a tagged error, a defect of this program) is returned unchanged, to be thrown again.
  */
 export const toArchiveError = (directory: string, operation: string, error: unknown): unknown => {
+  if (isArchiveError(error)) return error
   const reason = messageOf(error)
   if (error instanceof MalformedFrameError || isDecompressionError(error)) {
     return new CorruptArchiveError({ directory, reason })

@@ -4,8 +4,8 @@
  *
  * The directory with the old files is a data directory itself, for `reel store salvage` and for people.
  */
-import { existsSync, readdirSync, renameSync } from "node:fs"
-import { basename, join } from "node:path"
+import { existsSync, readdirSync, renameSync, statSync } from "node:fs"
+import { join } from "node:path"
 import { CorruptArchiveError, isDamage, NotARecordingError, toArchiveError } from "./archive-errors.ts"
 import { ArchiveWriter } from "./archive-writer.ts"
 import { lockDirectory } from "./directory-lock.ts"
@@ -58,7 +58,9 @@ const openWithGaps = (
   setAside?: SetAside,
 ): Pick<OpenRecording, "writer" | "setAside"> => {
   const nowMicros = timeOf(options)
-  const names = existsSync(directory) ? namesOfSetAside(directory) : []
+  // What is no directory is reported when it is opened.
+  const isDirectory = statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true
+  const names = isDirectory ? namesOfSetAside(directory) : []
   const isSuccessor = names.length > 0 && !existsSync(join(directory, DATABASE_FILE))
   // Frames for the old recording may still be on their way: they belong to lives with lower numbers.
   const fence = isSuccessor && { incarnationsAbove: Math.floor(nowMicros / 1_000_000) }
