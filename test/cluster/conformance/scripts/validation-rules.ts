@@ -232,7 +232,6 @@ const ratcheting: Script = {
     get("is established", `${definitions}/olds.<ns>.example.com`, { until: isEstablished }),
     get("is served", old, { until: isServed }),
     post("create", old, oldObject("a", { size: 9, colour: "blue", items: ["a", "b", "c"] })),
-    get("the definition", `${definitions}/olds.<ns>.example.com`, { capture: { definition: "" } }),
     mergePatch("tighten", `${definitions}/olds.<ns>.example.com`, {
       spec: { versions: [{ name: "v1", served: true, storage: true, ...tightSpec }] },
     }),
