@@ -5,7 +5,7 @@
  * The directory with the old files is a data directory itself, for `reel store salvage` and for people.
  */
 import { existsSync, readdirSync, renameSync } from "node:fs"
-import { basename, join } from "node:path"
+import { join } from "node:path"
 import { CorruptArchiveError, isDamage, NotARecordingError, toArchiveError } from "./archive-errors.ts"
 import { ArchiveWriter } from "./archive-writer.ts"
 import { lockDirectory } from "./directory-lock.ts"

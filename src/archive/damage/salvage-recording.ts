@@ -85,7 +85,8 @@ const copyInto = <Result>(target: string, write: (copy: DatabaseSync) => Result)
       copy.close()
     }
   } finally {
-    if (!isWhole) for (const suffix of ["", "-wal", "-shm"]) rmSync(join(target, `${DATABASE_FILE}${suffix}`), { force: true })
+    if (!isWhole)
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(join(target, `${DATABASE_FILE}${suffix}`), { force: true })
   }
 }
 
@@ -173,8 +174,7 @@ class Salvager {
     const keys = this.#to.prepare("SELECT DISTINCT last_sequence AS key FROM block_kind ORDER BY key").all()
     let lostBlocks = 0
     this.#inBatches(keys, ({ key }) => {
-      if (checking.isIntact(key as number))
-        insert(read.get(key as number) as unknown as ReadonlyArray<SQLInputValue>)
+      if (checking.isIntact(key as number)) insert(read.get(key as number) as unknown as ReadonlyArray<SQLInputValue>)
       else {
         lostBlocks++
         this.#lost.push(`the block up to event ${key}: ${checking.faultOf(key as number)}`)
