@@ -338,9 +338,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     /** Of a store that cannot write: what was received since waits in memory. */
     const committed = Effect.suspend(() => {
       const asked = clock.wallMicros()
-      return store.call("statistics", undefined, silentStoreMs).pipe(
-        Effect.map(({ sequence, lagMs }): Reach => ({ cut: sequence, knownUntil: Math.floor(asked - lagMs * 1000) })),
-      )
+      return store
+        .call("statistics", undefined, silentStoreMs)
+        .pipe(
+          Effect.map(({ sequence, lagMs }): Reach => ({ cut: sequence, knownUntil: Math.floor(asked - lagMs * 1000) })),
+        )
     })
     /** Of a store that cannot be asked: it waits for its directory, is being restarted, or hangs. */
     const committedInFiles = Effect.gen(function* () {

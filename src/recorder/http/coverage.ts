@@ -107,9 +107,7 @@ export const coverageOf = (
   const former = kinds
     // The completeness of pod lifecycles is stored even if they are tracked on the stream of recorded Pods, and says nothing more then.
     .filter(({ gvk, gaps, late }) => !states.has(gvk) && (gvk !== podLivesKind || gaps.length + late.length > 0))
-    .map((kind) =>
-      kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "", namespaces: [] }, kind, window, times),
-    )
+    .map((kind) => kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "", namespaces: [] }, kind, window, times))
   return { window, cut, kinds: [...tracked, ...former] }
 }
 
