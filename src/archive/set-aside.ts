@@ -1,6 +1,6 @@
 /**
  * Opens the recording of a directory for its recorder, also if it is damaged: what cannot be trusted is moved into a directory beside it whose
- * name says so, and a new recording begins with a gap of each kind of which the old one still tells up to when it was complete.
+ * name says so, and a new recording begins with a gap of each kind for which the old one still says up to when it was complete.
  *
  * The directory with the old files is a data directory itself, for `reel store salvage` and for people.
  */
@@ -47,7 +47,7 @@ export const openOrBegin = (directory: string, options: ArchiveWriterOptions = {
     // Frames for the old recording may still be on their way: they belong to lives with lower numbers.
     const writer = ArchiveWriter.open(directory, { ...options, incarnationsAbove: Math.floor(nowMicros / 1_000_000) })
     try {
-      const detail = `the recording before was damaged (${error.reason}) and was set aside in ${basename(path)}`
+      const detail = `the previous recording was damaged (${error.reason}) and was set aside in ${basename(path)}`
       for (const kind of before) writer.recordGap(kind.gvk, gapAfter(kind, nowMicros, detail))
       writer.commit()
     } catch (cause) {
