@@ -22,10 +22,10 @@ const figures: ReadonlyArray<Figure> = [
     measure: "CPU per event, whole process",
   },
   { title: "changes a second, as fast as they are read", result: besideTracer, measure: "sustained" },
-  { title: "peak memory along them", result: besideTracer, measure: "largest resident memory" },
+  { title: "peak memory meanwhile", result: besideTracer, measure: "largest resident memory" },
   // The informers took fewer changes.
   {
-    title: "peak memory along three million",
+    title: "peak memory during three million changes",
     result: "memory",
     measure: "largest along 3 million changes",
     without: ["informer"],

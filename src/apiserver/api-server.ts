@@ -142,8 +142,8 @@ export class ApiServer {
   }
 
   /**
-   * Before Node 24.9 a server that accepts WebSockets has to take every request that names some other protocol for one. Java's clients
-   * offer `h2c` with each request, which works as long as it is ignored: there watches are HTTP only.
+   * Before Node 24.9 a server with an `upgrade` listener gets every request there that offers any other protocol. Java's clients offer `h2c` with
+   * each request, and need a response as if they had not: so on older versions there are no WebSockets.
    */
   #acceptWebSockets(): void {
     if (!("shouldUpgradeCallback" in this.#server)) return

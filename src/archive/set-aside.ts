@@ -1,6 +1,6 @@
 /**
  * Opens the recording of a directory for its recorder, also if it is damaged: what cannot be trusted is moved into a directory beside it whose
- * name says so, and a new recording begins with a gap of each kind of which the old one still tells up to when it was complete.
+ * name says so, and a new recording begins with a gap of each kind for which the old one still says up to when it was complete.
  *
  * The directory with the old files is a data directory itself, for `reel store salvage` and for people.
  */
@@ -72,7 +72,7 @@ const openWithGaps = (
     if (first === undefined) return { writer, setAside: undefined }
     for (const { name, kind } of lastKnown(directory, others)) {
       const why = join(directory, name) === setAside?.path ? `was damaged (${setAside.reason})` : "was damaged"
-      const detail = `the recording before ${why} and was set aside in ${name}`
+      const detail = `the previous recording ${why} and was set aside in ${name}`
       writer.recordGap(kind.gvk, gapAfter(kind, nowMicros, detail))
     }
     writer.commit()

@@ -53,10 +53,10 @@ const problemOf = (
   dataDir: string | undefined,
   to: string | undefined,
 ): string | undefined => {
-  if (what === undefined) return "verify or salvage?"
-  if (what !== "verify" && what !== "salvage") return `${quoted(what)}: there is verify and salvage`
+  if (what === undefined) return "say what to do: verify or salvage"
+  if (what !== "verify" && what !== "salvage") return `${quoted(what)} is neither verify nor salvage`
   if (dataDir === undefined) return `${what} needs --data-dir`
-  if (what === "verify" && to !== undefined) return "--to is for salvage"
+  if (what === "verify" && to !== undefined) return "only salvage has --to"
   return what === "salvage" && to === undefined ? "salvage needs --to" : undefined
 }
 

@@ -105,7 +105,7 @@ const storeControl = {
   },
   /** UID of namespace kube-system as recorded; the empty string if unknown. */
   clusterUid: { payload: Schema.Void, success: Schema.String, error: Schema.Never },
-  /** What the recorder, or a former one of the directory, kept last with `setRecorderState`; the empty string for nothing. */
+  /** What the previous recorder of the directory stored by `setRecorderState`; the empty string for none. */
   recorderState: { payload: Schema.Void, success: Schema.String, error: Schema.Never },
   /** Keeps what is recorded now, for readers without the recorder; see the recorder's `recorder-state.ts`. */
   setRecorderState: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },

@@ -1,11 +1,12 @@
 /**
- * `/healthz`, `/livez` and `/readyz`, each of their checks by its name, and the list of them for `?verbose`. A server that answers is healthy:
- * the checks that there are all pass. The real server's further ones are about parts that this one does not have.
+ * `/healthz`, `/livez` and `/readyz`, a page for each of their checks, and the list of all checks for `?verbose`. All of them pass whenever the server
+ * responds. The real server's further checks concern parts that this one does not have.
  */
 
 import { type Failure, pageNotFound } from "../answers/failure.ts"
 import type { Exchange } from "../http/exchange.ts"
 
+/** The pages of health, which differ in their checks. */
 export type HealthPage = "healthz" | "livez" | "readyz"
 
 const living: ReadonlyArray<string> = ["ping", "log", "etcd"]
@@ -16,7 +17,7 @@ const checks: Readonly<Record<HealthPage, ReadonlyArray<string>>> = {
   readyz: [...living, "etcd-readiness", "informer-sync", "shutdown"],
 }
 
-/** `check`: what follows the name of the page; empty for all checks. */
+/** Answers the exchange, or returns the failure to send. `check`: what follows the name of the page; empty for all checks. */
 export const answerHealth = (exchange: Exchange, page: HealthPage, check: string): Failure | undefined => {
   if (check !== "") {
     if (!checks[page].includes(check)) return pageNotFound

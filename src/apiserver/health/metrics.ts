@@ -1,15 +1,16 @@
 /**
- * `/metrics`: what a dashboard for API servers asks of one like this, under the real server's names and labels: requests by verb, kind and
- * status, open watches, stored objects, and the process.
+ * `/metrics`, under the real server's names and labels, as far as dashboards for API servers apply here: requests by verb, kind and status, open
+ * watches, stored objects, and the process.
  */
 
 import type { Exchange } from "../http/exchange.ts"
+import { isServedBelow } from "../http/path-check.ts"
 import type { Resource } from "../kinds/resources.ts"
 import type { WatchStream } from "../watch/watch-stream.ts"
 
 type Labels = Readonly<Record<string, string>>
 
-/** Counts finished requests. Their labels are few: verbs, kinds and statuses. */
+/** Counts requests whose response has begun; a watch counts from then on too. Their labels are few: verbs, kinds and statuses. */
 export class RequestCounts {
   readonly #counts = new Map<string, number>()
 
@@ -34,14 +35,18 @@ const labelsOf = (exchange: Exchange, resource: Resource | undefined, status: nu
     group: resource?.gvk.group ?? "",
     resource: resource?.plural ?? "",
     scope: resource === undefined || !isResource ? "" : scopeOf(route),
-    subresource: isResource ? (resource === undefined ? "" : (route.subresource ?? "")) : pageOf(path),
+    subresource: isResource ? subresourceOf(resource, route.subresource) : pageOf(path, status),
     verb: isResource ? (verbs[verb] ?? verb.toUpperCase()) : (request.method ?? ""),
     version: resource?.gvk.version ?? "",
   }
 }
 
-/** `/api/v1` and `/livez` and no more, so that paths which clients make up are not kept. */
-const pageOf = (path: string): string => (pages.test(path) ? path : "")
+/** Empty for one that clients make up: every label that was ever counted is kept. */
+const subresourceOf = (resource: Resource | undefined, subresource = ""): string =>
+  resource !== undefined && isServedBelow(resource, subresource) ? subresource : ""
+
+/** Only pages that exist, such as `/api/v1` and `/livez`, for the same reason. */
+const pageOf = (path: string, status: number): string => (status < 400 && pages.test(path) ? path : "")
 
 const pages = /^\/(?:apis?(?:\/[a-z0-9.]{1,63}){0,2}|healthz|livez|readyz|metrics|version|openapi\/v[23])$/
 
@@ -63,6 +68,7 @@ export interface MetricsState {
   readonly gitVersion: string
 }
 
+/** The page in Prometheus' text format. */
 export const metricsPage = ({ requests, streams, objects, gitVersion }: MetricsState): string => {
   const watches = new Map<string, number>()
   for (const { resource } of streams) {

@@ -4,7 +4,7 @@
  * Built-in groups get the real server's bytes and hash; custom kinds get one document per group and version, made on each
  * request. Documents are not cached here: clients cache them under their hash, which is the SHA-512 of the body. No
  * protobuf form: kubectl 1.34 asks for JSON here (seen with -v8 for apply, apply --server-side, diff, explain and create).
- * `/openapi/v2` is made of these documents (v2/swagger-answer.ts).
+ * `/openapi/v2` is made of these documents (v2/swagger-maker.ts).
  */
 
 import { createHash } from "node:crypto"
@@ -32,17 +32,20 @@ export class OpenApiDocuments {
   /** Custom kinds by document path, then by kind. */
   readonly #custom = new Map<string, Map<string, CustomKind>>()
   readonly #hashes = new Map<string, string>()
-  #version = 0
 
-  /** Grows whenever a custom kind comes or goes. */
-  get version(): number {
-    return this.#version
+  /** Of all documents: `api/v1`, `apis/apps/v1`. */
+  paths(): ReadonlyArray<string> {
+    return [...Object.keys(builtinDocuments()), ...this.#custom.keys()].sort()
   }
 
-  /** All documents, one after the other. */
-  *parsed(): Generator<OpenApiV3> {
-    for (const path of [...Object.keys(builtinDocuments()), ...this.#custom.keys()].sort())
-      yield JSON.parse(this.#bodyOf(path)?.toString() ?? "{}") as OpenApiV3
+  /** The document at one of {@link paths}. */
+  parsed(path: string): OpenApiV3 {
+    return JSON.parse(this.#bodyOf(path)?.toString() ?? '{"paths":{},"components":{"schemas":{}}}') as OpenApiV3
+  }
+
+  /** The hash of the document at one of {@link paths}, another one after each change. */
+  hash(path: string): string {
+    return this.#hashOf(path)
   }
 
   /** Adds a custom kind; replaces an earlier description of the same kind and version. */
@@ -50,7 +53,6 @@ export class OpenApiDocuments {
     const path = documentPath(kind.gvk)
     const kinds = this.#custom.get(path) ?? new Map<string, CustomKind>()
     kinds.set(kind.gvk.kind, kind)
-    this.#version++
     this.#custom.set(path, kinds)
     this.#hashes.delete(path)
   }
@@ -59,7 +61,6 @@ export class OpenApiDocuments {
   remove(gvk: GroupVersionKind): void {
     const path = documentPath(gvk)
     this.#custom.get(path)?.delete(gvk.kind)
-    this.#version++
     if (this.#custom.get(path)?.size === 0) this.#custom.delete(path)
     this.#hashes.delete(path)
   }
@@ -67,8 +68,7 @@ export class OpenApiDocuments {
   /** The body of `GET /openapi/v3`. */
   index(): string {
     const paths: Record<string, { serverRelativeURL: string }> = {}
-    for (const path of [...Object.keys(builtinDocuments()), ...this.#custom.keys()].sort())
-      paths[path] = { serverRelativeURL: urlOf(path, this.#hashOf(path)) }
+    for (const path of this.paths()) paths[path] = { serverRelativeURL: urlOf(path, this.#hashOf(path)) }
     return JSON.stringify({ paths })
   }
 

@@ -47,6 +47,7 @@ export class FrameReader {
   }
 
   read(bytes: Buffer): void {
+    if (this.#isClosed) return
     let rest = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes])
     while (!this.#isClosed) {
       if (this.#skipped > 0n) {

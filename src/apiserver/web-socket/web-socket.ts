@@ -15,6 +15,7 @@ import { closeFrame, FrameReader, frameHead, pongFrame, textFrame } from "./fram
 export const asksForWebSocket = ({ method, headers }: IncomingMessage): boolean =>
   method === "GET" && headers.upgrade?.toLowerCase() === "websocket"
 
+/** One request with its connection, which belongs to it alone. */
 export class WebSocketRequest {
   /** For a response that is not a WebSocket: a failure, or an answer that is no watch. The connection ends with it. */
   readonly response: ServerResponse

@@ -32,7 +32,7 @@ const patternLists = [
 ] as const
 const selectorLists = ["excluded_labels", "labels"] as const
 
-/** Fields of a request, and of its filters: more than there are, fewer than take long to be named as unknown. */
+/** Fields of a request, and of its filters. More than an export request can have, and few enough to name the unknown ones quickly. */
 const maximumFields = 100
 
 /** Which limit a body exceeds; `undefined` if none, also for bodies that are invalid for other reasons. Takes some ms for the largest body. */
@@ -65,7 +65,7 @@ export const filterLimitFault = (body: unknown): string | undefined => {
     : undefined
 }
 
-/** Without a list of all of them. */
+/** Stops counting at the maximum, and makes no list of all keys. */
 const hasMore = (object: Record<string, unknown>, maximum: number): boolean => {
   let count = 0
   for (const _ in object) if (++count > maximum) return true

@@ -106,7 +106,7 @@ export const readExportRequest = (body: string, accept?: string): ExportRequestR
   }
   const excess = filterLimitFault(parsed)
   if (excess !== undefined) return refused(excess)
-  // A person's request has all of its faults named; naming 80,000 of them takes 0.4 s.
+  // All faults of a request that a person can have written are named; naming the 80,000 of a larger one would take 0.4 s.
   const errors = body.length > longestPersonal ? "first" : "all"
   const decoded = Schema.decodeUnknownResult(ExportRequest)(parsed, { errors, onExcessProperty: "error" })
   if (Result.isFailure(decoded)) {

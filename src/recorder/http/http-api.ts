@@ -166,7 +166,7 @@ const answer = (
       const reason = sources.notReady()
       const degraded = sources.degraded()
       const fine = degraded === undefined ? "ok\n" : `degraded: ${degraded}\n`
-      const short = reason === undefined ? fine : `not ready: ${reason}; see /readyz?verbose\n`
+      const short = reason === undefined ? fine : `not ready: ${reason.replace(/\.$/, "")}; see /readyz?verbose\n`
       const body = url?.searchParams.has("verbose") ? sources.verboseReadiness() : short
       return text(response, reason === undefined ? 200 : 503, body)
     }

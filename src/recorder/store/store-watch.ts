@@ -2,8 +2,8 @@
  * Notices from another thread that the store is silent: a file system that hangs keeps the store's thread inside one system call, so it cannot
  * report that itself, nor be asked for its figures.
  *
- * It is asked for them every second. What it said last, and how long ago, are what metrics and readiness have meanwhile. A machine on which
- * this thread is not run either says nothing about the store: that time is not counted.
+ * It is asked for them every second. Until it responds, metrics and readiness show its last figures and their age. Time in which the machine
+ * did not run this thread either is not counted: it says nothing about the store.
  */
 import type { Clock, Timer } from "../../clock.ts"
 

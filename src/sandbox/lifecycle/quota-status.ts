@@ -9,6 +9,7 @@ import { deferredWork } from "./deferred-work.ts"
 
 const quotaKind = "v1.ResourceQuota"
 
+/** Writes the status of a quota whenever its book says that it may have changed. */
 export class QuotaStatusWriter {
   readonly #queue: ReturnType<typeof deferredWork>
 

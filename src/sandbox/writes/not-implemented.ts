@@ -23,7 +23,7 @@ export const notImplementedSubresources: Readonly<Record<string, string>> = {
   "services/proxy": "services have no endpoints that respond here",
 }
 
-/** Kinds whose rules are stored but not evaluated: who creates such an object is told so in a `Warning`. */
+/** Kinds whose rules are stored but not evaluated. The response to the creation of such an object has a `Warning` with this reason. */
 const unevaluated: Readonly<Record<string, string>> = {
   "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicy": "admission policies are not evaluated",
   "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicyBinding": "admission policies are not evaluated",
@@ -47,7 +47,7 @@ export const unevaluatedRules = ({ gvk }: Resource, object: MutableObject): stri
 export const otherLimits: ReadonlyArray<string> = [
   "Request bodies may be protobuf, but responses are JSON: a client that accepts only protobuf gets 406.",
   "Conversion webhooks: all versions of a custom kind show the same fields.",
-  "Admission policies admit everything; of what is stored but not evaluated the creator is warned.",
+  "Admission policies admit everything. Creating an object whose rules are stored but not evaluated returns a `Warning`.",
   "Without authorization access reviews allow everything, and every token that is not a ServiceAccount's authenticates the " +
     "user `sandbox` in the group `system:masters`. With it, tokens in Secrets and the discovery of the issuer's keys are missing.",
   "Integers beyond 2^53 are rounded, as JSON.parse rounds them.",

@@ -16,6 +16,13 @@ export const alreadyExists = (resource: Resource, name: string, terminating: boo
     details: detailsOf(resource, name),
   })
 
+/** By admission plug-ins that compare an object with others in its namespace. */
+export const forbiddenObject = (resource: Resource, name: string, problem: string): Failure =>
+  fail(403, `${qualifiedName(resource)} "${name}" is forbidden: ${problem}`, {
+    reason: "Forbidden",
+    details: detailsOf(resource, name),
+  })
+
 /** `what` is `deployments.apps` for most, the kind for preconditions of a deletion. */
 export const conflict = (resource: Resource, name: string, problem: string): Failure =>
   fail(409, `Operation cannot be fulfilled on ${qualifiedName(resource)} "${name}": ${problem}`, {

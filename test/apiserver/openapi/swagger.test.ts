@@ -2,6 +2,9 @@
 
 import protobuf from "protobufjs"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { OpenApiDocuments } from "../../../src/apiserver/openapi/openapi-document.ts"
+import { jsonEncoding } from "../../../src/apiserver/openapi/v2/swagger-json.ts"
+import { SwaggerMaker } from "../../../src/apiserver/openapi/v2/swagger-maker.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { sendFor } from "../../sandbox/writes/write-client.ts"
 
@@ -137,6 +140,36 @@ test("in protobuf it says the same", async () => {
   })
   const named = { required: true, in: "path", name: "name", type: "string", unique_items: true }
   expect(path?.parameters?.[0]).toEqual({ parameter: { non_body_parameter: { path_parameter_sub_schema: named } } })
+})
+
+test("each document is converted in a turn of its own, once, and what has not changed is kept", async () => {
+  const documents = new OpenApiDocuments()
+  const maker = new SwaggerMaker(documents)
+  const turnsOfMaking = async (): Promise<number> => {
+    let turns = 0
+    let isMade = false
+    const count = (): void => {
+      if (isMade) return
+      turns++
+      setImmediate(count)
+    }
+    setImmediate(count)
+    await maker.make(jsonEncoding)
+    isMade = true
+    return turns
+  }
+  const hash = maker.hash()
+  expect(await turnsOfMaking()).toBeGreaterThanOrEqual(documents.paths().length - 1)
+  expect(await turnsOfMaking()).toBe(0)
+  const gvk = { group: "example.com", version: "v1", kind: "Gadget" }
+  documents.add({ gvk, plural: "gadgets", namespaced: true, schema: undefined, subresources: [] })
+  expect(maker.hash()).not.toBe(hash)
+  expect(await turnsOfMaking()).toBe(1)
+  const { body } = await maker.make(jsonEncoding)
+  expect(body.toString()).toContain("/apis/example.com/v1/namespaces/{namespace}/gadgets")
+  documents.remove(gvk)
+  expect(maker.hash()).toBe(hash)
+  expect((await maker.make(jsonEncoding)).body.toString()).not.toContain("/apis/example.com/")
 })
 
 test("other types get 406", async () => {

@@ -60,6 +60,20 @@ describe("A Deployment", () => {
     expect(cluster.troubles).toEqual([])
   })
 
+  test("that was put into the sandbox without defaults has one ReplicaSet and comes to rest", async () => {
+    const cluster = await start()
+    const metadata = { name: "web", namespace: "default" }
+    cluster.sandbox.put("apps/v1.Deployment", { ...web(2), metadata })
+    await cluster.sees(() => cluster.get<Deployment>(kinds.deployments, "web")?.status?.availableReplicas === 2)
+    await cluster.passes(1000)
+    const changes = cluster.history("apps/v1.Deployment", "web").length
+    await cluster.passes(60_000)
+    expect(cluster.history("apps/v1.Deployment", "web")).toHaveLength(changes)
+    expect(await cluster.list(kinds.replicaSets)).toHaveLength(1)
+    expect(await cluster.pods()).toHaveLength(2)
+    expect(cluster.troubles).toEqual([])
+  })
+
   test("rolls out within the surge and the unavailability it allows, and records each step", async () => {
     const cluster = await start()
     await cluster.create(kinds.deployments, web(6))

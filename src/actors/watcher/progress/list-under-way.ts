@@ -10,7 +10,7 @@ const gapDetails = {
   expired: "the server no longer had the changes since the last recorded version; its current state was listed",
   overload:
     "reading was suspended until the server closed the watch and dropped the changes; its current state was listed",
-  damaged: "the recording before was damaged and set aside; the server's current state was listed",
+  damaged: "the previous recording was damaged and set aside; the server's current state was listed",
   stopped: "recording had stopped; the server's current state was listed",
 } as const
 

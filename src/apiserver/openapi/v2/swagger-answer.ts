@@ -1,43 +1,38 @@
-/** `/openapi/v2`, as JSON or as protobuf. Made when it is first asked for, and again when kinds have come or gone. */
+/** `/openapi/v2`, as JSON or as protobuf. */
 
-import { createHash } from "node:crypto"
 import { type Failure, fail } from "../../answers/failure.ts"
+import type { Eventually } from "../../eventually.ts"
 import { parseAccept } from "../../forms/accept.ts"
 import type { Exchange } from "../../http/exchange.ts"
 import type { OpenApiDocuments } from "../openapi-document.ts"
-import { swaggerOf } from "./swagger.ts"
-import { swaggerBytes } from "./swagger-protobuf.ts"
+import type { SwaggerEncoding } from "./swagger-encoding.ts"
+import { jsonEncoding } from "./swagger-json.ts"
+import { type MadeSwagger, SwaggerMaker } from "./swagger-maker.ts"
+import { protobufEncoding } from "./swagger-protobuf.ts"
 
-const protobufType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-const protobufTypes = new Set([protobufType, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"])
-
-interface Made {
-  /** Of the state of the kinds that it was made from. */
-  readonly version: number
-  readonly json: Buffer
-  readonly protobuf: Buffer
-  readonly hash: string
+/** By what clients accept. The second name of protobuf is the one that kubectl and helm use. */
+const encodings: Readonly<Record<string, SwaggerEncoding>> = {
+  "application/json": jsonEncoding,
+  "application/*": jsonEncoding,
+  "*/*": jsonEncoding,
+  [protobufEncoding.contentType]: protobufEncoding,
+  "application/com.github.proto-openapi.spec.v2@v1.0+protobuf": protobufEncoding,
 }
 
-const made = new WeakMap<OpenApiDocuments, Made>()
+const makers = new WeakMap<OpenApiDocuments, SwaggerMaker>()
 
+/** Answers the exchange once the document is made, or returns the failure to send. */
 export const answerSwagger = (exchange: Exchange, documents: OpenApiDocuments): Failure | undefined => {
   const clauses = parseAccept(exchange.request.headers.accept ?? "")
-  const types = clauses.length === 0 ? ["application/json"] : clauses.map(({ type, subtype }) => `${type}/${subtype}`)
-  const isJson = (type: string): boolean => ["application/json", "application/*", "*/*"].includes(type)
-  const wanted = types.find((type) => isJson(type) || protobufTypes.has(type))
-  if (wanted === undefined) return fail(406, "", { plainText: true })
-  const known = made.get(documents)
-  const document = known?.version === documents.version ? known : make(documents)
-  made.set(documents, document)
-  if (isJson(wanted)) exchange.document(document.json, document.hash, false)
-  else exchange.document(document.protobuf, document.hash, false, protobufType)
+  const types = clauses.length === 0 ? ["*/*"] : clauses.map(({ type, subtype }) => `${type}/${subtype}`)
+  const wanted = types.find((type) => Object.hasOwn(encodings, type))
+  const encoding = wanted === undefined ? undefined : encodings[wanted]
+  if (encoding === undefined) return fail(406, "", { plainText: true })
+  const maker = makers.get(documents) ?? new SwaggerMaker(documents)
+  makers.set(documents, maker)
+  const hash = maker.hash()
+  const isKnown = exchange.request.headers["if-none-match"] === `"${hash}"`
+  const made: Eventually<MadeSwagger> = isKnown ? { body: Buffer.alloc(0), hash } : maker.make(encoding)
+  exchange.whenReady(made, (ready) => exchange.document(ready.body, ready.hash, false, encoding.contentType))
   return undefined
-}
-
-const make = (documents: OpenApiDocuments): Made => {
-  const swagger = swaggerOf(documents.parsed())
-  const json = Buffer.from(JSON.stringify(swagger))
-  const hash = createHash("sha512").update(json).digest("hex").toUpperCase()
-  return { version: documents.version, json, protobuf: Buffer.from(swaggerBytes(swagger)), hash }
 }

@@ -7,12 +7,13 @@ import protobuf from "protobufjs/minimal.js"
 import {
   methods,
   type ParameterReference,
-  type Swagger,
   type SwaggerOperation,
   type SwaggerParameter,
   type SwaggerPath,
   type SwaggerSchema,
+  swaggerHead,
 } from "./swagger.ts"
+import type { SwaggerEncoding } from "./swagger-encoding.ts"
 
 type Writer = protobuf.Writer
 
@@ -58,32 +59,69 @@ const extensions = (writer: Writer, field: number, object: object): void => {
   }
 }
 
+const entry = <Value>(
+  writer: Writer,
+  field: number,
+  [name, value]: readonly [string, Value],
+  write: (inside: Writer, value: Value) => void,
+): void =>
+  message(writer, field, (inside) => {
+    text(inside, 1, name)
+    message(inside, 2, (content) => write(content, value))
+  })
+
 const named = <Value>(
   writer: Writer,
   field: number,
   values: Readonly<Record<string, Value>>,
   write: (inside: Writer, value: Value) => void,
 ): void => {
-  for (const [name, value] of Object.entries(values)) {
-    message(writer, field, (inside) => {
-      text(inside, 1, name)
-      message(inside, 2, (content) => write(content, value))
-    })
-  }
+  for (const member of Object.entries(values)) entry(writer, field, member, write)
 }
 
-/** The whole document. */
-export const swaggerBytes = ({ swagger, info, paths, definitions, parameters }: Swagger): Uint8Array => {
-  const writer = protobuf.Writer.create()
-  text(writer, 1, swagger)
-  message(writer, 2, (inside) => {
-    text(inside, 1, info.title)
-    text(inside, 2, info.version)
-  })
-  message(writer, 8, (inside) => named(inside, 2, paths, writePath))
-  message(writer, 9, (inside) => named(inside, 1, definitions, writeSchema))
-  message(writer, 10, (inside) => named(inside, 1, parameters, writeParameter))
-  return writer.finish()
+/** As kubectl and helm ask for it. */
+export const protobufEncoding: SwaggerEncoding = {
+  contentType: "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+  encode: ({ paths, definitions, parameters }) => ({
+    paths: entries(2, paths, writePath),
+    definitions: entries(1, definitions, writeSchema),
+    parameters: entries(1, parameters, writeParameter),
+  }),
+  join: ({ paths, definitions, parameters }) => {
+    const head = protobuf.Writer.create()
+    text(head, 1, swaggerHead.swagger)
+    message(head, 2, (inside) => {
+      text(inside, 1, swaggerHead.info.title)
+      text(inside, 2, swaggerHead.info.version)
+    })
+    return Buffer.concat([head.finish(), ...part(8, paths), ...part(9, definitions), ...part(10, parameters)])
+  },
+}
+
+const entries = <Value>(
+  field: number,
+  values: Readonly<Record<string, Value>>,
+  write: (inside: Writer, value: Value) => void,
+): ReadonlyMap<string, Uint8Array> =>
+  new Map(
+    Object.entries(values).map((member) => {
+      const writer = protobuf.Writer.create()
+      entry(writer, field, member, write)
+      return [member[0], writer.finish()]
+    }),
+  )
+
+/** A message that consists of these entries. */
+const part = (field: number, pieces: ReadonlyArray<Uint8Array>): ReadonlyArray<Uint8Array> => {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  const head = protobuf.Writer.create()
+  return [
+    head
+      .uint32((field << 3) | 2)
+      .uint32(length)
+      .finish(),
+    ...pieces,
+  ]
 }
 
 const operationFields = { get: 2, put: 3, post: 4, delete: 5, options: 6, head: 7, patch: 8 } as const

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI v2 document of `/openapi/v2`, made of the v3 documents: one for all groups, for clients that know no v3 (kubectl before 1.27,
- * older helm). What v2 cannot say, or its readers do not understand, is left out, as the real server does: alternatives, nullable values, defaults.
+ * What `/openapi/v2` says in place of a v3 document, for clients that know no v3 (kubectl before 1.27, older helm). What v2 cannot say, or its readers
+ * do not understand, is left out, as the real server does: alternatives, nullable values, defaults.
  */
 
 import { hash } from "node:crypto"
@@ -13,16 +13,20 @@ export interface OpenApiV3 {
   readonly components: { readonly schemas: Readonly<Record<string, Json>> }
 }
 
+/** What comes before the parts. */
+export const swaggerHead = { swagger: "2.0", info: { title: "Kubernetes", version: "1.34" } } as const
+
+/** The parts of the v2 document, of one v3 document. Parameters of the same name are the same in all. */
 export interface Swagger {
-  readonly swagger: "2.0"
-  readonly info: { readonly title: string; readonly version: string }
   readonly paths: Readonly<Record<string, SwaggerPath>>
   readonly definitions: Readonly<Record<string, SwaggerSchema>>
   readonly parameters: Readonly<Record<string, SwaggerParameter>>
 }
 
+/** A definition, or a schema within one. */
 export type SwaggerSchema = Readonly<Record<string, unknown>>
 
+/** Of a path, a query or, with a schema, a body. */
 export interface SwaggerParameter {
   readonly name: string
   readonly in: string
@@ -34,10 +38,12 @@ export interface SwaggerParameter {
   readonly uniqueItems?: boolean
 }
 
+/** Names one of the shared parameters. */
 export interface ParameterReference {
   readonly $ref: string
 }
 
+/** What one method does at a path. */
 export interface SwaggerOperation {
   readonly description?: string
   readonly consumes?: ReadonlyArray<string>
@@ -50,22 +56,22 @@ export interface SwaggerOperation {
   readonly [extension: `x-${string}`]: unknown
 }
 
+/** The methods that a path may have, in the order in which they are written. */
 export const methods = ["get", "put", "post", "delete", "options", "head", "patch"] as const
 
+/** A path: its operations, and the parameters that all of them have. */
 export type SwaggerPath = { readonly [method in (typeof methods)[number]]?: SwaggerOperation } & {
   readonly parameters?: ReadonlyArray<SwaggerParameter | ParameterReference>
 }
 
-export const swaggerOf = (documents: Iterable<OpenApiV3>): Swagger => {
+/** Converts one v3 document. */
+export const swaggerOf = ({ paths: described, components }: OpenApiV3): Swagger => {
   const paths: Record<string, SwaggerPath> = {}
   const definitions: Record<string, SwaggerSchema> = {}
   const shared = new SharedParameters()
-  for (const { paths: described, components } of documents) {
-    for (const [path, item] of Object.entries(described)) paths[path] ??= pathOf(item, shared)
-    for (const [name, schema] of Object.entries(components.schemas)) definitions[name] ??= schemaOf(schema)
-  }
-  const info = { title: "Kubernetes", version: "1.34" }
-  return { swagger: "2.0", info, paths, definitions, parameters: shared.all }
+  for (const [path, item] of Object.entries(described)) paths[path] = pathOf(item, shared)
+  for (const [name, schema] of Object.entries(components.schemas)) definitions[name] = schemaOf(schema)
+  return { paths, definitions, parameters: shared.all }
 }
 
 /** Old clients look for these in the operation itself. */
@@ -146,7 +152,7 @@ const reference = (ref: unknown): string => String(ref).replace("#/components/sc
 /** Members without a counterpart in v2. */
 const dropped = new Set(["allOf", "anyOf", "oneOf", "not", "nullable", "default"])
 
-export const schemaOf = (schema: Json): SwaggerSchema => {
+const schemaOf = (schema: Json): SwaggerSchema => {
   const { $ref, allOf, description, format } = schema
   const [only] = Array.isArray(allOf) && allOf.length === 1 ? (allOf as ReadonlyArray<Json>) : []
   const target = $ref ?? only?.$ref

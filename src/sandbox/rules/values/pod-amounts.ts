@@ -7,8 +7,10 @@ import type { Fields } from "../kind-rules.ts"
 /** Quantities by the names of their resources. */
 export type Amounts = Readonly<Record<string, unknown>>
 
+/** The requests of a Pod by its `spec`. */
 export const requestsOfPod = (spec: Fields | undefined): Amounts => total(spec, "requests")
 
+/** The limits of a Pod by its `spec`. */
 export const limitsOfPod = (spec: Fields | undefined): Amounts => total(spec, "limits")
 
 /**

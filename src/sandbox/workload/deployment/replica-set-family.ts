@@ -1,7 +1,10 @@
 /** The ReplicaSets of a Deployment: which is the new one, and sums over them (deployment_util.go). */
 
-import { sameJson } from "../../../host/cache/same-json.ts"
+import { stableText } from "../../../host/cache/same-json.ts"
 import type { PodTemplate } from "../../../kube/client/objects.ts"
+import { compiled } from "../../rules/default-table.ts"
+import type { Fields } from "../../rules/kind-rules.ts"
+import { podTemplate } from "../../rules/pods/pod-defaults.ts"
 import { createdMs } from "../pod-facts.ts"
 import type { ReplicaSet } from "../replica-set/replica-set-object.ts"
 import { wantedReplicas } from "../replica-set/replica-set-object.ts"
@@ -28,13 +31,26 @@ export const familyOf = (deployment: Deployment, replicaSets: ReadonlyArray<Repl
 export const membersOf = ({ current, old }: Family): ReadonlyArray<ReplicaSet> =>
   current === undefined ? old : [...old, current]
 
-/** Equal apart from the hash label: a Deployment rolls back by naming a template that has existed. */
-export const sameTemplate = (left: PodTemplate, right: PodTemplate): boolean =>
-  sameJson(withoutHash(left), withoutHash(right))
+/**
+ * Equal apart from the hash label: a Deployment rolls back by naming a template that has existed. Both are compared with the server's defaults: a
+ * Deployment that was stored by `Sandbox.put` has none, its ReplicaSets have them, and without this it would get one ReplicaSet after the other.
+ */
+export const sameTemplate = (left: PodTemplate, right: PodTemplate): boolean => comparable(left) === comparable(right)
 
-const withoutHash = (template: PodTemplate): unknown => {
-  const { [hashLabel]: _hash, ...labels } = template.metadata?.labels ?? {}
-  return { ...template, metadata: { ...template.metadata, labels } }
+/** By template: a cache keeps an object as long as it does not change, and each look at a Deployment compares all of its ReplicaSets. */
+const comparableTexts = new WeakMap<PodTemplate, string>()
+
+const setDefaults = compiled(podTemplate)
+
+const comparable = (template: PodTemplate): string => {
+  const known = comparableTexts.get(template)
+  if (known !== undefined) return known
+  const complete = structuredClone(template) as unknown as Fields & PodTemplate
+  setDefaults(complete)
+  const { [hashLabel]: _hash, ...labels } = complete.metadata?.labels ?? {}
+  const text = stableText({ ...complete, metadata: { ...complete.metadata, labels } })
+  comparableTexts.set(template, text)
+  return text
 }
 
 export const isWanted = (replicaSet: ReplicaSet): boolean => wantedReplicas(replicaSet) > 0

@@ -13,6 +13,7 @@ interface Scaled extends ApiObject {
   readonly spec?: { readonly replicas?: number }
 }
 
+/** The controller; it evicts nothing itself. */
 export const disruptionController = (surroundings: Surroundings): Controller => {
   const { cluster } = surroundings
   const budgets = cluster.cache<DisruptionBudget>(kinds.disruptionBudgets)

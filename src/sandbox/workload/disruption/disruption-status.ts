@@ -5,6 +5,7 @@ import { withCondition } from "../conditions.ts"
 import { type IntOrPercent, scaledValue } from "../int-or-percent.ts"
 import { isFinished, isReady, isTerminating } from "../pod-facts.ts"
 
+/** A PodDisruptionBudget as its controller reads it. */
 export interface DisruptionBudget extends ApiObject {
   readonly spec: {
     readonly minAvailable?: IntOrPercent
@@ -14,6 +15,7 @@ export interface DisruptionBudget extends ApiObject {
   readonly status?: DisruptionStatus
 }
 
+/** Its status. */
 export interface DisruptionStatus {
   readonly observedGeneration?: number | undefined
   /** Pods that an eviction has removed, and when, until they are gone. */
@@ -36,6 +38,7 @@ interface Observed {
 /** An eviction that has not removed its Pod by then has failed. */
 const disruptionLifeMs = 120_000
 
+/** The status that the budget should have now. */
 export const disruptionStatus = (budget: DisruptionBudget, { pods, wanted, nowMs }: Observed): DisruptionStatus => {
   const { minAvailable, maxUnavailable } = budget.spec
   const { status, metadata } = budget

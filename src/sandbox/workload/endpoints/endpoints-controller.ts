@@ -1,4 +1,4 @@
-/** Keeps the Endpoints and EndpointSlices of each Service with a selector as its Pods are. */
+/** Keeps the Endpoints and EndpointSlices of each Service with a selector up to date with its Pods. */
 
 import { keyOf, objectKey } from "../../../host/cache/object-cache.ts"
 import { sameJson } from "../../../host/cache/same-json.ts"
@@ -19,6 +19,7 @@ import {
 } from "./endpoints-object.ts"
 import { groupsOf, isFilled, type Service, selects } from "./service-endpoints.ts"
 
+/** The controller of both kinds. Slices that clients made stay as they are. */
 export const endpointsController = (surroundings: Surroundings): Controller => {
   const { cluster } = surroundings
   const services = cluster.cache<Service>(kinds.services)

@@ -4,6 +4,7 @@ import type { ApiObject, StringMap } from "../../../kube/client/objects.ts"
 import { controllerReference } from "../../../kube/client/owner-references.ts"
 import type { Backend, BackendGroup, EndpointPort, Service } from "./service-endpoints.ts"
 
+/** Endpoints as the controller writes them. */
 export interface Endpoints extends ApiObject {
   readonly subsets?: ReadonlyArray<Subset>
 }
@@ -14,6 +15,7 @@ interface Subset {
   readonly ports?: ReadonlyArray<object>
 }
 
+/** An EndpointSlice as the controller writes it. */
 export interface EndpointSlice extends ApiObject {
   readonly addressType: string
   readonly endpoints: ReadonlyArray<object> | null
@@ -30,6 +32,7 @@ const labelsOf = ({ metadata, spec }: Service): StringMap => ({
   ...(spec.clusterIP === "None" && { [headless]: "" }),
 })
 
+/** Whether the controller made the slice for the Service of this name. */
 export const isOwnSlice = ({ metadata }: ApiObject, service: string): boolean =>
   metadata.labels?.[managedBy] === sliceController && metadata.labels[serviceName] === service
 
@@ -37,9 +40,10 @@ export const isOwnSlice = ({ metadata }: ApiObject, service: string): boolean =>
 export const serviceOfSlice = ({ metadata }: ApiObject): string | undefined =>
   metadata.labels?.[managedBy] === sliceController ? metadata.labels[serviceName] : undefined
 
-/** Not more endpoints are put into one slice. */
+/** Endpoints in one slice at most. */
 const longestSlice = 100
 
+/** What changes with the Pods. */
 export type SliceContent = Pick<EndpointSlice, "endpoints" | "ports">
 
 /** A Service without Pods has one empty slice. */
@@ -61,6 +65,7 @@ const endpointOf = ({ address, hostname, nodeName, target, ...backend }: Backend
   ...(nodeName !== undefined && { nodeName }),
 })
 
+/** A slice to be created; the server completes its name. */
 export const newSlice = (service: Service, content: SliceContent): EndpointSlice => ({
   apiVersion: "discovery.k8s.io/v1",
   kind: "EndpointSlice",
@@ -75,12 +80,14 @@ export const newSlice = (service: Service, content: SliceContent): EndpointSlice
   ...content,
 })
 
+/** The labels of the slices of a Service. */
 export const sliceLabels = (service: Service): StringMap => ({
   ...labelsOf(service),
   [managedBy]: sliceController,
   [serviceName]: service.metadata.name,
 })
 
+/** The Endpoints of a Service with these Pods. */
 export const endpointsOf = (service: Service, groups: ReadonlyArray<BackendGroup>): Endpoints => {
   const subsets = groups.flatMap((group) => subsetOf(service, group))
   return {
@@ -95,7 +102,7 @@ export const endpointsOf = (service: Service, groups: ReadonlyArray<BackendGroup
   }
 }
 
-/** A Pod that ends is in no Endpoints, but for those that publish all. */
+/** A Pod that is being deleted is left out, unless the Service publishes addresses that are not ready. */
 const subsetOf = ({ spec }: Service, { ports, backends }: BackendGroup): ReadonlyArray<Subset> => {
   const listed = backends.filter((backend) => !backend.isTerminating || spec.publishNotReadyAddresses === true)
   const addresses = listed.filter((backend) => backend.isReady).map(addressOf)

@@ -7,6 +7,7 @@ import type { ApiObject, Pod } from "../../../kube/client/objects.ts"
 import { selectorMatches } from "../../../kube/label-selector.ts"
 import { isFinished, isReady, isTerminating } from "../pod-facts.ts"
 
+/** A Service as the controller reads it. */
 export interface Service extends ApiObject {
   readonly spec: {
     readonly type?: string
@@ -25,6 +26,7 @@ interface ServicePort {
   readonly targetPort?: number | string
 }
 
+/** A port of a Service with its number in a Pod. */
 export interface EndpointPort {
   readonly name: string
   readonly port: number
@@ -48,6 +50,7 @@ export interface Backend {
   }
 }
 
+/** Pods whose ports are the same. */
 export interface BackendGroup {
   readonly ports: ReadonlyArray<EndpointPort>
   /** In the order of their addresses. */
@@ -58,9 +61,11 @@ export interface BackendGroup {
 export const isFilled = ({ spec }: Service): boolean =>
   spec.type !== "ExternalName" && Object.keys(spec.selector ?? {}).length > 0
 
+/** Whether the Service selects the Pod. */
 export const selects = ({ spec }: Service, pod: Pod): boolean =>
   selectorMatches({ matchLabels: spec.selector ?? {} }, pod.metadata.labels)
 
+/** The Pods that the Service selects and that have an address and one of its ports. */
 export const groupsOf = (service: Service, pods: Iterable<Pod>): ReadonlyArray<BackendGroup> => {
   const groups = new Map<string, { readonly ports: ReadonlyArray<EndpointPort>; readonly backends: Backend[] }>()
   for (const pod of pods) {

@@ -21,6 +21,7 @@ interface StorageClass extends ApiObject {
 const protection = "kubernetes.io/pvc-protection"
 const provisioner = "sandbox.kubereel.dev/provisioner"
 
+/** The controller of claims. */
 export const claimBinder = (surroundings: Surroundings): Controller => {
   const { cluster, events } = surroundings
   const claims = cluster.cache<Claim>(kinds.claims)

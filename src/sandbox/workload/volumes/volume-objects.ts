@@ -2,6 +2,7 @@
 
 import type { ApiObject, SelectorObject, StringMap } from "../../../kube/client/objects.ts"
 
+/** A PersistentVolumeClaim. */
 export interface Claim extends ApiObject {
   readonly spec: {
     readonly volumeName?: string
@@ -14,6 +15,7 @@ export interface Claim extends ApiObject {
   readonly status?: { readonly phase?: string }
 }
 
+/** A PersistentVolume. */
 export interface Volume extends ApiObject {
   readonly spec: {
     readonly claimRef?: ClaimReference | undefined

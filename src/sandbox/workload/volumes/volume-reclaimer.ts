@@ -10,6 +10,7 @@ import { type Claim, isBlank, type Volume } from "./volume-objects.ts"
 
 const protection = "kubernetes.io/pv-protection"
 
+/** The controller of volumes. */
 export const volumeReclaimer = (surroundings: Surroundings): Controller => {
   const { cluster } = surroundings
   const claims = cluster.cache<Claim>(kinds.claims)

@@ -6,6 +6,7 @@ import type { MutableObject } from "../../rules/kind-rules.ts"
 import { callerOf } from "../subresources/access-review.ts"
 import type { WriteSurroundings } from "../surroundings.ts"
 
+/** Sets the requester in a new CertificateSigningRequest; other objects stay as they are. */
 export const nameRequester = (around: WriteSurroundings, { gvk }: Resource, object: MutableObject): void => {
   if (gvk.kind !== "CertificateSigningRequest" || gvk.group !== "certificates.k8s.io") return
   const { username, uid, groups, extra } = callerOf(around)

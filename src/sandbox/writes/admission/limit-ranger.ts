@@ -3,8 +3,7 @@
  * the limits that Pods and claims must keep. Its texts are the real server's.
  */
 
-import { fail } from "../../../apiserver/answers/failure.ts"
-import { qualifiedName, type Resource } from "../../../apiserver/kinds/resources.ts"
+import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { canonicalQuantity, quantityOf } from "../../../kube/quantity.ts"
 import { child, ensured, items, text } from "../../rules/fields.ts"
@@ -13,6 +12,7 @@ import { type Amounts, limitsOfPod, requestsOfPod } from "../../rules/values/pod
 import { stateOf } from "../answer.ts"
 import { refuse } from "../refusal.ts"
 import type { WriteSurroundings } from "../surroundings.ts"
+import { forbiddenObject } from "../write-failures.ts"
 
 const limitRangeKind = "v1.LimitRange"
 
@@ -66,14 +66,8 @@ export const confirmLimits = (around: WriteSurroundings, resource: Resource, obj
     gvk === "v1.Pod" ? podProblems(limit, object) : claimProblems(limit, object),
   )
   if (problems.length === 0) return
-  const name = text(object.metadata, "name")
   const said = problems.length === 1 ? String(problems[0]) : `[${problems.join(", ")}]`
-  refuse(
-    fail(403, `${qualifiedName(resource)} "${name}" is forbidden: ${said}`, {
-      reason: "Forbidden",
-      details: { name, kind: resource.plural },
-    }),
-  )
+  refuse(forbiddenObject(resource, text(object.metadata, "name"), said))
 }
 
 const podProblems = (limit: Fields, pod: MutableObject): ReadonlyArray<string> => {

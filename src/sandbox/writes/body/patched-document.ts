@@ -36,8 +36,8 @@ export const patched = (
 const tooDeep = badRequest(`the patch cannot be read: more than ${maximumDepth} levels`)
 
 /**
- * Merging recurses, and a patch below the limit of the real server can need more stack than this thread has. The functions have no
- * effects, so that the overflow can be told to the client, whose patch it is.
+ * Merging recurses, and a patch below the limit of the real server can need more stack than this thread has. The functions have no side effects,
+ * so an overflow leaves nothing half done, and the client gets a 400.
  */
 const withinStack = (merge: () => JsonValue): JsonValue => {
   try {

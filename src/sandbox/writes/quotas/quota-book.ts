@@ -5,8 +5,7 @@
  * A namespace without quotas costs one look-up for each change. In one with quotas every object that comes, changes or goes is read once.
  */
 
-import { fail } from "../../../apiserver/answers/failure.ts"
-import { qualifiedName, type Resource } from "../../../apiserver/kinds/resources.ts"
+import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import { type Change, type ChangeRecord, keyOf } from "../../../apiserver/watch/change.ts"
 import { isRecord } from "../../../is-record.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
@@ -18,6 +17,7 @@ import type { Collection } from "../../store/collection.ts"
 import type { ObjectStore } from "../../store/object-store.ts"
 import { stateOf } from "../answer.ts"
 import { refuse } from "../refusal.ts"
+import { forbiddenObject } from "../write-failures.ts"
 import { isInScope, unnamedBy, usageOf } from "./quota-usage.ts"
 
 const quotaKind = "v1.ResourceQuota"
@@ -36,6 +36,7 @@ export interface QuotaStatus {
   readonly used: Amounts
 }
 
+/** The quotas of a store. Its figures follow each change of the store at once. */
 export class QuotaBook {
   readonly #store: ObjectStore
   /** By namespace, then by name. */
@@ -70,7 +71,7 @@ export class QuotaBook {
     const quotas = this.#quotas.get(text(object.metadata, "namespace"))
     if (quotas === undefined || !resource.namespaced) return
     const isPod = formatGvk(resource.gvk) === "v1.Pod"
-    // Of a Pod that exists nothing that counts can be changed by a client.
+    // A client can change nothing of an existing Pod that a quota counts.
     if (isPod && old !== undefined) return
     for (const quota of quotas.values()) {
       if (!isInScope(quota.spec, resource, object)) continue
@@ -107,7 +108,7 @@ export class QuotaBook {
     const isGone = change.type === "DELETED"
     const [before, after] = [previous && stateOf(previous), isGone ? undefined : stateOf(change)]
     for (const quota of quotas.values()) {
-      // It has just been counted with all that there is.
+      // Opening it has just counted everything in the namespace.
       if (kind === quotaKind && !isGone && quota.name === change.name) continue
       const used = { ...quota.used }
       if (before !== undefined && isInScope(quota.spec, resource, before))
@@ -167,13 +168,5 @@ const refuseUnnamed = (resource: Resource, pod: MutableObject, quota: Quota): vo
   forbid(resource, pod, `failed quota: ${quota.name}: must specify ${said}`)
 }
 
-const forbid = (resource: Resource, { metadata }: MutableObject, problem: string): never => {
-  const name = text(metadata, "name")
-  const { group } = resource.gvk
-  return refuse(
-    fail(403, `${qualifiedName(resource)} "${name}" is forbidden: ${problem}`, {
-      reason: "Forbidden",
-      details: { name, ...(group !== "" && { group }), kind: resource.plural },
-    }),
-  )
-}
+const forbid = (resource: Resource, { metadata }: MutableObject, problem: string): never =>
+  refuse(forbiddenObject(resource, text(metadata, "name"), problem))
