@@ -8,6 +8,7 @@
  */
 import { availableParallelism } from "node:os"
 import * as Effect from "effect/Effect"
+import { freeNow } from "../../free-now.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import type { OutgoingStream } from "../../runtime/stream/outgoing-stream.ts"
@@ -126,7 +127,8 @@ class ExportRunner {
     for (let start = 0; start < value.length; start += pieceBytes) {
       running.stream.send(value.subarray(start, start + pieceBytes))
     }
-    release(value)
+    // A piece has its own memory.
+    freeNow(value)
     this.#schedule()
   }
 
@@ -137,11 +139,6 @@ class ExportRunner {
 }
 
 const mayPull = ({ stream, isPulling }: RunningExport): boolean => !isPulling && stream.isWritable
-
-/** A piece has its own memory. Without an explicit release V8 would collect it only after 64 MB had accumulated. */
-const release = ({ buffer, byteLength }: Uint8Array): void => {
-  if (buffer instanceof ArrayBuffer && byteLength > 0) buffer.transfer(0)
-}
 
 const refusalOf = (cause: unknown): ExportRefused => {
   if (cause instanceof ExportRefused) return cause

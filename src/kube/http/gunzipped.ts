@@ -8,8 +8,8 @@
  * wrong, and codings that were not asked for are `malformed`.
  */
 import { createGunzip, type Gunzip } from "node:zlib"
+import { freeNow } from "../../free-now.ts"
 import { messageOf } from "../../message-of.ts"
-import { freeNow } from "../free-now.ts"
 import type { HttpStream, ResponseHandler, StreamEnd } from "./response-handler.ts"
 import { printable } from "./response-head.ts"
 import type { ReadTransport } from "./transport.ts"

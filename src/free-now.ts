@@ -7,6 +7,6 @@
  * The buffer, and every other view of its memory, is empty afterwards; reading one by `DataView` throws. So it must be known that nothing uses it any more,
  * and that it shares its memory with nothing else.
  */
-export const freeNow = (buffer: Buffer): void => {
-  if (buffer.buffer instanceof ArrayBuffer) buffer.buffer.transfer(0)
+export const freeNow = ({ buffer, byteLength }: Uint8Array): void => {
+  if (buffer instanceof ArrayBuffer && byteLength > 0) buffer.transfer(0)
 }
