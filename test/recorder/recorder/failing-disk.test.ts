@@ -24,6 +24,14 @@ describe.skipIf(skipped !== undefined)(
       const workplace = new Workplace()
       return { workplace, disk: new FaultyDisk(workplace.path("."), "recording.db") }
     }
+    /** A recorder on the disk that has recorded five events. */
+    const recordedFive = async (workplace: Workplace, disk: FaultyDisk, sandbox: Sandbox) => {
+      const recorder = workplace.record({ cluster: { server: sandbox.url }, options: { wrapped: disk.wrap } })
+      await recorder.ready()
+      put(sandbox, 0, 5)
+      await recorder.until(async () => (await recorder.exported()).length === 5, "five events")
+      return recorder
+    }
 
     test("and loses what was written continues from what is left, and nothing is missing or twice in the end", {
       timeout: patient(60_000),
@@ -31,10 +39,7 @@ describe.skipIf(skipped !== undefined)(
       const { workplace, disk } = place()
       await using _ = workplace
       await using sandbox = await Sandbox.start()
-      const recorder = workplace.record({ cluster: { server: sandbox.url }, options: { wrapped: disk.wrap } })
-      await recorder.ready()
-      put(sandbox, 0, 5)
-      await recorder.until(async () => (await recorder.exported()).length === 5, "five events")
+      const recorder = await recordedFive(workplace, disk, sandbox)
       disk.now("sync-loses")
       put(sandbox, 5, 5)
       await recorder.says(/ERROR the recording cannot be written: sync failed/)
@@ -86,10 +91,7 @@ describe.skipIf(skipped !== undefined)(
       const { workplace, disk } = place()
       await using _ = workplace
       await using sandbox = await Sandbox.start()
-      const recorder = workplace.record({ cluster: { server: sandbox.url }, options: { wrapped: disk.wrap } })
-      await recorder.ready()
-      put(sandbox, 0, 5)
-      await recorder.until(async () => (await recorder.exported()).length === 5, "five events")
+      const recorder = await recordedFive(workplace, disk, sandbox)
       const hangs = Date.now() * 1000
       disk.now("hangs")
       put(sandbox, 5, 5)

@@ -90,7 +90,7 @@ describe("whether lists are compressed", () => {
   })
 
   test("depends on the proxy's address where there is one", async () => {
-    const proxy = "http://proxy.example.com:3128"
+    const proxy = "http://gateway.example.com:8080"
     expect((await of("auto", { server: "https://127.0.0.1:6443", proxy })).gzip).toBe(true)
     expect((await of("auto", { server: "https://api.example.com", proxy: "http://127.0.0.1:3128" })).gzip).toBe(false)
   })
