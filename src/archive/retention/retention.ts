@@ -67,6 +67,8 @@ export interface RetentionStatistics {
   readonly carried: number
   /** Whether something is to be removed, and a reader's lease keeps it. */
   readonly isHeldUp: boolean
+  /** µs since the Unix epoch up to which kinds without limits of their own have been removed; 0: nothing was. */
+  readonly removedThrough: number
 }
 
 const GAP_DETAIL =
@@ -128,7 +130,9 @@ export class Retention {
 
   get statistics(): RetentionStatistics {
     const isHeldUp = this.#isHeldUp
-    return { blocks: this.#blocks, events: this.#events, carried: this.#carried, isHeldUp }
+    const shared = this.#scene.kinds.all().filter(({ gvk }) => this.#policy.kinds.get(gvk) === undefined)
+    const removedThrough = Math.max(0, ...shared.map(({ id }) => this.#retained.get(id)?.removedThrough ?? 0))
+    return { blocks: this.#blocks, events: this.#events, carried: this.#carried, isHeldUp, removedThrough }
   }
 
   /** The disk is full: with a limit of bytes more is removed until {@link relax}, although the limit is not reached. */
