@@ -215,6 +215,7 @@ describe("reel snapshot", () => {
     using spool = memorySpool()
     const taken = await takeSnapshot(order, {
       client,
+      redactionKey: Buffer.from("0123456789abcdef"),
       signal: new AbortController().signal,
       sleep: async () => undefined,
       spool,

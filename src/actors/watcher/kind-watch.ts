@@ -130,6 +130,7 @@ export const kindRecorder = (
       keepManagedFields: config.keepManagedFields,
       skipOwned: config.skipOwned,
       recordsEvents: config.gvk !== podLivesKind,
+      redaction: config.redaction,
     },
     { outlet, clock, byNamespace, versions: versionClock(config), recorded, alarm: (detail) => listener.alarm(detail) },
     loaded,

@@ -16,6 +16,7 @@ import type { FrameWriter } from "./frame-writer.ts"
 import { LiveIndex, type LiveObject } from "./index/live-index.ts"
 import { noOwners, ownersFingerprint, unknownOwners } from "./index/owner-fingerprint.ts"
 import type { PodStatistics, PodTracker } from "./pods/pod-tracker.ts"
+import { type KindRedaction, RedactedObjects } from "./redacted-objects.ts"
 
 /** The parts of an object that are recorded. */
 export interface RecordingRules {
@@ -26,6 +27,8 @@ export interface RecordingRules {
   readonly skipOwned: boolean
   /** False: objects produce no events; only pod lifecycles are recorded. Default true. */
   readonly recordsEvents?: boolean
+  /** Default: objects are recorded as they are observed. */
+  readonly redaction?: KindRedaction | undefined
 }
 
 /** Counters since the recorder was made. */
@@ -61,6 +64,7 @@ export class ObjectRecorder {
   readonly #countsAll: boolean
   readonly #recordsEvents: boolean
   readonly #pods: PodTracker | undefined
+  readonly #redacted: RedactedObjects | undefined
   readonly #recorded: EventListener | undefined
   /** Reused for each event. */
   readonly #event = new FrameEvent()
@@ -79,6 +83,7 @@ export class ObjectRecorder {
     this.#countsAll = kind.rules.detect === "all"
     this.#recordsEvents = kind.recordsEvents ?? true
     this.#pods = pods
+    this.#redacted = kind.redaction && new RedactedObjects(kind.rules, kind.redaction)
     this.#recorded = recorded
     this.#index = new LiveIndex(resume.nextObjectNumber)
     for (const stored of objects) {
@@ -110,7 +115,8 @@ export class ObjectRecorder {
   /**
    * Records one object as a session observed it. The hot path. `streamNamespace`: the only one that its stream watches; the empty string: all.
    */
-  observed(observed: Readonly<ObservedObject>, streamNamespace = ""): void {
+  observed(received: Readonly<ObservedObject>, streamNamespace = ""): void {
+    const observed = this.#redacted === undefined ? received : this.#redacted.of(received)
     if (this.#pods !== undefined) this.#pods.observed(observed, streamNamespace)
     if (!this.#recordsEvents) return
     const { bytes, scanned } = observed
