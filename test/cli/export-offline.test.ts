@@ -50,7 +50,6 @@ describe("a recording by a recorder of a sandbox", () => {
     recorder = place.record({
       cluster: { server: sandbox.url },
       kinds: { [configMaps]: "{}", "apps/v1.Deployment": "{trackLifecycle: true}", "v1.Secret": "{}" },
-      more: ["--allow-secrets"],
     })
     server = await recorder.listening()
     await recorder.inState("v1.Secret", /forbidden/)
