@@ -145,6 +145,8 @@ const record = async (
           dataDir: place.path(name),
           namespaces: [],
           fsync: "interval",
+          // By streams in one test, in pages in another.
+          listCompression: name === "rules" ? "always" : "never",
           reportEvents: true,
           version: "test",
         },
