@@ -124,9 +124,17 @@ const recorded = (text: string, gvk: string) =>
     .filter((line) => line.gvk === gvk && line.namespace === namespace && line.object !== undefined)
 
 const exported = async (): Promise<string> => {
-  const body = JSON.stringify({ start_ts: 0, end_ts: 9_999_999_999, format: "ndjson", filters: {} })
+  const body = JSON.stringify({
+    start_ts: 0,
+    end_ts: 4_000_000_000,
+    export_path: "file:///export",
+    filters: { excluded_namespaces: [], excluded_labels: [] },
+    format: "ndjson",
+  })
   const answer = await fetch(`${recorder?.address}/export`, { method: "POST", body })
-  return await answer.text()
+  const text = await answer.text()
+  expect([answer.status, answer.status === 200 ? "" : text]).toEqual([200, ""])
+  return text
 }
 
 test("nothing that was planted with kubectl is anywhere, and each change of a value is recorded", async () => {

@@ -29,6 +29,8 @@ export interface RecordingRules {
   readonly recordsEvents?: boolean
   /** Default: objects are recorded as they are observed. */
   readonly redaction?: KindRedaction | undefined
+  /** Objects that are known from earlier lives were recorded with other redaction. Default false. */
+  readonly isRedactedAnew?: boolean
 }
 
 /** Counters since the recorder was made. */
@@ -55,6 +57,12 @@ export interface ListNumbers {
 const deletedAction = 2
 
 const noBytes = new Uint8Array(0)
+
+/**
+ * The epoch of an object that was recorded with other redaction: it is recorded again when it is seen next, whatever has changed of it, so that
+ * what the present rules replace does not stay in the state.
+ */
+const otherRedaction = -1
 
 export class ObjectRecorder {
   readonly statistics: RecordingStatistics = { recorded: 0, unchanged: 0, vanished: 0, leftOut: 0, gaps: 0 }
@@ -89,7 +97,7 @@ export class ObjectRecorder {
     for (const stored of objects) {
       const object = this.#index.restore(stored.number, stored.uid, stored.namespace, stored.name)
       object.version = stored.version
-      object.epoch = resume.epoch
+      object.epoch = kind.isRedactedAnew === true ? otherRedaction : resume.epoch
       object.fingerprintLow = stored.fingerprintLow | 0
       object.fingerprintHigh = stored.fingerprintHigh | 0
     }
@@ -190,7 +198,7 @@ export class ObjectRecorder {
 
   #isChange(object: LiveObject, { version, scanned }: Readonly<ObservedObject>): boolean {
     if (object.epoch === this.#frames.epoch && object.version === version) return false
-    if (this.#countsAll) return true
+    if (this.#countsAll || object.epoch === otherRedaction) return true
     return (
       object.fingerprintLow !== (scanned.fingerprintLow | 0) || object.fingerprintHigh !== (scanned.fingerprintHigh | 0)
     )

@@ -36,8 +36,9 @@ export class RedactedObjects {
     const isUsual = scanned.uidStart < end
     this.#managedFields.start = scanned.managedFieldsStart
     this.#managedFields.end = scanned.managedFieldsEnd
-    const bytes = this.#redactor.redacted(observed.bytes, start, end, isUsual ? this.#managedFields : undefined)
-    if (bytes === undefined) return observed
+    const redactor = this.#redactor
+    if (!redactor.redact(observed.bytes, start, end, isUsual ? this.#managedFields : undefined)) return observed
+    const { bytes, length } = redactor.result
     const redacted = this.#redacted
     redacted.action = observed.action
     redacted.fromList = observed.fromList
@@ -45,14 +46,14 @@ export class RedactedObjects {
     redacted.timing = observed.timing
     redacted.stretch = observed.stretch
     redacted.happenedMicros = observed.happenedMicros
-    if (this.#scanner.scan(bytes, 0, bytes.length)) {
+    if (this.#scanner.scan(bytes, 0, length)) {
       redacted.bytes = bytes
       redacted.start = 0
-      redacted.end = bytes.length
+      redacted.end = length
       return redacted
     }
     // It could be read before, and hashes may make it longer than objects that are read slowly may be.
-    const slow = scanObjectSlowly(this.#scanner, bytes, 0, bytes.length, Number.POSITIVE_INFINITY)
+    const slow = scanObjectSlowly(this.#scanner, bytes, 0, length, Number.POSITIVE_INFINITY)
     if (slow instanceof UnreadableError) throw new Error(`a redacted object cannot be read: ${slow.reason}`)
     redacted.bytes = slow.bytes
     redacted.start = slow.start

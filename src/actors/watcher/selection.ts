@@ -26,6 +26,11 @@ export const selectionOf = ({
   return parts.join("; ")
 }
 
+/** Whether two selections have their values redacted in the same way, or both not at all. One that is unknown was made without redaction. */
+export const areRedactedAlike = (one: string, other: string): boolean => redactionIn(one) === redactionIn(other)
+
+const redactionIn = (selection: string): string | undefined => /; values redacted \(([^)]*)\)$/.exec(selection)?.[1]
+
 /** The part of a selection without the namespaces. */
 export const withoutNamespaces = (selection: string): string => {
   const end = selection.indexOf("; ")

@@ -19,11 +19,25 @@ const LETTER_U = 117
 
 const annotations = Buffer.from('"annotations"')
 
+/** A list of positions that keeps its memory when it is emptied, which an array does not. */
+export class Places {
+  count = 0
+  readonly #positions: Array<number> = []
+
+  add(position: number): void {
+    this.#positions[this.count++] = position
+  }
+
+  at(index: number): number {
+    return this.#positions[index] as number
+  }
+}
+
 /** Reused for every object: the results are valid until the next search. */
 export class Candidates {
   /** Positions of the values of members called `env`, and of those called `annotations`. */
-  readonly env: Array<number> = []
-  readonly annotations: Array<number> = []
+  readonly env = new Places()
+  readonly annotations = new Places()
   /** Whether a string contains the text `"env"`. */
   isQuoted = false
   #positions: Int32Array<ArrayBufferLike> = new Int32Array(0)
@@ -33,8 +47,8 @@ export class Candidates {
     const { bytes } = json
     this.isQuoted = false
     const count = this.#find(bytes, start, end)
-    if (this.env.length > 0) this.env.length = 0
-    if (this.annotations.length > 0) this.annotations.length = 0
+    this.env.count = 0
+    this.annotations.count = 0
     if (count === 0) return false
     const positions = this.#positions
     let hasEscapedLetters = false
@@ -52,15 +66,15 @@ export class Candidates {
       else if (second === LETTER_A) this.#key(json, at, annotations.length, this.annotations)
     }
     if (hasEscapedLetters) this.#readAllKeys(json, start, end)
-    return hasEscapedLetters || this.isQuoted || this.env.length > 0 || this.annotations.length > 0
+    return hasEscapedLetters || this.isQuoted || this.env.count > 0 || this.annotations.count > 0
   }
 
-  #key(json: JsonBytes, at: number, length: number, found: Array<number>): void {
+  #key(json: JsonBytes, at: number, length: number, found: Places): void {
     const { bytes } = json
     if (bytes[at + length - 1] !== QUOTE) return
     if (length === annotations.length && bytes.compare(annotations, 0, length, at, at + length) !== 0) return
     const colon = json.skipSpace(at + length)
-    if (bytes[colon] === COLON) found.push(json.skipSpace(colon + 1))
+    if (bytes[colon] === COLON) found.add(json.skipSpace(colon + 1))
   }
 
   /** Finds the keys that contain escape sequences; all others are found already. */
@@ -73,8 +87,8 @@ export class Candidates {
       const colon = json.skipSpace(behind)
       if (bytes[colon] === COLON && bytes.subarray(at, behind).includes(BACKSLASH)) {
         const key = decodeString(bytes, at, behind)
-        if (key === "env") this.env.push(json.skipSpace(colon + 1))
-        if (key === "annotations") this.annotations.push(json.skipSpace(colon + 1))
+        if (key === "env") this.env.add(json.skipSpace(colon + 1))
+        if (key === "annotations") this.annotations.add(json.skipSpace(colon + 1))
       }
       at = bytes.indexOf(QUOTE, behind)
     }

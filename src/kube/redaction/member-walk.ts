@@ -1,7 +1,7 @@
 /** Walks over the members of one object in bytes, and removes some of them. */
 import { decodeString } from "../scanner/json/canonical-json.ts"
 import type { JsonBytes } from "../scanner/json/json-bytes.ts"
-import type { Edits } from "./edits.ts"
+import { deleted, type Edits } from "./edits.ts"
 
 const QUOTE = 34
 const COMMA = 44
@@ -44,19 +44,26 @@ export class MemberWalk {
     /** Start of the run of members to remove that ends at `last`; -1: none. */
     let from = -1
     let last = -1
-    const behind = this.each(position, (key, keyEnd, _value, end) => {
-      if (isKey(bytes, key, keyEnd, wanted)) {
-        if (from < 0) from = key
+    const json = this.#json
+    const { view } = json
+    let at = json.skipSpace(position + 1)
+    while (view.getUint8(at) === QUOTE) {
+      const keyEnd = json.skipString(at + 1)
+      const end = json.skipValue(json.skipColon(keyEnd))
+      if (isKey(bytes, at, keyEnd, wanted)) {
+        if (from < 0) from = at
         last = end
-        return
+      } else {
+        // Up to the next member, so with the comma after it.
+        if (from >= 0) edits.add(from, at, deleted)
+        from = -1
+        keptEnd = end
       }
-      // Up to the next member, so with the comma after it.
-      if (from >= 0) edits.add(from, key, undefined)
-      from = -1
-      keptEnd = end
-    })
-    if (from >= 0) edits.add(keptEnd < 0 ? from : keptEnd, last, undefined)
-    return behind
+      at = json.skipSpace(end)
+      if (view.getUint8(at) === COMMA) at = json.skipSpace(at + 1)
+    }
+    if (from >= 0) edits.add(keptEnd < 0 ? from : keptEnd, last, deleted)
+    return at + 1
   }
 }
 

@@ -10,8 +10,8 @@
  * Time is linear in the object, whatever its content; nothing in it makes this throw.
  */
 import { JsonBytes } from "../scanner/json/json-bytes.ts"
-import { Candidates } from "./candidates.ts"
-import { Edits } from "./edits.ts"
+import { Candidates, type Places } from "./candidates.ts"
+import { deleted, Edits, kept } from "./edits.ts"
 import { isKey, MemberWalk } from "./member-walk.ts"
 import { NamePatterns, textOf } from "./name-patterns.ts"
 import { eachPlace, type RedactedPlace, redactedPlaces } from "./redacted-places.ts"
@@ -36,6 +36,10 @@ const metadataKey = Buffer.from('"metadata"')
 const managedFieldsKey = Buffer.from('"managedFields"')
 const appliedKey = Buffer.from('"kubectl.kubernetes.io/last-applied-configuration"')
 
+/** What is done with a list of variables, or with annotations. */
+const Action = { variables: 0, annotations: 1, removeManifest: 2, judgeManifest: 3 } as const
+type Action = (typeof Action)[keyof typeof Action]
+
 /** [start, end) in the bytes of an object. */
 interface Span {
   readonly start: number
@@ -55,6 +59,9 @@ export class ObjectRedactor {
   readonly #walk = new MemberWalk(this.#json)
   /** Values of the environment variable that is being read: start and end of each. */
   readonly #values: Array<number> = []
+  /** Where the lists or objects end that are walked over. */
+  readonly #ends: Array<number> = []
+  #isManifestFound = false
   #form: ValueForm = "text"
   #hasFound = false
   /** For the manifest in an annotation; it has the same rules. */
@@ -69,18 +76,30 @@ export class ObjectRedactor {
   }
 
   /**
-   * The object `bytes[start, end)`, which is valid JSON without white space around it, with its values replaced; `undefined` if it stays as it is. The
-   * result is valid until the next call. `managedFields`: the span of the only member of that name in its metadata, empty if there is none, with one
+   * Replaces values in the object `bytes[start, end)`, which is valid JSON without white space around it; the result is in {@link result}. Returns
+   * false if it stays as it is, and then there is none. `managedFields`: the span of the only member of that name in its metadata, empty if there is none, with one
    * comma; default: it is looked for.
    */
-  redacted(bytes: Buffer, start: number, end: number, managedFields?: Span): Buffer | undefined {
-    if (!this.#find(bytes, start, end)) return undefined
-    this.#eachOf(this.#candidates.annotations, OPEN_BRACE, (at) => this.#walk.remove(at, appliedKey, this.#edits))
+  redact(bytes: Buffer, start: number, end: number, managedFields?: Span): boolean {
+    if (!this.#find(bytes, start, end)) return false
+    this.#eachOf(this.#candidates.annotations, Action.removeManifest)
     if (managedFields !== undefined) {
       if (managedFields.end > managedFields.start)
-        this.#edits.add(managedFields.start, managedFields.end, undefined)
+        this.#edits.add(managedFields.start, managedFields.end, deleted)
     } else this.#removeManagedFields(bytes, start)
-    return this.#edits.isEmpty ? undefined : this.#edits.apply(bytes, start, end)
+    if (this.#edits.isEmpty) return false
+    this.#edits.apply(bytes, start, end)
+    return true
+  }
+
+  /** The object after {@link redact} has returned true: `bytes[0, length)`, until the next call. */
+  get result(): Pick<Edits, "bytes" | "length"> {
+    return this.#edits
+  }
+
+  /** The same in one call, for objects that are not many: a view of the result, or `undefined` if the object stays as it is. */
+  redacted(bytes: Buffer, start: number, end: number): Buffer | undefined {
+    return this.redact(bytes, start, end) ? this.#edits.bytes.subarray(0, this.#edits.length) : undefined
   }
 
   /** Takes as long as a scan of the object. */
@@ -106,29 +125,44 @@ export class ObjectRedactor {
       eachPlace(json, this.#walk, start, place.tokens, (from, to) => this.#replace(from, to))
     }
     this.#form = "text"
-    if (!this.#env.isEmpty && candidates.env.length > 0)
-      this.#eachOf(candidates.env, OPEN_BRACKET, (at) => this.#variables(at))
-    if (!this.#annotations.isEmpty && candidates.annotations.length > 0)
-      this.#eachOf(candidates.annotations, OPEN_BRACE, (at) => this.#namedAnnotations(at))
+    if (!this.#env.isEmpty) this.#eachOf(candidates.env, Action.variables)
+    if (!this.#annotations.isEmpty) this.#eachOf(candidates.annotations, Action.annotations)
     return this.#hasFound || this.#isInManifest()
   }
 
   /**
-   * Calls `visit`, which returns the position behind it, for each value that begins with this bracket. One that is inside too many others is
-   * replaced as a whole: to walk over it once for each of them would take time that is quadratic in the object.
+   * Does it with each of these values, if it is a list or an object as it has to be. One that is inside too many others is replaced as a whole: to
+   * walk over it once for each of them would take time that is quadratic in the object. No functions are passed, because each would be garbage.
    */
-  #eachOf(positions: ReadonlyArray<number>, bracket: number, visit: (position: number) => number): void {
+  #eachOf(places: Places, action: Action): void {
     const { bytes } = this.#json
-    const ends: Array<number> = []
+    const bracket = action === Action.variables ? OPEN_BRACKET : OPEN_BRACE
+    const ends = this.#ends
+    let depth = 0
     let replacedEnd = 0
-    for (const at of positions) {
+    for (let index = 0; index < places.count; index++) {
+      const at = places.at(index)
       if (bytes[at] !== bracket || at < replacedEnd) continue
-      while (ends.length > 0 && (ends[ends.length - 1] as number) <= at) ends.pop()
-      if (ends.length < deepest) ends.push(visit(at))
+      while (depth > 0 && (ends[depth - 1] as number) <= at) depth--
+      if (depth < deepest) ends[depth++] = this.#act(action, at)
       else {
         replacedEnd = this.#json.skipValue(at)
         this.#replace(at, replacedEnd)
       }
+    }
+  }
+
+  /** Returns the position after the value. */
+  #act(action: Action, position: number): number {
+    switch (action) {
+      case Action.variables:
+        return this.#variables(position)
+      case Action.annotations:
+        return this.#namedAnnotations(position)
+      case Action.removeManifest:
+        return this.#walk.remove(position, appliedKey, this.#edits)
+      default:
+        return this.#judgeManifest(position)
     }
   }
 
@@ -149,7 +183,7 @@ export class ObjectRedactor {
     const json = this.#json
     const { bytes } = json
     const values = this.#values
-    if (values.length > 0) values.length = 0
+    let count = 0
     let name = 0
     let nameEnd = 0
     // Not by a walk with a function for each member: lists of variables are the longest part of many Pods.
@@ -159,7 +193,10 @@ export class ObjectRedactor {
       const keyEnd = json.skipString(at + 1)
       const value = json.skipColon(keyEnd)
       const end = json.skipValue(value)
-      if (isKey(bytes, at, keyEnd, valueKey)) values.push(value, end)
+      if (isKey(bytes, at, keyEnd, valueKey)) {
+        values[count++] = value
+        values[count++] = end
+      }
       else if (isKey(bytes, at, keyEnd, nameKey)) {
         name = value
         nameEnd = view.getUint8(value) === QUOTE ? end : value
@@ -167,8 +204,8 @@ export class ObjectRedactor {
       at = json.skipSpace(end)
       if (view.getUint8(at) === COMMA) at = json.skipSpace(at + 1)
     }
-    if (values.length > 0 && nameEnd > name && this.#env.covers(bytes, name, nameEnd))
-      for (let index = 0; index < values.length; index += 2)
+    if (count > 0 && nameEnd > name && this.#env.covers(bytes, name, nameEnd))
+      for (let index = 0; index < count; index += 2)
         this.#replace(values[index] as number, values[index + 1] as number)
     return at + 1
   }
@@ -176,9 +213,18 @@ export class ObjectRedactor {
   /** The annotations whose brace is at `position`; returns the position after them. */
   #namedAnnotations(position: number): number {
     const { bytes } = this.#json
-    return this.#walk.each(position, (key, keyEnd, value, end) => {
-      if (this.#annotations.covers(bytes, key, keyEnd)) this.#replace(value, end)
-    })
+    const json = this.#json
+    const { view } = json
+    let at = json.skipSpace(position + 1)
+    while (view.getUint8(at) === QUOTE) {
+      const keyEnd = json.skipString(at + 1)
+      const value = json.skipColon(keyEnd)
+      const end = json.skipValue(value)
+      if (this.#annotations.covers(bytes, at, keyEnd)) this.#replace(value, end)
+      at = json.skipSpace(end)
+      if (view.getUint8(at) === COMMA) at = json.skipSpace(at + 1)
+    }
+    return at + 1
   }
 
   /** Replaces every scalar in the value at [start, end). */
@@ -212,21 +258,25 @@ export class ObjectRedactor {
         ? this.#hash.replacement(bytes, start, end)
         : this.#hash.encodedReplacement(bytes, start, end, form)
     // Also if it stays as it is: another rule must not replace it.
-    this.#edits.add(start, end, replacement ?? bytes.subarray(start, end))
+    this.#edits.add(start, end, replacement ?? kept)
   }
 
   /** Whether a manifest in an annotation contains a value that a rule finds: one that the object itself no longer has. */
   #isInManifest(): boolean {
     const { isQuoted, annotations } = this.#candidates
     if (!isQuoted && this.#places.length === 0 && this.#rules.annotations.length === 0) return false
+    if (annotations.count === 0) return false
+    this.#isManifestFound = false
+    this.#eachOf(annotations, Action.judgeManifest)
+    return this.#isManifestFound || this.#hasFound
+  }
+
+  #judgeManifest(position: number): number {
     const { bytes } = this.#json
-    let isFound = false
-    this.#eachOf(annotations, OPEN_BRACE, (position) =>
-      this.#walk.each(position, (key, keyEnd, value, end) => {
-        if (!isFound && isKey(bytes, key, keyEnd, appliedKey)) isFound = this.#hasManifestValue(value, end)
-      }),
-    )
-    return isFound || this.#hasFound
+    return this.#walk.each(position, (key, keyEnd, value, end) => {
+      if (!this.#isManifestFound && isKey(bytes, key, keyEnd, appliedKey))
+        this.#isManifestFound = this.#hasManifestValue(value, end)
+    })
   }
 
   #hasManifestValue(start: number, end: number): boolean {

@@ -8,6 +8,7 @@
 import { isUtf8 } from "node:buffer"
 import { createHmac } from "node:crypto"
 import { textOf } from "./name-patterns.ts"
+import { TokenMemory } from "./token-memory.ts"
 
 /**
  * How a hash is written. `text`: as it is; `encoded`: in base64, as values in the data of a Secret; `encoded-object`: the digits in a JSON object, in
@@ -20,15 +21,12 @@ const redactedForm = /^redacted:[0-9a-f]{16}$/
 const objectForm = /^\{"redacted":"[0-9a-f]{16}"\}$/
 const redactedLength = prefix.length + 16
 
-/** Values remembered with their hashes, and the longest of them in bytes: an HMAC takes 2 to 3 µs, and the same values come with every event. */
-const mostRemembered = 1024
-const longestRemembered = 128
-
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 export class ValueHash {
   readonly #key: Uint8Array
-  readonly #remembered = new Map<string, Buffer | null>()
+  /** An HMAC takes 2 to 3 µs, and the same values come with every event. */
+  readonly #replacements = new TokenMemory<Buffer | undefined>()
 
   constructor(key: Uint8Array) {
     this.#key = key
@@ -44,14 +42,9 @@ export class ValueHash {
    * stands for itself, because it is one of these already.
    */
   replacement(bytes: Buffer, start: number, end: number): Buffer | undefined {
-    if (end - start > longestRemembered) return this.#replacement(bytes, start, end)
-    const token = bytes.toString("latin1", start, end)
-    const known = this.#remembered.get(token)
-    if (known !== undefined) return known ?? undefined
-    const made = this.#replacement(bytes, start, end)
-    if (this.#remembered.size >= mostRemembered) this.#remembered.clear()
-    this.#remembered.set(token, made ?? null)
-    return made
+    const known = this.#replacements.recall(bytes, start, end)
+    if (known !== undefined) return known.value
+    return this.#replacements.remember(bytes, start, end, this.#replacement(bytes, start, end))
   }
 
   /**

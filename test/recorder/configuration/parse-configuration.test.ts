@@ -66,6 +66,7 @@ trackedObjects:
         keepManagedFields: true,
         detect: "content",
         ignore: ["/metadata/annotations/leader"],
+        redaction: expect.objectContaining({ secret: false }),
       },
       {
         gvk: { group: "ml.example.com", version: "v1", kind: "Training" },
@@ -76,6 +77,7 @@ trackedObjects:
         keepManagedFields: true,
         detect: "content",
         ignore: ["/metadata/annotations/leader"],
+        redaction: expect.objectContaining({ secret: false }),
       },
     ])
   })
@@ -151,7 +153,7 @@ trackedObjects:
       'tracer.yml:2:1: the key "trackedObject" has no effect here; did you mean trackedObjects?',
       'tracer.yml:3:1: the key "detect" has no effect here; it belongs inside a kind below trackedObjects',
       'tracer.yml:4:1: the key "apps/v1.Deployment" has no effect here; indent it below trackedObjects to record that kind',
-      'tracer.yml:5:1: the key "notes" has no effect here; only trackedObjects is read',
+      'tracer.yml:5:1: the key "notes" has no effect here; only trackedObjects and redact are read',
     ])
   })
 
@@ -208,6 +210,7 @@ trackedObjects:
         labelSelector: "app=web,tier notin (cache)",
         fieldSelector: "metadata.name!=x",
         namespaces: ["shop", "pay"],
+        redaction: expect.objectContaining({ secret: false }),
       },
     ])
   })

@@ -69,18 +69,17 @@ const tablesOf = (path: string): ReadonlyArray<readonly [where: string, content:
   const database = new DatabaseSync(path, { readOnly: true })
   try {
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-    return tables.flatMap(({ name }) =>
-      database
-        .prepare(`SELECT * FROM "${String(name)}"`)
-        .all()
-        .flatMap((row) =>
-          Object.entries(row).flatMap(([column, value]) => {
-            const where = `${path}, ${String(name)}.${column}`
-            if (value instanceof Uint8Array) return [[where, unpacked(Buffer.from(value))] as const]
-            return typeof value === "string" ? [[where, Buffer.from(value)] as const] : []
-          }),
-        ),
-    )
+    return tables.flatMap(({ name }) => {
+      const statement = database.prepare(`SELECT * FROM "${String(name)}"`)
+      statement.setReadBigInts(true)
+      return statement.all().flatMap((row) =>
+        Object.entries(row).flatMap(([column, value]) => {
+          const where = `${path}, ${String(name)}.${column}`
+          if (value instanceof Uint8Array) return [[where, unpacked(Buffer.from(value))] as const]
+          return typeof value === "string" ? [[where, Buffer.from(value)] as const] : []
+        }),
+      )
+    })
   } finally {
     database.close()
   }

@@ -145,6 +145,8 @@ const record = async (
           dataDir: place.path(name),
           namespaces: [],
           fsync: "interval",
+          // By streams in one test, in pages in another.
+          listCompression: name === "rules" ? "always" : "never",
           reportEvents: true,
           version: "test",
         },
@@ -216,20 +218,19 @@ test("no planted value is anywhere, a rotation is an event, and a restart is non
   })
   expect(leaksOf("recording", first, Object.values(planted))).toEqual([])
   expect(
-    leaksOf("recording", first, [visible]).some(
-      (where) => where.includes(".blocks") || where.includes("BLOB") || where.includes(","),
-    ),
+    leaksOf("recording", first, [visible]).some((where) => where.includes("recording.db, ")),
   ).toBe(true)
 
-  const secrets = first.lines.filter(({ gvk }) => gvk === "v1.Secret").map(({ object }) => object)
+  const secrets = first.lines.flatMap(({ gvk, object }) => (gvk === "v1.Secret" && object !== undefined ? [object] : []))
+  const text = (value = ""): string => Buffer.from(value, "base64").toString()
+  const [before, after] = secrets.map(({ data }) => ({ password: text(data.password), username: text(data.username) }))
   expect(secrets).toHaveLength(2)
-  const [before, after] = secrets.map(({ data }) => data)
-  const text = (value: string): string => Buffer.from(value, "base64").toString()
-  expect(text(before.password)).toMatch(/^redacted:[0-9a-f]{16}$/)
-  expect(before.password).toBe(before.username)
-  expect(after.username).toBe(before.username)
-  expect(after.password).not.toBe(before.password)
-  expect(secrets[0].metadata.annotations).toEqual({ note: visible })
+  expect(before?.password).toMatch(/^redacted:[0-9a-f]{16}$/)
+  expect(before?.username).toBe(before?.password)
+  expect(after?.username).toBe(before?.username)
+  expect(after?.password).toMatch(/^redacted:[0-9a-f]{16}$/)
+  expect(after?.password).not.toBe(before?.password)
+  expect(secrets[0]?.metadata.annotations).toEqual({ note: visible })
 
   const key = join(place.path("recording"), redactionKeyFile)
   expect(statSync(key).mode & 0o777).toBe(0o600)
@@ -279,8 +280,7 @@ test("a rule that is added while recording redacts the state from then on, and t
   })
   expect(run.said.join("\n")).toContain("the configuration has changed: v1.ConfigMap with changed settings")
   const configMaps = run.lines.filter(({ gvk }) => gvk === "v1.ConfigMap")
-  expect(configMaps.map(({ action, object }) => (object === undefined ? action : object.data.colour)).sort()).toEqual(
-    ["gap", visible, expect.stringMatching(/^redacted:/)].sort(),
-  )
+  const seen = configMaps.map(({ action, object }) => object?.data.colour ?? action)
+  expect(seen.sort()).toEqual(["gap", expect.stringMatching(/^redacted:/), visible])
   expect(run.lines.filter(({ action }) => action === "gap")).toHaveLength(1)
 })
