@@ -60,6 +60,7 @@ export const layers: ReadonlyArray<Layer> = [
       "rehearsal",
       "simulation",
       "sandbox",
+      "apiserver",
       "host",
       "archive",
       "trace",

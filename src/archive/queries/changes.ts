@@ -13,6 +13,7 @@ import { FormerStates } from "./former-states.ts"
 import { KindChanges } from "./kind-changes.ts"
 import { objectRowsOf } from "./object-rows-of.ts"
 import { contentMatcher, hasNames, type ObjectSelection, selectsByName } from "./object-selection.ts"
+import { passedOver, withoutPauses } from "./pauses.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 import { type Shortcomings, shortcomingsOf } from "./shortcomings.ts"
 
@@ -56,10 +57,16 @@ export interface ChangesEnd extends Shortcomings {
  *
  * @throws ArchiveError
  */
-export function* changes(
+export const changes = (
   recording: QueriedRecording,
   question: ChangesQuestion,
-): Generator<RecordedChange, ChangesEnd, void> {
+): Generator<RecordedChange, ChangesEnd, void> => withoutPauses(changeSteps(recording, question))
+
+/** The same with pauses ({@link withoutPauses}). */
+export function* changeSteps(
+  recording: QueriedRecording,
+  question: ChangesQuestion,
+): Generator<RecordedChange | undefined, ChangesEnd, void> {
   const { from, to = Number.MAX_SAFE_INTEGER, namespace, field, withBefore = false } = question
   const gvks = question.kinds ?? recording.objectKinds
   const damage = new DamageFound(recording)
@@ -71,7 +78,8 @@ export function* changes(
     .map((kind) => new KindChanges(recording, kind, { from, to, numbers: numbersOf(recording, kind, question) }))
     .filter((cursor) => cursor.advance())
   let hasField = field === undefined
-  while (cursors.length > 0) {
+  for (let taken = 1; cursors.length > 0; taken++) {
+    if (taken % passedOver === 0) yield undefined
     const cursor = cursors.reduce((first, other) => (other.isBefore(first) ? other : first))
     const { kind, number, sequence, isIntroduced } = cursor
     if (!cursor.advance()) cursors.splice(cursors.indexOf(cursor), 1)
@@ -79,7 +87,10 @@ export function* changes(
     const before = needsBefore && !isFirst ? former.objectBefore(kind, number, sequence) : undefined
     const event = damage.event(kind, sequence)
     if (event === undefined) continue
-    if (needsBefore && event.action !== "vanished") former.keep(kind, number, sequence, event.object)
+    if (event.action !== "vanished") {
+      former.pass(kind, number, sequence)
+      if (needsBefore) former.keep(kind, number, event.object)
+    }
     const type = event.action === "applied" ? (isFirst ? "appeared" : "changed") : event.action
     if (!matches(event.object) && (before === undefined || !matches(before))) continue
     if (field !== undefined) {

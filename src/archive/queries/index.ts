@@ -18,17 +18,10 @@
  */
 export { type ChangesEnd, type ChangesQuestion, type ChangeType, changes, type RecordedChange } from "./changes.ts"
 export type { ObjectSelection } from "./object-selection.ts"
-export { eventKinds, eventsAbout, ownerTree, type TreeObject } from "./owner-tree.ts"
+export { eventKinds, eventsAbout, ownersAbove, ownerTree, type TreeObject } from "./owner-tree.ts"
 export { QueriedRecording, type QueriedRecordingOptions } from "./queried-recording.ts"
 export { QuestionRefused } from "./query-errors.ts"
-export {
-  type DiscoveredKind,
-  discoveryKey,
-  type RecordedKindFacts,
-  type RecordedRange,
-  recordedKinds,
-  recordedRange,
-} from "./recorded-kinds.ts"
+export { type RecordedKindFacts, type RecordedRange, recordedKinds, recordedRange } from "./recorded-kinds.ts"
 export { isComplete, type Shortcomings } from "./shortcomings.ts"
 export { type StateEnd, type StateQuestion, stateAt } from "./state-at.ts"
 export { type DifferencesQuestion, type StateDifference, stateDifferences } from "./state-differences.ts"

@@ -2,7 +2,7 @@
  * The objects that an object owned, directly or not, at any time up to the cut: a Deployment's ReplicaSets and their Pods; and the Kubernetes Events about
  * all of them. By the owners that are noted beside names, so no object is read except Events.
  */
-import { parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { requireSoundTables } from "../soundness/sound-rows.ts"
 import { objectRowsOf } from "./object-rows-of.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
@@ -107,4 +107,41 @@ export const eventsAbout = (
     found.set(kind.gvk, numbers)
   }
   return found
+}
+
+/**
+ * The owners of an object and theirs, nearest first, as far as they are recorded. Depths are −1, −2, …; `owner` is empty.
+ *
+ * @throws CorruptArchiveError, ArchiveIoError
+ */
+export const ownersAbove = (
+  recording: QueriedRecording,
+  object: Pick<TreeObject, "gvk" | "uid">,
+): ReadonlyArray<TreeObject> => {
+  const found: TreeObject[] = []
+  const seen = new Set([object.uid])
+  let level = [referenceTo(object)]
+  for (let depth = -1; level.length > 0 && depth > -deepest; depth--) {
+    const owners = level
+      .flatMap((each) => recording.owners.of(each, Number.MAX_SAFE_INTEGER, "happened")?.ownerReferences ?? [])
+      .filter(({ uid }) => !seen.has(uid))
+    for (const { uid, ...owner } of owners) {
+      seen.add(uid)
+      const gvk = recording.owners.of({ uid, ...owner }, Number.MAX_SAFE_INTEGER, "happened")?.gvk
+      const kind = gvk === undefined ? undefined : recording.kindOf(gvk)
+      if (kind === undefined) continue
+      for (const { number, namespace, name } of objectRowsOf(recording, kind, { uid }))
+        found.push({ gvk: kind.gvk, number, uid, namespace, name, depth, owner: "" })
+    }
+    level = owners
+  }
+  return found
+}
+
+const referenceTo = ({
+  gvk,
+  uid,
+}: Pick<TreeObject, "gvk" | "uid">): Pick<OwnerReference, "apiVersion" | "kind" | "uid"> => {
+  const dot = gvk.lastIndexOf(".")
+  return { apiVersion: gvk.slice(0, dot), kind: gvk.slice(dot + 1), uid }
 }

@@ -1,38 +1,7 @@
 /** The kinds of a recording, with what is known about each without reading an object. */
-import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { type DiscoveredKind, decodeDiscovery, discoveryKey } from "../rows/discovery.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
-
-/** Key of a recording's metadata: what the API server's discovery said of the recorded kinds, as JSON. */
-export const discoveryKey = "discovery"
-
-/** What an API server says of a kind. */
-export const DiscoveredKind = Schema.Struct({
-  /** `apps/v1.Deployment`. */
-  gvk: Schema.String,
-  /** `deployments`. */
-  plural: Schema.String,
-  /** `deployment`; empty if the server did not say. */
-  singular: Schema.String,
-  /** `deploy`. */
-  shortNames: Schema.Array(Schema.String),
-  /** `all`. */
-  categories: Schema.Array(Schema.String),
-  namespaced: Schema.Boolean,
-})
-export type DiscoveredKind = typeof DiscoveredKind.Type
-
-const Discovered = Schema.fromJsonString(Schema.Array(DiscoveredKind))
-
-/** As the recording keeps it. */
-export const encodeDiscovery: (kinds: ReadonlyArray<DiscoveredKind>) => string = Schema.encodeSync(Discovered)
-
-/** None for a recording without, or of another version. */
-export const decodeDiscovery = (text: string | undefined): ReadonlyArray<DiscoveredKind> => {
-  const reading = Schema.decodeUnknownResult(Discovered)(text ?? "[]")
-  return Result.isSuccess(reading) ? reading.success : []
-}
 
 /** Times are µs since the Unix epoch. */
 export interface RecordedKindFacts {

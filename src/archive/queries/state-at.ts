@@ -13,6 +13,7 @@ import { type Continuation, readContinuation, writeContinuation } from "./contin
 import { DamageFound } from "./damage-found.ts"
 import { objectRowsOf } from "./object-rows-of.ts"
 import { contentMatcher, hasNames, type ObjectSelection } from "./object-selection.ts"
+import { passedOver, withoutPauses } from "./pauses.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 import { type Shortcomings, shortcomingsOf } from "./shortcomings.ts"
 
@@ -22,7 +23,7 @@ export interface StateQuestion extends ObjectSelection {
   /** µs since the Unix epoch: after everything that happened up to and including this moment. */
   readonly time: number
   /** Default: `name`. */
-  readonly order?: Continuation["order"]
+  readonly order?: Continuation["order"] | undefined
   /** Objects in this page. Default: all. */
   readonly limit?: number | undefined
   /** The end of the page before, of the same question. */
@@ -46,7 +47,14 @@ const STRETCH_OBJECTS = 4096
  *
  * @throws QuestionRefused for a continuation of another question, and ArchiveError
  */
-export function* stateAt(recording: QueriedRecording, question: StateQuestion): Generator<ObjectEvent, StateEnd, void> {
+export const stateAt = (recording: QueriedRecording, question: StateQuestion): Generator<ObjectEvent, StateEnd, void> =>
+  withoutPauses(stateSteps(recording, question))
+
+/** The same with pauses ({@link withoutPauses}). */
+export function* stateSteps(
+  recording: QueriedRecording,
+  question: StateQuestion,
+): Generator<ObjectEvent | undefined, StateEnd, void> {
   const { gvk, time, namespace, order = "name", limit = Number.POSITIVE_INFINITY } = question
   const page = readContinuation(question.continue, { gvk, time, order })
   const cut = Math.min(page?.cut ?? recording.cut, recording.cut)
@@ -64,6 +72,10 @@ export function* stateAt(recording: QueriedRecording, question: StateQuestion): 
         : inOrderOfChanges(reading, sequencesOf(alive, numbers, page?.after.sequence))
     let count = 0
     for (const event of events) {
+      if (event === undefined) {
+        yield undefined
+        continue
+      }
       hasMore = count++ >= limit
       if (hasMore) break
       yield event
@@ -120,8 +132,9 @@ const sequencesOf = (
 function* inOrderOfChanges(
   { kind, damage, matches }: Reading,
   sequences: Float64Array,
-): Generator<ObjectEvent, void, void> {
-  for (const sequence of sequences) {
+): Generator<ObjectEvent | undefined, void, void> {
+  for (const [index, sequence] of sequences.entries()) {
+    if (index % passedOver === passedOver - 1) yield undefined
     const event = damage.event(kind, sequence)
     if (event !== undefined && matches(event.object)) yield event
   }
@@ -160,9 +173,9 @@ function* inOrderOfNames(
   reading: Reading,
   places: ReadonlyArray<Place>,
   atOnce: number,
-): Generator<ObjectEvent, void, void> {
+): Generator<ObjectEvent | undefined, void, void> {
   for (let start = 0; start < places.length; ) {
-    const stretch = readStretch(reading, places.slice(start, start + atOnce))
+    const stretch = yield* readStretch(reading, places.slice(start, start + atOnce))
     for (const event of stretch.events) if (event !== undefined) yield event
     start += stretch.count
   }
@@ -171,17 +184,18 @@ function* inOrderOfNames(
 /**
  * The first places of those given, as many as fit, read in the order of blocks. `undefined` in place of an object that does not match or cannot be read.
  */
-const readStretch = (
+function* readStretch(
   { kind, damage, matches }: Reading,
   places: ReadonlyArray<Place>,
-): { readonly events: ReadonlyArray<ObjectEvent | undefined>; readonly count: number } => {
+): Generator<undefined, { readonly events: ReadonlyArray<ObjectEvent | undefined>; readonly count: number }, void> {
   const events = new Array<ObjectEvent | undefined>(places.length)
   const order = places
     .map((_, index) => index)
     .sort((one, other) => sequenceAt(places, one) - sequenceAt(places, other))
   let count = places.length
   let bytes = 0
-  for (const index of order) {
+  for (const [read, index] of order.entries()) {
+    if (read % passedOver === passedOver - 1) yield undefined
     if (index >= count) continue
     const event = damage.event(kind, sequenceAt(places, index))
     if (event === undefined || !matches(event.object)) continue

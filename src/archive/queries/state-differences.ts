@@ -8,6 +8,7 @@ import type { KindEntry } from "../rows/kind-table.ts"
 import { DamageFound } from "./damage-found.ts"
 import { objectRowsOf } from "./object-rows-of.ts"
 import { contentMatcher, hasNames, type ObjectSelection } from "./object-selection.ts"
+import { withoutPauses } from "./pauses.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 import { type Shortcomings, shortcomingsOf, shortcomingsTogether } from "./shortcomings.ts"
 import { aliveAt } from "./state-at.ts"
@@ -32,10 +33,16 @@ export interface StateDifference {
 }
 
 /** Kind by kind, in the order of names. Memory: the names of what differs. @throws ArchiveError */
-export function* stateDifferences(
+export const stateDifferences = (
   recording: QueriedRecording,
   question: DifferencesQuestion,
-): Generator<StateDifference, Shortcomings, void> {
+): Generator<StateDifference, Shortcomings, void> => withoutPauses(differenceSteps(recording, question))
+
+/** The same with pauses ({@link withoutPauses}). */
+export function* differenceSteps(
+  recording: QueriedRecording,
+  question: DifferencesQuestion,
+): Generator<StateDifference | undefined, Shortcomings, void> {
   const { from, to, namespace } = question
   const gvks = question.kinds ?? recording.objectKinds
   const damage = new DamageFound(recording)
@@ -47,8 +54,9 @@ export function* stateDifferences(
       const after = last === undefined ? undefined : damage.event(kind, last)
       // Without one of them, which is damaged, the object would pass for created or deleted.
       if ((first !== undefined && before === undefined) || (last !== undefined && after === undefined)) continue
-      if ([before, after].some((each) => each !== undefined && matches(each.object)))
-        yield { gvk: kind.gvk, namespace: within, name, before, after }
+      const isSelected = [before, after].some((each) => each !== undefined && matches(each.object))
+      if (!isSelected) yield undefined
+      else yield { gvk: kind.gvk, namespace: within, name, before, after }
     }
   }
   const states = [from, to].map((time) => shortcomingsOf(recording, { kinds: gvks, namespace, from: time, to: time }))

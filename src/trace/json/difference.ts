@@ -69,8 +69,8 @@ const isSameScalar = (one: JsonValue | undefined, other: JsonValue | undefined):
   return left === right || (typeof left === "number" && Object.is(left, right))
 }
 
-/** A name that needs no quotes in a path. */
-const plainName = /^[^.[\]"'\s*]+$/
+/** A name that needs no quotes in a path. A slash at its beginning would make the path a JSON pointer. */
+const plainName = /^[^/.[\]"'\s*][^.[\]"'\s*]*$/
 
 const memberPath = (path: string, key: string): string => {
   if (!plainName.test(key)) return `${path}[${JSON.stringify(key)}]`
