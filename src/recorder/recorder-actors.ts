@@ -14,6 +14,7 @@ import * as FiberSet from "effect/FiberSet"
 import * as Schema from "effect/Schema"
 import { ownerResolverName, storeName, watcherName } from "../actors/names.ts"
 import { type RetentionSettings, type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
+import type { DiscoveredKind } from "../archive/rows/discovery.ts"
 import { type Clock, systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
@@ -144,6 +145,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       }).pipe((put) => Effect.andThen(recalled, put))
       writes.put("what is being recorded", patiently(store, write))
     }
+    const discovered = new Map<string, DiscoveredKind>()
+    const keepDiscovered = (kind: DiscoveredKind): void => {
+      if (!system.isStopping)
+        writes.put(`what discovery says of ${kind.gvk}`, patiently(store, store.call("learnKind", kind)))
+    }
     const onStateChange = (name: string) => (state: string, reason: string) =>
       options.notify({ type: "actor", name, state, reason })
     const waiting = yield* Deferred.make<void>()
@@ -216,6 +222,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             restartSenders(`the recording was damaged: ${report.reason}`)
             // The new recording has none of what was stored in the old one.
             keepState()
+            for (const kind of discovered.values()) keepDiscovered(kind)
             return keptCluster === undefined ? undefined : keepClusterUid(keptCluster)
           case "retention":
             return options.notify(report)
@@ -301,6 +308,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       statuses,
       clock,
       onCluster: keepClusterUid,
+      onResource: (kind) => {
+        discovered.set(kind.gvk, kind)
+        keepDiscovered(kind)
+      },
       onUnauthorized: () => credentials.refresh(),
       onGaveUp: (gvk, error) => {
         options.notify({ type: "stopped-kind", gvk, error })

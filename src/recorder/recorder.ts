@@ -34,6 +34,8 @@ import { ExportPlaces } from "./export/places.ts"
 import { type ExportContext, startExport } from "./export/start.ts"
 import { askCoverage } from "./http/coverage.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "./http/http-api.ts"
+import { startQuery } from "./http/past.ts"
+import { pastPaths } from "./http/past-request.ts"
 import type { KindStatus } from "./kind-status.ts"
 import { describeShortage } from "./memory/memory-shares.ts"
 import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
@@ -225,6 +227,8 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       access,
       rejected: (facts) => log.warn("rejected", { ...facts }),
       coverage: (window) => askCoverage(actors, window, systemClock.wallMicros()),
+      startQuery: (question, reader) => startQuery(actors, question, reader, systemClock.wallMicros()),
+      nowMicros: () => systemClock.wallMicros(),
       forecast: (request) => forecastExport(exportContext(), request),
       startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),
       places: new ExportPlaces(systemClock),
@@ -255,7 +259,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     })
     if (bound !== undefined)
       log.info(`listening on ${bound.url}`, {
-        paths: "/healthz /readyz /metrics /v1/coverage POST:/export",
+        paths: `/healthz /readyz /metrics /v1/coverage ${pastPaths.join(" ")} POST:/export`,
         auth: accessSettings.auth,
       })
     return {

@@ -143,6 +143,8 @@ export class NoticeLog {
         return this.#state(gvk, report.state, report.detail)
       case "alarm":
         return log.warn(`${gvk}: ${report.detail}`)
+      case "resource":
+        return
       case "unauthorized":
         // The state that follows is logged, once for all kinds.
         return log.debug(`${gvk}: the server does not accept the credentials (401); refreshing them`)
