@@ -9,6 +9,7 @@ import { type Failure, internalError, statusText, unauthorized } from "../../api
 import type { ApiHandler } from "../../apiserver/api-handler.ts"
 import { type ServerTls, tlsOptions } from "../../apiserver/api-server-options.ts"
 import { answerUnknownMethods } from "../../apiserver/http/unknown-method.ts"
+import { parseRoute } from "../../apiserver/http/router.ts"
 import { asksForWebSocket, WebSocketRequest } from "../../apiserver/web-socket/web-socket.ts"
 import { messageOf } from "../../message-of.ts"
 import { RunningMoment } from "../backend/moments.ts"
@@ -159,7 +160,16 @@ export class MomentRefused extends Error {
 const sendFailure = (request: IncomingMessage, response: ServerResponse, failure: Failure): void => {
   // The client may still be sending.
   request.resume()
-  const body = Buffer.from(statusText(failure))
-  response.writeHead(failure.code, { "Content-Type": "application/json", "Content-Length": body.length })
-  response.end(body)
+  const isOfResource = parseRoute(request.url ?? "/").type === "resource"
+  const [code, type, text] = isOfResource
+    ? [failure.code, "application/json", statusText(failure)]
+    : [shownCode(failure), "text/plain; charset=utf-8", failure.message]
+  response.writeHead(code, { "Content-Type": type, "Content-Length": Buffer.byteLength(text) })
+  response.end(text)
 }
+
+/**
+ * In discovery, with which kubectl begins, client-go shows the server's own words for few codes, only from plain text, and takes 403 and 404 for a server
+ * without kinds (apimachinery, NewGenericServerResponse). 406 is shown as it is.
+ */
+const shownCode = ({ code }: Failure): number => (code === 410 || code === 400 ? 406 : code)
