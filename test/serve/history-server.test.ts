@@ -302,6 +302,8 @@ describe("objects that lack what clients need", () => {
   })
 })
 
+const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
 describe("writes", () => {
   const reason =
     "the server does not allow this method on the requested resource: this is the recorded past in morning.ndjson, which cannot be changed"
@@ -345,11 +347,33 @@ describe("writes", () => {
         [201, false],
       ],
     ])
-    const wrong = await fetch(`${url}/apis/authorization.k8s.io/v1/selfsubjectaccessreviews`, {
-      method: "POST",
-      body: "k8s\0",
-    })
-    expect(wrong.status).toBe(400)
+    for (const body of ["{", Buffer.from("k8s\0\x12\xff", "latin1"), "x".repeat(70_000)])
+      expect([400, 413]).toContain((await fetch(`${url}${reviews}`, { method: "POST", body })).status)
+  })
+
+  test("and so are those in protobuf, as kubectl sends them", async () => {
+    const { url } = await serve(await pastOf(morningOf()))
+    const field = (number: number, content: Buffer): Buffer =>
+      Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), content])
+    const review = (attributes: number, verb: string): Buffer => {
+      const spec = field(attributes, Buffer.concat([field(1, Buffer.from("shop")), field(2, Buffer.from(verb))]))
+      const types = field(1, field(2, Buffer.from("SelfSubjectAccessReview")))
+      return Buffer.concat([
+        Buffer.from("k8s\0"),
+        types,
+        field(2, Buffer.concat([field(1, Buffer.alloc(0)), field(2, spec)])),
+      ])
+    }
+    const allowed = async (attributes: number, verb: string): Promise<unknown> => {
+      const answer = await fetch(`${url}${reviews}`, { method: "POST", body: review(attributes, verb) })
+      return ((await answer.json()) as { status: { allowed: boolean } }).status.allowed
+    }
+    expect([
+      await allowed(1, "list"),
+      await allowed(1, "patch"),
+      await allowed(2, "get"),
+      await allowed(2, "put"),
+    ]).toEqual([...[true, false, true, false]])
   })
 })
 

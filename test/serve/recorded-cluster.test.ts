@@ -30,7 +30,7 @@ beforeAll(async () => {
   recorded = await recordCluster({ look: (url) => bodyOf(`${url}/api/v1/pods`, table) })
   for (const { looked } of recorded.observations) tables.push(rowsIn(String(looked)))
 }, 120_000)
-afterAll(() => recorded.close())
+afterAll(() => recorded?.close())
 
 const open = () => openPast(recorded.dataDir, { environment: {}, signal: new AbortController().signal })
 const moments = [0, 1, 2, 3, 4]
@@ -100,7 +100,6 @@ describe("while time runs", () => {
     const { url } = await serve(past, { clock: systemClock, root: { moment: String(observed(0).time), speed: 20 } })
     const informer = informerOf(configAt(url))
     await informer.start()
-    expect(versions(informer.list())).toEqual(versions(observed(0).lists.get("/api/v1/pods")?.items ?? []))
     await eventually(() =>
       expect(versions(informer.list())).toEqual(versions(observed(4).lists.get("/api/v1/pods")?.items ?? [])),
     )

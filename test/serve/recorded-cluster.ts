@@ -2,6 +2,7 @@
  * A sandbox with controllers that was recorded by our recorder, and what an observer of the sandbox saw meanwhile: all objects at five moments, and every
  * event of the watches in between.
  */
+import { readRecordingFacts } from "../../src/archive/reading/recording-facts.ts"
 import { LocalCluster } from "../../src/sandbox/index.ts"
 import { type RecorderProcess, Workplace } from "../recorder/recorder/recorder-command.ts"
 import { type ApiObject, get, getJson, Watch } from "../sandbox/client.ts"
@@ -132,6 +133,12 @@ export const recordCluster = async ({ look }: RecordedClusterOptions = {}): Prom
       for (const [path, { metadata }] of observation.lists)
         watches.set(path, await Watch.open(`${sandbox.url}${path}?watch=1&resourceVersion=${metadata.resourceVersion}`))
     }
+    // The recording ends where anything was last heard of: at a bookmark after the last observation.
+    const last = observations.at(-1)?.time ?? 0
+    await recorder.until(() => {
+      sandbox.bookmarkNow()
+      return readRecordingFacts(place.path("data")).lastTime > last
+    }, "a bookmark in the recording")
     const lines = new Map([...watches].map(([path, watch]) => [path, [...watch.lines]]))
     await recorder.stop()
     return { dataDir: place.path("data"), observations, lines, close }

@@ -1,18 +1,16 @@
 /** A served past and its clients, closed after each test. */
-import { afterEach } from "vitest"
+import { onTestFinished } from "vitest"
 import { type Reading, value } from "../../src/cli/command-line/arguments.ts"
 import { readServedMoment } from "../../src/cli/serve/serve-moments.ts"
 import { HistoryServer, type HistoryServerSettings, type Past } from "../../src/serve/index.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 import { Watch } from "../sandbox/client.ts"
 
-const opened: Array<{ close(): unknown }> = []
-afterEach(async () => {
-  for (const resource of opened.splice(0).reverse()) await resource.close()
-})
-
 export const closedAfterTest = <Resource extends { close(): unknown }>(resource: Resource): Resource => {
-  opened.push(resource)
+  // The last one first, as tests that finish do.
+  onTestFinished(async () => {
+    await resource.close()
+  })
   return resource
 }
 

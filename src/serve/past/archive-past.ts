@@ -13,6 +13,7 @@ import { openForReading } from "../../archive/schema.ts"
 import { parseResourceVersion } from "../../kube/resource-version.ts"
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { sameStartMicros } from "../../trace/same-start.ts"
 import { NothingToServe } from "./nothing-to-serve.ts"
 import { batchBytes, type Past, type PastChange, type PastKind, type Shortcomings } from "./past.ts"
 
@@ -157,8 +158,10 @@ const extentOf = (directory: string, reader: ArchiveReader, { remarksOn }: Archi
       restarts: restarts.get(kind.gvk) ?? [],
       remarks: [...selectionRemark(kind), ...(remarksOn?.(kind.gvk, metadata) ?? [])],
     }))
-  const begin = Math.min(...kinds.map(({ since }) => since))
   if (kinds.length === 0) throw new NothingToServe({ source: directory, reason: "no kind is recorded in it yet" })
+  const first = Math.min(...kinds.map(({ since }) => since))
+  // When all first lists of its first recorder were complete; kinds that were added later appear later.
+  const begin = Math.max(...kinds.map(({ since }) => since).filter((since) => since <= first + sameStartMicros))
   return { cut, begin, end: Math.max(begin, lastTime), kinds }
 }
 

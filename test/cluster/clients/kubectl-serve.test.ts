@@ -58,7 +58,9 @@ let kubectl: string
 let recorded: RecordedCluster
 let server: ReelProcess
 
-const run = (words: ReadonlyArray<string>): Promise<{ readonly code: number; readonly out: string; readonly err: string }> =>
+const run = (
+  words: ReadonlyArray<string>,
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> =>
   new Promise((resolve) => {
     execFile(kubectl, [...words, "--cache-dir", place.path("cache")], { maxBuffer: 64 << 20 }, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code), out, err }),
@@ -139,7 +141,11 @@ describe("kubectl", () => {
       ["label", "deployment", "web", "a=b"],
     ]) {
       const { code, err } = await run([...words, ...contextOf(4)])
-      expect([words, code, err]).toEqual([words, 1, expect.stringMatching(/recorded past|could not find the requested/)])
+      expect([words, code, err]).toEqual([
+        words,
+        1,
+        expect.stringMatching(/recorded past|could not find the requested/),
+      ])
     }
     const [pod = ""] = (await run(["get", "pods", "-o", "name", ...contextOf(4)])).out.split("\n")
     expect((await run(["logs", pod, ...contextOf(4)])).err).toContain("only objects were recorded")
@@ -147,7 +153,9 @@ describe("kubectl", () => {
   })
 
   test("prints the warning of a kind that was recorded without its status, and says what lies outside", async () => {
-    expect((await run(["get", "jobs", ...contextOf(4)])).err).toContain("Warning: batch/v1.Job: it was recorded without")
+    expect((await run(["get", "jobs", ...contextOf(4)])).err).toContain(
+      "Warning: batch/v1.Job: it was recorded without",
+    )
     const url = (await server.says(/API server +(\S+),/))[1]
     const before = await run(["get", "pods", "--server", `${url}/at/1000`])
     expect([before.code, before.err]).toEqual([1, expect.stringContaining("is before the beginning")])
@@ -161,10 +169,20 @@ describe("kubectl", () => {
       ...["--kubeconfig-out", join(place.directory, "play")],
     )
     await playing.says(/Ctrl-C/)
-    const { out } = await run(
-      ["get", "deployment", "-w", "-o", "jsonpath={.spec.replicas} ", "--request-timeout=20s", "--kubeconfig", place.path("play")],
-    )
-    const seen = out.trim().split(/\s+/).filter((each, index, all) => each !== all[index - 1])
+    const { out } = await run([
+      "get",
+      "deployment",
+      "-w",
+      "-o",
+      "jsonpath={.spec.replicas} ",
+      "--request-timeout=20s",
+      "--kubeconfig",
+      place.path("play"),
+    ])
+    const seen = out
+      .trim()
+      .split(/\s+/)
+      .filter((each, index, all) => each !== all[index - 1])
     expect(seen).toEqual(["2", "3", "1"])
     await playing.kill()
   })
