@@ -112,6 +112,8 @@ describe("a recorder", () => {
     const { url, clock } = await serve(ArchivePast.open(directory))
     now = START + 10 * second
     add(changed(2, now, 11), 2)
+    // It looks once a second.
+    clock.advance(1000)
     expect(objects(await getJson(`${url}/at/end${configMaps}`))).toEqual(["object-1"])
     expect(objects(await getJson(`${url}/at/${now}${configMaps}`))).toEqual(["object-1", "object-2"])
     expect(await getJson(`${url}/at/${now + second}${configMaps}`)).toMatchObject({ code: 400 })
@@ -127,6 +129,24 @@ describe("a recorder", () => {
     const { url, past } = await serve(ArchivePast.open(directory))
     const writer = ArchiveWriter.open(directory)
     expect(objects(await getJson(`${url}/at/${past.begin + 60 * second}${configMaps}`))).toHaveLength(9)
+    writer.close()
+  })
+
+  test("that removes the beginning: a moment before it is refused, never shown wrong, and later ones stay as they were", async () => {
+    const directory = temporaryDirectory()
+    const writer = recordSample(directory)
+    const { url, clock, troubles } = await serve(ArchivePast.open(directory))
+    const [early, late] = [START + 10 * second, START + 105 * second]
+    const before = await getJson(`${url}/at/${late}${configMaps}`)
+    expect(objects(before)).toHaveLength(9)
+    writer.retention.setPolicy({ forMicros: 30 * second, kinds: new Map() })
+    while (writer.retention.step(() => false));
+    // Not noticed yet; the reading of it does.
+    expect((await get(`${url}/at/${early}${configMaps}`)).status).toBe(500)
+    expect(troubles).toEqual([expect.stringContaining("retention removed the beginning")])
+    clock.advance(1000)
+    expect(await getJson(`${url}/at/${early}${configMaps}`)).toMatchObject({ code: 410, reason: "Expired" })
+    expect((await getJson(`${url}/at/${late + 1}${configMaps}`)).items).toEqual(before.items)
     writer.close()
   })
 })

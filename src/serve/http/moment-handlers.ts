@@ -28,7 +28,7 @@ export interface HandlerSettings {
 /** Each has a registry of kinds and little else: some 100 kB. */
 const keptHandlers = 64
 
-/** ms between two looks for how far a growing past reaches. */
+/** ms between two looks for how far a past reaches to which a recorder adds, or from which retention removes. */
 const refreshMs = 1000
 
 export class MomentHandlers {
@@ -66,7 +66,7 @@ export class MomentHandlers {
 
   async #refusal(time: number): Promise<Failure | undefined> {
     const { past, clock } = this.#settings
-    if (time > past.end && clock.monotonicMs() - this.#refreshedMs >= refreshMs) {
+    if (clock.monotonicMs() - this.#refreshedMs >= refreshMs) {
       this.#refreshedMs = clock.monotonicMs()
       await past.refresh()
     }

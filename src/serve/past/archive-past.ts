@@ -4,8 +4,9 @@
  *
  * Reading is synchronous and happens in turns of {@link turnMs}. Methods reject with an ArchiveError.
  */
-import { RecordingDisturbedError } from "../../archive/archive-errors.ts"
+import { RecordingDisturbedError, RetentionOutranError } from "../../archive/archive-errors.ts"
 import { ArchiveReader } from "../../archive/archive-reader.ts"
+import { takeLease } from "../../archive/leases/lease.ts"
 import { readRecordingFacts } from "../../archive/reading/recording-facts.ts"
 import { readGaps } from "../../archive/rows/gap-rows.ts"
 import type { KindState } from "../../archive/rows/kind-table.ts"
@@ -77,12 +78,13 @@ export class ArchivePast implements Past {
 
   async *stateAt(gvk: string, time: number): AsyncGenerator<ReadonlyArray<PastChange>, void> {
     const { cut } = this.#extent
-    yield* this.#inTurns((reader) => reader.snapshotAt({ cut, time: time + 1, kinds: [gvk] }))
+    yield* this.#inTurns(gvk, time, (reader) => reader.snapshotAt({ cut, time: time + 1, kinds: [gvk] }))
   }
 
   async *changes(gvk: string, after: number, through: number): AsyncGenerator<ReadonlyArray<PastChange>, void> {
     const { cut } = this.#extent
-    yield* this.#inTurns((reader) => reader.events({ cut, fromTime: after + 1, untilTime: through + 1, kinds: [gvk] }))
+    const window = { cut, fromTime: after + 1, untilTime: through + 1, kinds: [gvk] }
+    yield* this.#inTurns(gvk, after, (reader) => reader.events(window))
   }
 
   async shortcomings(gvk: string, time: number): Promise<Shortcomings> {
@@ -99,10 +101,16 @@ export class ArchivePast implements Past {
     this.#reader.close()
   }
 
+  /** `from`: what is read is of that moment and later ones. */
   async *#inTurns(
+    gvk: string,
+    from: number,
     read: (reader: ArchiveReader) => Generator<ObjectEvent | GapEvent, void, void>,
   ): AsyncGenerator<ReadonlyArray<PastChange>, void> {
+    // Retention may be about to remove what is read.
+    using _lease = takeLease(this.#directory, { fromTime: from, purpose: "reel serve" })
     const reader = this.#soundReader()
+    this.#requireKept(reader, gvk, from)
     const events = read(reader)
     for (let isOver = false; !isOver; ) {
       const batch: PastChange[] = []
@@ -115,10 +123,19 @@ export class ArchivePast implements Past {
         bytes += next.value.object.length
         batch.push(changeOf(next.value))
       }
-      if (isOver) reader.requireUndisturbed()
+      if (isOver) {
+        reader.requireUndisturbed()
+        this.#requireKept(reader, gvk, from)
+      }
       if (batch.length > 0) yield batch
       await new Promise(setImmediate)
     }
+  }
+
+  /** What begins before what retention has removed would begin with the state there, as if that were the one that was asked for. */
+  #requireKept(reader: ArchiveReader, gvk: string, from: number): void {
+    const removedThrough = reader.kinds().find((kind) => kind.gvk === gvk)?.removedThrough ?? 0
+    if (from < removedThrough) throw new RetentionOutranError({ directory: this.#directory })
   }
 
   /** A reader that was opened before a recorder started in the directory does not follow its changes. */

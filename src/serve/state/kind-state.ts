@@ -10,8 +10,8 @@ import type { Past, PastChange, PastKind } from "../past/past.ts"
 import type { RecordedResource } from "./recorded-resource.ts"
 import { RecordedState, servedObject } from "./recorded-state.ts"
 
-/** µs: how far back the last changes before a moment are looked for at first. */
-const firstLook = 1_000_000
+/** µs: how far back the last changes before a moment are looked for at first. In a busy kind few changes are so recent, and all of them are read. */
+const firstLook = 1000
 
 /** What is kept for each object besides its bytes. */
 const entryBytes = 400
@@ -34,7 +34,7 @@ export class KindState {
     const state = new KindState(recorded)
     const { kind } = recorded
     for await (const batch of past.stateAt(kind.gvk, time)) for (const change of batch) state.apply(change)
-    const begin = lastRestart(kind, time)?.from ?? 0
+    const begin = Math.max(kind.since - 1, lastRestart(kind, time)?.from ?? 0)
     // The last changes may be deletions, whose objects are not among the states.
     for (let look = firstLook; ; look *= 16) {
       const after = Math.max(begin, time - look)
@@ -44,7 +44,7 @@ export class KindState {
           state.#reach(version)
           isFound = true
         }
-      if (isFound || after <= Math.max(begin, kind.since)) return state
+      if (isFound || after <= begin) return state
     }
   }
 
