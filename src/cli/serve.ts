@@ -4,6 +4,7 @@ import { isArchiveError } from "../archive/archive-errors.ts"
 import { TargetError } from "../blob/target-error.ts"
 import { systemClock } from "../clock.ts"
 import { formatLocalTime } from "../local-time.ts"
+import { isOwnHost } from "../recorder/access/browser-guard.ts"
 import { isLoopback } from "../recorder/access/open-access.ts"
 import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { bracketed, ListenError } from "../recorder/http/listen-error.ts"
@@ -160,6 +161,7 @@ const run = async (source: string, given: Options, terminal: Terminal): Promise<
       host: given.bind,
       port: given.port,
       token,
+      refuseHost: token === undefined ? rebound : undefined,
       tls: certificate && { key: certificate.key, cert: certificate.certificate },
       cacheBytes: given.cache,
       bookmarkInterval,
@@ -186,6 +188,14 @@ const run = async (source: string, given: Options, terminal: Terminal): Promise<
     past?.close()
   }
 }
+
+/** Without a token, a web page whose host name was made to resolve to this machine could read everything. */
+const rebound = (host: string | undefined): string | undefined =>
+  isOwnHost(host, ownNames)
+    ? undefined
+    : `the host name ${quoted(host ?? "")} is not allowed: without --token-file only localhost and IP addresses are`
+
+const ownNames: ReadonlySet<string> = new Set(["localhost"])
 
 /** An address of all interfaces is reached under this one from here. */
 const reachable = (bind: string): string => (bind === "0.0.0.0" ? "127.0.0.1" : bind === "::" ? "::1" : bind)

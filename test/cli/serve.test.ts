@@ -10,6 +10,7 @@ import { formatLocalTime } from "../../src/local-time.ts"
 import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-format.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { until } from "../runtime/until.ts"
+import { get as getOver } from "../sandbox/client.ts"
 import { at, itemsOf } from "../serve/trace-items.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
 
@@ -62,6 +63,9 @@ describe("reel serve", () => {
     const listed = (await (await fetch(`${url}/api/v1/configmaps`)).json()) as { metadata: { resourceVersion: string } }
     expect(listed.metadata.resourceVersion).toBe("2")
     expect(statSync(kubeconfig).mode & 0o777).toBe(0o600)
+    // A page whose name was made to resolve to this machine.
+    expect((await getOver(`${url}/api/v1/configmaps`, { Host: "shop.example" })).status).toBe(421)
+    expect((await getOver(`${url}/api/v1/configmaps`, { Host: "localhost:8001" })).status).toBe(200)
     terminal.interrupt()
     expect(await ended).toBe(exitCodes.ok)
     await expect(fetch(`${url}/version`)).rejects.toThrow()

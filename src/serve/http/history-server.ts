@@ -5,7 +5,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { createServer as createHttpsServer } from "node:https"
 import type { AddressInfo, Socket } from "node:net"
-import { type Failure, internalError, statusText, unauthorized } from "../../apiserver/answers/failure.ts"
+import { type Failure, fail, internalError, statusText, unauthorized } from "../../apiserver/answers/failure.ts"
 import type { ApiHandler } from "../../apiserver/api-handler.ts"
 import { type ServerTls, tlsOptions } from "../../apiserver/api-server-options.ts"
 import { parseRoute } from "../../apiserver/http/router.ts"
@@ -26,6 +26,8 @@ export interface HistoryServerSettings extends HandlerSettings {
   /** Bearer token that every request must carry. Default: none needed. */
   readonly token?: string | undefined
   readonly tls?: ServerTls | undefined
+  /** Why a request with this `Host` is refused; `undefined` if it is not. Default: none is. */
+  readonly refuseHost?: ((host: string | undefined) => string | undefined) | undefined
 }
 
 export class HistoryServer implements AsyncDisposable {
@@ -128,7 +130,9 @@ export class HistoryServer implements AsyncDisposable {
   ): void {
     const refuse = (failure: Failure): void =>
       sendFailure(request, typeof response === "function" ? response() : response, failure)
-    const { token, onTrouble } = this.#settings
+    const { token, onTrouble, refuseHost } = this.#settings
+    const foreign = refuseHost?.(request.headers.host)
+    if (foreign !== undefined) return refuse(fail(421, foreign))
     if (token !== undefined && request.headers.authorization !== `Bearer ${token}`) return refuse(unauthorized)
     this.#handlerOf(request).then(
       (handler) => {
