@@ -101,6 +101,9 @@ interface BuildOptions {
   readonly hasMaps?: boolean
 }
 
+/** All 30 at once took 2.1 GB instead of 1.0, 3 s of CPU more, and no less time on two cores. */
+const BUNDLES_AT_ONCE = 4
+
 const projectRoot = fileURLToPath(new URL("..", import.meta.url))
 
 /**
@@ -149,38 +152,44 @@ export const build = async (
     return true
   }
 
-  await Promise.all(
-    targets.map(async (target) => {
-      if (await isFresh(target)) return fresh.push(target.name)
-      const output = join(dist, `${target.name}.js`)
-      await mkdir(dirname(output), { recursive: true })
-      try {
-        const bundled = await bundle(root, target)
-        // The bundle itself comes last: what it imports is there when it is.
-        for (const { file, code, map } of bundled.files) {
-          const path = join(dirname(output), file)
-          if (hasMaps) {
-            await replace(`${path}.map`, map)
-            await replace(path, `${code}\n//# sourceMappingURL=${file}.map\n`)
-          } else {
-            await rm(`${path}.map`, { force: true })
-            await replace(path, `${code}\n`)
-          }
+  const make = async (target: Target): Promise<void> => {
+    if (await isFresh(target)) {
+      fresh.push(target.name)
+      return
+    }
+    const output = join(dist, `${target.name}.js`)
+    await mkdir(dirname(output), { recursive: true })
+    try {
+      const bundled = await bundle(root, target)
+      // The bundle itself comes last: what it imports is there when it is.
+      for (const { file, code, map } of bundled.files) {
+        const path = join(dirname(output), file)
+        if (hasMaps) {
+          await replace(`${path}.map`, map)
+          await replace(path, `${code}\n//# sourceMappingURL=${file}.map\n`)
+        } else {
+          await rm(`${path}.map`, { force: true })
+          await replace(path, `${code}\n`)
         }
-        parts[target.name] = bundled.files.slice(0, -1).map(({ file }) => file)
-        const recorded = bundled.sources.map(async (file) => [file, await hashOf(file)] as const)
-        inputs[target.name] = Object.fromEntries(await Promise.all(recorded))
-        packages[target.name] = bundled.packages
-        built.push(target.name)
-      } catch (cause) {
-        const reason = messageOf(cause)
-        const message = `${target.entry} does not build: ${reason}`
-        await replace(output, `throw new Error(${JSON.stringify(message)})\n`)
-        await rm(`${output}.map`, { force: true })
-        failed.push({ name: target.name, reason })
       }
-    }),
-  )
+      parts[target.name] = bundled.files.slice(0, -1).map(({ file }) => file)
+      const recorded = bundled.sources.map(async (file) => [file, await hashOf(file)] as const)
+      inputs[target.name] = Object.fromEntries(await Promise.all(recorded))
+      packages[target.name] = bundled.packages
+      built.push(target.name)
+    } catch (cause) {
+      const reason = messageOf(cause)
+      const message = `${target.entry} does not build: ${reason}`
+      await replace(output, `throw new Error(${JSON.stringify(message)})\n`)
+      await rm(`${output}.map`, { force: true })
+      failed.push({ name: target.name, reason })
+    }
+  }
+  const waiting = targets.values()
+  const maker = async (): Promise<void> => {
+    for (const target of waiting) await make(target)
+  }
+  await Promise.all(Array.from({ length: BUNDLES_AT_ONCE }, maker))
 
   await copyData(root, join("apiserver", "openapi", "data"), join(dist, "openapi"))
   await copyData(root, join("sandbox", "protobuf", "data"), join(dist, "protobuf"))
