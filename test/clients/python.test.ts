@@ -1,12 +1,11 @@
 /** The Python client in a script, and an operator on kopf. */
 
-import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { beforeAll, expect, test } from "vitest"
 import { kinds } from "../../src/kube/client/kinds.ts"
 import { eventually } from "../harness/eventually.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
-import { type Packages, pythonPackages } from "./build/installed-packages.ts"
+import { type Packages, pythonIn, pythonPackages } from "./build/installed-packages.ts"
 import { cafe, cafeDefinition, cafes, definitions } from "./cafes.ts"
 import { runProgram, runToEnd } from "./running-program.ts"
 import { skipBecause } from "./skip-because.ts"
@@ -23,7 +22,7 @@ test("a script creates, lists in pages, watches, patches in every way, is refuse
   skip,
 }) => {
   if ("missing" in packages) return skipBecause(skip, `the Python client was not installed: ${packages.missing}`)
-  const python = join(packages.folder, "bin/python")
+  const python = pythonIn(packages.folder)
   await withCluster([], async ({ sandbox, kubeconfig, troubles }) => {
     // Its dynamic client keeps what it discovered in a temporary file.
     const environment = { KUBECONFIG: kubeconfig, TMPDIR: temporaryDirectory() }
@@ -46,7 +45,7 @@ test("a script creates, lists in pages, watches, patches in every way, is refuse
 
 test("a kopf operator handles creation, update and deletion of a custom kind", async ({ skip }) => {
   if ("missing" in packages) return skipBecause(skip, `kopf was not installed: ${packages.missing}`)
-  const python = join(packages.folder, "bin/python")
+  const python = pythonIn(packages.folder)
   const words = ["-m", "kopf", "run", "--standalone", "--namespace=default", "--log-format=plain", sourceOf("cafes.py")]
   await withProgram(
     [],

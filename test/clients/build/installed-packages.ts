@@ -11,14 +11,14 @@ export type Packages = { readonly folder: string } | Missing
 
 const sourceOf = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
 
-/** A virtual environment with what the file lists; its interpreter is `bin/python` in the folder. */
+/** A virtual environment with what the file lists. Its interpreter is {@link pythonIn}. */
 export const pythonPackages = (requirements: string): Promise<Packages> =>
   installed("python", sourceOf(requirements), async (folder) => {
     const step = { cwd: folder }
     const made = await buildStep("python3", ["-m", "venv", "."], step)
     // Wheels only: what had to be compiled would need headers and minutes.
     const words = ["-m", "pip", "install", "--quiet", "--only-binary=:all:", "-r", sourceOf(requirements)]
-    return made ?? (await buildStep(join(folder, "bin/python"), words, step))
+    return made ?? (await buildStep(pythonIn(folder), words, step))
   })
 
 /** The archives that a Maven project needs at run time, all in one folder. */
@@ -27,6 +27,9 @@ export const javaPackages = (project: string): Promise<Packages> =>
     const words = ["-f", sourceOf(project), "--batch-mode", "-DincludeScope=runtime", `-DoutputDirectory=${folder}`]
     return buildStep("mvn", [...words, copyDependencies], { cwd: folder })
   })
+
+/** The interpreter of {@link pythonPackages}. */
+export const pythonIn = (folder: string): string => join(folder, "bin", "python")
 
 const copyDependencies = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
