@@ -14,6 +14,7 @@ import * as FiberSet from "effect/FiberSet"
 import * as Schema from "effect/Schema"
 import { ownerResolverName, storeName, watcherName } from "../actors/names.ts"
 import { type RetentionSettings, type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
+import type { DiscoveredKind } from "../archive/rows/discovery.ts"
 import { type Clock, systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
@@ -35,6 +36,7 @@ import { firstLists } from "./recording/first-lists.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
 import { decodeRecorderState, encodeRecorderState } from "./recording/recorder-state.ts"
 import type { Reach } from "./recording/recording.ts"
+import { RedactionKey } from "./redaction/redaction-key.ts"
 import { StoreWatch } from "./store/store-watch.ts"
 import { type ListCompression, ListManners } from "./watchers/list-manners.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
@@ -57,6 +59,8 @@ export interface RecorderActorsOptions {
   readonly looksUpOwners?: boolean
   /** Report each recorded event, for the debug log. Default off. */
   readonly reportEvents?: boolean
+  /** File with the key for redacted values. Default: one in the directory, which is made if a kind has redacted values. */
+  readonly redactKeyFile?: string
   readonly policy?: WatchPolicy
   /** Default `auto`. */
   readonly listCompression?: ListCompression
@@ -141,6 +145,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       }).pipe((put) => Effect.andThen(recalled, put))
       writes.put("what is being recorded", patiently(store, write))
     }
+    const discovered = new Map<string, DiscoveredKind>()
+    const keepDiscovered = (kind: DiscoveredKind): void => {
+      if (!system.isStopping)
+        writes.put(`what discovery says of ${kind.gvk}`, patiently(store, store.call("learnKind", kind)))
+    }
     const onStateChange = (name: string) => (state: string, reason: string) =>
       options.notify({ type: "actor", name, state, reason })
     const waiting = yield* Deferred.make<void>()
@@ -213,6 +222,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             restartSenders(`the recording was damaged: ${report.reason}`)
             // The new recording has none of what was stored in the old one.
             keepState()
+            for (const kind of discovered.values()) keepDiscovered(kind)
             return keptCluster === undefined ? undefined : keepClusterUid(keptCluster)
           case "retention":
             return options.notify(report)
@@ -278,6 +288,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       userAgent: options.userAgent,
       timers: clock,
     })
+    const redactionKey = new RedactionKey(
+      { file: options.redactKeyFile, directory: options.directory },
+      options.notify,
+      runPromise,
+    )
     const watchers = new Watchers(system, store, plan, {
       userAgent: options.userAgent,
       policy: options.policy ?? defaultWatchPolicy,
@@ -286,12 +301,17 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       start: worker("watcher"),
       endpoint: endpointFor,
       lists: (gvk, endpoint) => manners.of(gvk, endpoint),
+      redactionKey: () => redactionKey.get(),
       run: runPromise,
       nextIncarnation: (name, signal) => runPromise(nextIncarnation(name), { signal }),
       restart,
       statuses,
       clock,
       onCluster: keepClusterUid,
+      onResource: (kind) => {
+        discovered.set(kind.gvk, kind)
+        keepDiscovered(kind)
+      },
       onUnauthorized: () => credentials.refresh(),
       onGaveUp: (gvk, error) => {
         options.notify({ type: "stopped-kind", gvk, error })

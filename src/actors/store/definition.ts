@@ -1,5 +1,6 @@
 /** The store's interface: its configuration, its control calls and its reports. */
 import * as Schema from "effect/Schema"
+import { DiscoveredKind } from "../../archive/rows/discovery.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 
 export interface StoreConfig {
@@ -141,6 +142,8 @@ const storeControl = {
   recorderState: { payload: Schema.Void, success: Schema.String, error: Schema.Never },
   /** Keeps what is recorded now, for readers without the recorder; see the recorder's `recorder-state.ts`. */
   setRecorderState: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
+  /** Keeps what the API server's discovery says of a kind, for readers of the recording. */
+  learnKind: { payload: DiscoveredKind, success: Schema.Void, error: StoreUnavailable },
   setClusterUid: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
   /**
    * Replaces `watchers` and `recordedKinds` of the configuration. Watchers must be linked only after the reply, and those omitted here must

@@ -7,6 +7,7 @@ import type { GroupVersionKind } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import type { LineBudget } from "../../kube/scanner/line-budget.ts"
 import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
+import type { ApiResource } from "../../kube/discovery.ts"
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
@@ -25,7 +26,7 @@ import { ListUnderWay } from "./progress/list-under-way.ts"
 import type { NamespaceState } from "./progress/namespace-states.ts"
 import { owedList } from "./progress/owed-list.ts"
 import { RecordingSink, type SinkListener } from "./recording-sink.ts"
-import { selectionOf } from "./selection.ts"
+import { areRedactedAlike, selectionOf } from "./selection.ts"
 
 /** Is notified about a kind as a whole. */
 export interface KindListener extends SessionListener {
@@ -43,6 +44,8 @@ export interface KindWatchOptions {
   readonly random: () => number
   readonly listener: KindListener
   readonly recorded: EventListener | undefined
+  /** Called with what discovery says of the kind, each time it was asked. */
+  readonly located?: ((resource: ApiResource) => void) | undefined
   /** Of all watchers, for large lines. Default: each line has a limit of its own. */
   readonly lineBudget?: LineBudget | undefined
 }
@@ -71,7 +74,7 @@ export const watchWhole = (options: KindWatchOptions, loaded: LoadedState): Kind
   const namespace = config.namespaces?.[0]
   const session = new WatchSession({
     ...sessionOptions(options, loaded),
-    enquiries: new HttpEnquiries(client, gvk, namespace),
+    enquiries: new HttpEnquiries(client, gvk, namespace, options.located),
     sink,
     listener,
     resumeVersion: mustList ? undefined : resume.resumeVersion,
@@ -102,15 +105,20 @@ export const wholeKindSink = ({ recorder, listener, loaded, selection, followed 
   const { frames } = recorder
   const { resume } = loaded
   const isNoted = selection === "" || selection === resume.selection
-  const resumesUntold = !isNoted && resume.selection === "" && resume.resumeVersion !== ""
+  const isUntold = !isNoted && resume.selection === ""
+  const isAlike = areRedactedAlike(resume.selection, selection)
+  const resumesUntold = isUntold && isAlike && resume.resumeVersion !== ""
+  // Nothing is recorded. If it was noted with the first complete list only, a list that is interrupted would leave objects that look as if they
+  // were recorded without redaction.
+  const beginsRedacted = isUntold && !isAlike && resume.resumeVersion === "" && resume.nextObjectNumber === 1
   // A recording that resumes without a stored selection: it is assumed to match the present one.
-  if (resumesUntold) frames.selection(selection)
+  if (resumesUntold || beginsRedacted) frames.selection(selection)
   const interrupted = new InterruptedLives(recorder, followed?.interrupted ?? [], { streams: 1, leaveOwnGaps: false })
   return new RecordingSink({
     recorder,
     standing: frames,
     list: new ListUnderWay(frames, owedList(resume, selection)),
-    selection: isNoted || resumesUntold ? undefined : selection,
+    selection: isNoted || resumesUntold || beginsRedacted ? undefined : selection,
     interrupted,
     listener,
   })
@@ -130,6 +138,8 @@ export const kindRecorder = (
       keepManagedFields: config.keepManagedFields,
       skipOwned: config.skipOwned,
       recordsEvents: config.gvk !== podLivesKind,
+      redaction: config.redaction,
+      isRedactedAnew: !areRedactedAlike(loaded.resume.selection, selectionOf(config)),
     },
     { outlet, clock, byNamespace, versions: versionClock(config), recorded, alarm: (detail) => listener.alarm(detail) },
     loaded,

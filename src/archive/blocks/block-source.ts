@@ -351,7 +351,9 @@ export class BlockSource {
       const row = this.#data.get(sequence)
       if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
       this.#requireSound(row)
-      return { ...tableOf(row), payload: unpackColumn(row, "data") }
+      // Whoever found the event in a table of contents has just unpacked it.
+      const table = row.sealed === 1 ? this.#tables.get(row.last_sequence as number) : undefined
+      return { ...(table ?? tableOf(row)), payload: unpackColumn(row, "data") }
     })
     // A block may have been cached as a part, before it was sealed.
     this.#forget(block.lastSequence)
