@@ -13,7 +13,12 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Schema from "effect/Schema"
 import { ownerResolverName, storeName, watcherName } from "../actors/names.ts"
-import { type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
+import {
+  type RetentionSettings,
+  type StoreReport,
+  type StoreUnavailable,
+  storeDefinition,
+} from "../actors/store/definition.ts"
 import type { DiscoveredKind } from "../archive/rows/discovery.ts"
 import { type Clock, systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
@@ -49,6 +54,8 @@ export interface RecorderActorsOptions {
   readonly kinds: ReadonlyArray<TrackedKind>
   readonly directory: string
   readonly fsync: "interval" | "always"
+  /** How much is kept. Default: everything. */
+  readonly retention?: RetentionSettings
   readonly endpoints: EndpointSource
   readonly userAgent: string
   readonly notify: (notice: RecorderNotice) => void
@@ -176,6 +183,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     // The store may report owners before the resolver exists.
     let areOwnersNamed = false
     let owners: OwnerResolution | undefined
+    let { retention } = options
     const store = system.spawn({
       definition: storeDefinition,
       name: storeName,
@@ -184,6 +192,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         directory: options.directory,
         fsync: options.fsync,
         asksOwners: options.looksUpOwners ?? true,
+        ...(retention !== undefined && { retention }),
         ...plan.expected,
       }),
       incarnation: counter(),
@@ -217,6 +226,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             keepState()
             for (const kind of discovered.values()) keepDiscovered(kind)
             return keptCluster === undefined ? undefined : keepClusterUid(keptCluster)
+          case "retention":
+            return options.notify(report)
           case "exposed":
             return options.notify({ type: "exposed", message: report.message })
           case "owners-named":
@@ -391,6 +402,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         )
         lastChange = change
         return change
+      },
+      /** How much is kept from now on. */
+      setRetention: (settings: RetentionSettings): void => {
+        retention = settings
+        run(Effect.ignore(store.call("setRetention", settings)))
       },
       store,
       owners: resolution,

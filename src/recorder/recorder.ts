@@ -25,6 +25,7 @@ import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { parseConfiguration } from "./configuration/parse-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
 import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
+import { type GivenLimits, retentionSettings } from "./configuration/retention-limits.ts"
 import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
 import { forecastExport } from "./export/forecast.ts"
 import { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
@@ -66,6 +67,8 @@ export interface RecorderSettings {
   readonly namespaces: ReadonlyArray<string>
   readonly allowSecrets: boolean
   readonly fsync: "interval" | "always"
+  /** How long and how much is kept, with precedence over the configuration. Default: what that says. */
+  readonly limits?: GivenLimits
   /** Default `auto`. */
   readonly listCompression?: ListCompression
   /** Log each recorded event at debug level. */
@@ -165,6 +168,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       kinds: configuration.kinds,
       directory: dataDirectory,
       fsync: settings.fsync,
+      retention: retentionSettings(configuration, settings.limits),
       endpoints,
       userAgent,
       reportEvents: settings.reportEvents,
@@ -222,7 +226,13 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
         ? async () => log.info("there is no configuration file to read again")
         : yield* followConfiguration(
             actors,
-            { file: config, configuration: loaded.configuration, load: loadOptions, namespaces: settings.namespaces },
+            {
+              file: config,
+              configuration: loaded.configuration,
+              load: loadOptions,
+              namespaces: settings.namespaces,
+              limits: settings.limits,
+            },
             log,
             reloads,
             yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),

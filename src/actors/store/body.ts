@@ -55,6 +55,7 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
         attempt(() => archive.metadata.set(discoveryKey, withDiscovered(archive.metadata.get(discoveryKey), kind))),
       setClusterUid: (uid) => attempt(() => archive.metadata.set("clusterUid", uid)),
       expect: (expected) => Effect.sync(() => writer.expect(expected)),
+      setRetention: (settings) => Effect.sync(() => writer.setRetention(settings)),
       kindState: (gvk) =>
         attempt(() => {
           writer.commitOrThrow()

@@ -9,14 +9,10 @@ import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 class Client {
   readonly pieces: Buffer[] = []
   error: string | undefined
-  #isWritable = true
   #writable: () => void = () => undefined
   #closed: () => void = () => undefined
-  readonly stream = {
-    isOpen: () => this.#isWritable,
-    get isWritable() {
-      return this.isOpen()
-    },
+  readonly #end = {
+    isWritable: true,
     onWritable: (listener: () => void) => {
       this.#writable = listener
     },
@@ -25,20 +21,21 @@ class Client {
     },
     send: (piece: Uint8Array) => {
       this.pieces.push(Buffer.from(piece))
-      this.#isWritable = false
+      this.#end.isWritable = false
     },
     end: (error = "") => {
       this.error = error
     },
-  } as unknown as OutgoingStream
+  }
+  readonly stream = this.#end as unknown as OutgoingStream
 
   take(): void {
-    this.#isWritable = true
+    this.#end.isWritable = true
     this.#writable()
   }
 
   leave(): void {
-    this.#isWritable = false
+    this.#end.isWritable = false
     this.#closed()
   }
 
