@@ -35,6 +35,11 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "actors", imports: ["archive", "wire", "trace", "kube", "blob", "runtime"] },
   { folder: "host", imports: ["kube", "runtime"] },
   { folder: "apiserver", imports: ["kube", "runtime"], reason: "Its Backend may be a sandbox or an archive." },
+  {
+    folder: "serve",
+    imports: ["apiserver", "archive", "trace", "kube", "runtime"],
+    reason: "It shows the past, and loads no sandbox.",
+  },
   { folder: "sandbox", imports: ["apiserver", "host", "trace", "kube", "runtime"] },
   { folder: "recorder", imports: ["actors", "archive", "wire", "trace", "kube", "blob", "runtime"] },
   {
@@ -59,6 +64,7 @@ export const layers: ReadonlyArray<Layer> = [
       "recorder",
       "rehearsal",
       "simulation",
+      "serve",
       "sandbox",
       "apiserver",
       "host",

@@ -5,6 +5,7 @@
  */
 import { isIP } from "node:net"
 import { backgroundClock } from "../clock.ts"
+import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
 import {
   type CommandSyntax,
   count,
@@ -22,7 +23,7 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
-import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
+import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-options.ts"
@@ -109,7 +110,13 @@ const options = {
     parse: parseHost,
   }),
   ...accessOptions,
-  allowSecrets: flag({ help: "allow v1.Secret in the configuration; secrets are then recorded in plain text" }),
+  secretsInPlainText: flag({ help: "record v1.Secret as it is; default: its values are replaced by keyed hashes" }),
+  redactKeyFile: optional({
+    placeholder: "FILE",
+    help: "the key of the hashes that replace secret values, at least 16 bytes; default: redaction.key in the data directory, made once",
+    parse: text,
+  }),
+  allowSecrets: flag({ help: "no effect any more: v1.Secret is recorded with redacted values" }),
   logFormat: withDefault("text", {
     placeholder: "FORMAT",
     help: "text for people, json (one object per line) for programs",
@@ -137,7 +144,17 @@ const loadRecorder = async (): Promise<RunRecorder> => (await import("./record/r
 
 export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command =>
   command(syntax, async (given, terminal) => {
-    const { namespace, verbose, auth, tokenFile, allowAnonymous, allowHost, allowTarget, ...others } = given
+    const {
+      namespace,
+      verbose,
+      auth,
+      tokenFile,
+      allowAnonymous,
+      allowHost,
+      allowTarget,
+      allowSecrets: _,
+      ...others
+    } = given
     const { maximumExportTime, maximumExportSize, retainFor, retainBytes, ...rest } = others
     const access = readAccess(given)
     if (typeof access === "string") {
@@ -150,6 +167,7 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       limits: givenLimits(retainFor, retainBytes),
     }
     const { output, close } = createOutput(recordOptions, terminal)
+    if (given.allowSecrets) output.log.warn(allowSecretsAdvice)
     const giveBack = terminal.keepInterrupts?.()
     try {
       const run = await load()

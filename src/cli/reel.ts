@@ -66,6 +66,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./store.ts")).storeCommand(),
   },
   {
+    name: "serve",
+    summary: "Serves a recording or a trace as a read-only API server: kubectl sees the cluster as it was.",
+    load: async () => (await import("./serve.ts")).serveCommand(),
+  },
+  {
     name: "convert",
     summary: "Converts a trace to another format.",
     load: async () => (await import("./convert.ts")).convertCommand(),

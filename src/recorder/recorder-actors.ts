@@ -41,6 +41,7 @@ import { firstLists } from "./recording/first-lists.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
 import { decodeRecorderState, encodeRecorderState } from "./recording/recorder-state.ts"
 import type { Reach } from "./recording/recording.ts"
+import { RedactionKey } from "./redaction/redaction-key.ts"
 import { StoreWatch } from "./store/store-watch.ts"
 import { type ListCompression, ListManners } from "./watchers/list-manners.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
@@ -63,6 +64,8 @@ export interface RecorderActorsOptions {
   readonly looksUpOwners?: boolean
   /** Report each recorded event, for the debug log. Default off. */
   readonly reportEvents?: boolean
+  /** File with the key for redacted values. Default: one in the directory, which is made if a kind has redacted values. */
+  readonly redactKeyFile?: string
   readonly policy?: WatchPolicy
   /** Default `auto`. */
   readonly listCompression?: ListCompression
@@ -290,6 +293,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       userAgent: options.userAgent,
       timers: clock,
     })
+    const redactionKey = new RedactionKey(
+      { file: options.redactKeyFile, directory: options.directory },
+      options.notify,
+      runPromise,
+    )
     const watchers = new Watchers(system, store, plan, {
       userAgent: options.userAgent,
       policy: options.policy ?? defaultWatchPolicy,
@@ -298,6 +306,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       start: worker("watcher"),
       endpoint: endpointFor,
       lists: (gvk, endpoint) => manners.of(gvk, endpoint),
+      redactionKey: () => redactionKey.get(),
       run: runPromise,
       nextIncarnation: (name, signal) => runPromise(nextIncarnation(name), { signal }),
       restart,

@@ -12,6 +12,7 @@ import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { describeExpired } from "../kube/credentials/expired-credentials.ts"
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 import { HttpClient } from "../kube/http/http-client.ts"
+import { isSecretKind } from "../kube/redaction/redaction-rules.ts"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
 import { clusterUid } from "../kube/watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
@@ -44,6 +45,7 @@ import { NoticeLog, type RecorderLog } from "./notices/notice-log.ts"
 import { openPodEvents } from "./notices/pod-events.ts"
 import { type RecorderActors, startRecorderActors } from "./recorder-actors.ts"
 import { RecorderError } from "./recorder-error.ts"
+import { readRedactionKey } from "./redaction/redaction-key.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 import type { ListCompression } from "./watchers/list-manners.ts"
 
@@ -65,7 +67,10 @@ export interface RecorderSettings {
   readonly dataDir: string | undefined
   /** Record only these namespaces, for which a Role is enough. Empty: all. */
   readonly namespaces: ReadonlyArray<string>
-  readonly allowSecrets: boolean
+  /** Record `v1.Secret` as it is. Default: its values are redacted. */
+  readonly secretsInPlainText?: boolean
+  /** File with the key for redacted values; default: one in the data directory, which is made if there is none. */
+  readonly redactKeyFile?: string | undefined
   readonly fsync: "interval" | "always"
   /** How long and how much is kept, with precedence over the configuration. Default: what that says. */
   readonly limits?: GivenLimits
@@ -114,13 +119,16 @@ export interface RecorderSummary {
 /**
  * Starts a recorder in the surrounding scope; closing that scope stops it in order.
  *
- * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused and TokenFileError (usage), CredentialsError,
- * ListenError and RecorderError (the machine).
+ * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused, TokenFileError and RedactionKeyError (usage),
+ * CredentialsError, ListenError and RecorderError (the machine).
  */
 export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
   Effect.gen(function* () {
     const { config } = settings
-    const loadOptions = { allowSecrets: settings.allowSecrets, defaults: { defaultDetect, defaultIgnore } }
+    const loadOptions = {
+      secretsInPlainText: settings.secretsInPlainText === true,
+      defaults: { defaultDetect, defaultIgnore },
+    }
     const source = config === undefined ? defaultConfigurationName : typeof config === "string" ? config : inlineSource
     const loaded = yield* config === undefined
       ? loadConfiguration(defaultConfigurationName, { ...loadOptions, readBeginning: readDefaultConfiguration })
@@ -131,6 +139,14 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     const accessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
     yield* checkAccess(accessSettings, settings.bind)
     const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
+    const { redactKeyFile } = settings
+    // A mistake in the file is reported now instead of being retried for ever.
+    if (redactKeyFile !== undefined)
+      yield* Effect.tryPromise({ try: () => readRedactionKey(redactKeyFile), catch: (cause) => cause as Error })
+    if (configuration.kinds.some(({ gvk, redaction }) => isSecretKind(gvk) && redaction?.secret !== true))
+      log.warn(
+        "v1.Secret is recorded in plain text (--secrets-in-plain-text): the recording and its exports contain every secret",
+      )
     const { server } = settings
     const credentials = yield* Effect.tryPromise({
       try: async () =>
@@ -175,6 +191,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       memory,
       policy: settings.policy ?? defaultWatchPolicy,
       ...(settings.listCompression !== undefined && { listCompression: settings.listCompression }),
+      ...(redactKeyFile !== undefined && { redactKeyFile }),
       ...(settings.restart !== undefined && { restart: settings.restart }),
       notify: (notice) => notices.hear(notice),
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))

@@ -4,18 +4,19 @@ import { beforeAll, expect, test } from "vitest"
 import { goProgram, type Program } from "./build/compiled-program.ts"
 import { runProgram } from "./running-program.ts"
 import { enlargeShop, loseDeployment, openShop } from "./shop.ts"
+import { skipBecause } from "./skip-because.ts"
 import { withProgram } from "./with-program.ts"
 
 let program: Program
 
 beforeAll(async () => {
-  program = await goProgram("controller-runtime")
+  program = await goProgram("controller-runtime", "./controller-runtime")
 })
 
 test("becomes the leader, makes a Deployment for a ConfigMap, keeps it, and sees when it is ready", async ({
   skip,
 }) => {
-  if ("missing" in program) return skip(`the manager was not built: ${program.missing}`)
+  if ("missing" in program) return skipBecause(skip, `the manager was not built: ${program.missing}`)
   const { path } = program
   await withProgram(
     [],

@@ -8,6 +8,7 @@ import { eventually } from "../harness/eventually.ts"
 import { javaPackages, type Packages } from "./build/installed-packages.ts"
 import { runProgram } from "./running-program.ts"
 import { enlargeShop, openShop } from "./shop.ts"
+import { skipBecause } from "./skip-because.ts"
 import { withProgram } from "./with-program.ts"
 
 const operator = fileURLToPath(new URL("./fabric8/Operator.java", import.meta.url))
@@ -20,7 +21,7 @@ beforeAll(async () => {
 test.for(["vertx", "jdk"])(
   "leads, hears of every change, applies, waits and patches, on %s",
   async (http, { skip }) => {
-    if ("missing" in packages) return skip(`fabric8 was not installed: ${packages.missing}`)
+    if ("missing" in packages) return skipBecause(skip, `fabric8 was not installed: ${packages.missing}`)
     const words = ["-cp", join(packages.folder, "*"), operator, http]
     const lease = { namespace: "default", name: "fabric8" }
     await withProgram(

@@ -7,9 +7,10 @@ import type { Sandbox } from "../../src/sandbox/index.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { goProgram, type Program } from "./build/compiled-program.ts"
 import { type EndedProgram, runToEnd } from "./running-program.ts"
+import { skipBecause } from "./skip-because.ts"
 import { withCluster } from "./with-program.ts"
 
-const chart = fileURLToPath(new URL("./helm/chart/", import.meta.url))
+const chart = fileURLToPath(new URL("./helm-chart/", import.meta.url))
 let program: Program
 
 beforeAll(async () => {
@@ -48,7 +49,7 @@ const jobs = (sandbox: Sandbox) =>
 const wait = ["--wait", "--timeout=90s"]
 
 test("a release is installed, upgraded, rolled back, tested, listed and uninstalled", async ({ skip }) => {
-  if ("missing" in program) return skip(`helm was not built: ${program.missing}`)
+  if ("missing" in program) return skipBecause(skip, `helm was not built: ${program.missing}`)
   const { path } = program
   await withCluster([], async ({ sandbox, kubeconfig, troubles }) => {
     const { helm, ok } = helmOn(path, kubeconfig)
@@ -98,7 +99,7 @@ test("a release is installed, upgraded, rolled back, tested, listed and uninstal
 })
 
 test("without server-side apply an upgrade keeps what others have changed, as helm 3 does", async ({ skip }) => {
-  if ("missing" in program) return skip(`helm was not built: ${program.missing}`)
+  if ("missing" in program) return skipBecause(skip, `helm was not built: ${program.missing}`)
   const { path } = program
   await withCluster([], async ({ sandbox, kubeconfig, troubles }) => {
     const { ok } = helmOn(path, kubeconfig)

@@ -5,6 +5,7 @@ import { eventually } from "../harness/eventually.ts"
 import { type Program, rustProgram } from "./build/compiled-program.ts"
 import { cafe, cafes } from "./cafes.ts"
 import { runProgram } from "./running-program.ts"
+import { skipBecause } from "./skip-because.ts"
 import { withProgram } from "./with-program.ts"
 
 let program: Program
@@ -16,7 +17,7 @@ beforeAll(async () => {
 test("defines its kind, keeps status and Deployment, holds what matches, and tidies up before an object goes", async ({
   skip,
 }) => {
-  if ("missing" in program) return skip(`the operator was not built: ${program.missing}`)
+  if ("missing" in program) return skipBecause(skip, `the operator was not built: ${program.missing}`)
   const { path } = program
   await withProgram(
     [],

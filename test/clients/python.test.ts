@@ -8,6 +8,7 @@ import { eventually } from "../harness/eventually.ts"
 import { type Packages, pythonPackages } from "./build/installed-packages.ts"
 import { cafe, cafeDefinition, cafes, definitions } from "./cafes.ts"
 import { runProgram, runToEnd } from "./running-program.ts"
+import { skipBecause } from "./skip-because.ts"
 import { withCluster, withProgram } from "./with-program.ts"
 
 const sourceOf = (name: string): string => fileURLToPath(new URL(`./python/${name}`, import.meta.url))
@@ -20,7 +21,7 @@ beforeAll(async () => {
 test("a script creates, lists in pages, watches, patches in every way, is refused exec with 501, and deletes", async ({
   skip,
 }) => {
-  if ("missing" in packages) return skip(`the Python client was not installed: ${packages.missing}`)
+  if ("missing" in packages) return skipBecause(skip, `the Python client was not installed: ${packages.missing}`)
   const python = join(packages.folder, "bin/python")
   await withCluster([], async ({ sandbox, kubeconfig, troubles }) => {
     const { code, output, errors } = await runToEnd(python, [sourceOf("script.py")], { KUBECONFIG: kubeconfig })
@@ -41,7 +42,7 @@ test("a script creates, lists in pages, watches, patches in every way, is refuse
 })
 
 test("a kopf operator handles creation, update and deletion of a custom kind", async ({ skip }) => {
-  if ("missing" in packages) return skip(`kopf was not installed: ${packages.missing}`)
+  if ("missing" in packages) return skipBecause(skip, `kopf was not installed: ${packages.missing}`)
   const python = join(packages.folder, "bin/python")
   const words = ["-m", "kopf", "run", "--standalone", "--namespace=default", "--log-format=plain", sourceOf("cafes.py")]
   await withProgram(

@@ -5,6 +5,7 @@ import type { GuideBlock } from "../../scripts/guide-blocks.ts"
 export const sandboxPages: ReadonlyArray<string> = [
   "README.md",
   "docs/guides/controllers.md",
+  "docs/guides/history.md",
   "docs/guides/recordings.md",
   "docs/guides/replay.md",
   "docs/guides/sandbox.md",
@@ -13,6 +14,7 @@ export const sandboxPages: ReadonlyArray<string> = [
 export const clusterPages: ReadonlyArray<string> = [
   "README.md",
   "docs/guides/controllers-in-cluster.md",
+  "docs/guides/history.md",
   "docs/guides/in-cluster.md",
   "docs/guides/sandbox.md",
   "docs/guides/simulations.md",

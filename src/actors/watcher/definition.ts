@@ -7,6 +7,7 @@ import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { ListManner } from "../../kube/watch/session-options.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import type { NamespaceState } from "./progress/namespace-states.ts"
+import type { KindRedaction } from "./redacted-objects.ts"
 
 /** The complete configuration of one watcher; plain data. */
 export interface WatcherConfig {
@@ -21,6 +22,8 @@ export interface WatcherConfig {
   /** JSON pointers that never count as a change. */
   readonly ignore: ReadonlyArray<string>
   readonly keepManagedFields: boolean
+  /** Default: objects are recorded as the server sends them. */
+  readonly redaction?: KindRedaction | undefined
   /** `skipOwned: ingest`: objects with ownerReferences are not recorded. */
   readonly skipOwned: boolean
   readonly labelSelector: string | undefined

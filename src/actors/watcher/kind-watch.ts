@@ -26,7 +26,7 @@ import { ListUnderWay } from "./progress/list-under-way.ts"
 import type { NamespaceState } from "./progress/namespace-states.ts"
 import { owedList } from "./progress/owed-list.ts"
 import { RecordingSink, type SinkListener } from "./recording-sink.ts"
-import { selectionOf } from "./selection.ts"
+import { areRedactedAlike, selectionOf } from "./selection.ts"
 
 /** Is notified about a kind as a whole. */
 export interface KindListener extends SessionListener {
@@ -105,15 +105,20 @@ export const wholeKindSink = ({ recorder, listener, loaded, selection, followed 
   const { frames } = recorder
   const { resume } = loaded
   const isNoted = selection === "" || selection === resume.selection
-  const resumesUntold = !isNoted && resume.selection === "" && resume.resumeVersion !== ""
+  const isUntold = !isNoted && resume.selection === ""
+  const isAlike = areRedactedAlike(resume.selection, selection)
+  const resumesUntold = isUntold && isAlike && resume.resumeVersion !== ""
+  // Nothing is recorded. If it was noted with the first complete list only, a list that is interrupted would leave objects that look as if they
+  // were recorded without redaction.
+  const beginsRedacted = isUntold && !isAlike && resume.resumeVersion === "" && resume.nextObjectNumber === 1
   // A recording that resumes without a stored selection: it is assumed to match the present one.
-  if (resumesUntold) frames.selection(selection)
+  if (resumesUntold || beginsRedacted) frames.selection(selection)
   const interrupted = new InterruptedLives(recorder, followed?.interrupted ?? [], { streams: 1, leaveOwnGaps: false })
   return new RecordingSink({
     recorder,
     standing: frames,
     list: new ListUnderWay(frames, owedList(resume, selection)),
-    selection: isNoted || resumesUntold ? undefined : selection,
+    selection: isNoted || resumesUntold || beginsRedacted ? undefined : selection,
     interrupted,
     listener,
   })
@@ -133,6 +138,8 @@ export const kindRecorder = (
       keepManagedFields: config.keepManagedFields,
       skipOwned: config.skipOwned,
       recordsEvents: config.gvk !== podLivesKind,
+      redaction: config.redaction,
+      isRedactedAnew: !areRedactedAlike(loaded.resume.selection, selectionOf(config)),
     },
     { outlet, clock, byNamespace, versions: versionClock(config), recorded, alarm: (detail) => listener.alarm(detail) },
     loaded,

@@ -24,7 +24,9 @@ export interface RecordOptions extends RecordAccess {
   readonly logFormat: LogFormat
   /** The number of `-v` options. */
   readonly verbosity: number
-  readonly allowSecrets: boolean
+  readonly secretsInPlainText: boolean
+  /** File with the key for redacted values; `undefined`: one in the data directory. */
+  readonly redactKeyFile: string | undefined
   readonly fsync: "interval" | "always"
   readonly listCompression: "auto" | "always" | "never"
   /** How long and how much is kept. */

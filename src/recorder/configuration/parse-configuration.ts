@@ -8,10 +8,12 @@
 import * as Result from "effect/Result"
 import { isScalar } from "yaml"
 import { type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
+import { defaultRedaction, type RedactionSettings, redactionOf } from "../../kube/redaction/redaction-rules.ts"
 import { kindKeys, readKind, readLimit } from "./kind-settings.ts"
 import { suggestFamiliarKind, suggestKind } from "./known-kinds.ts"
 import { ConfigurationInvalidError, type ConfigurationWarning } from "./problem.ts"
 import { quoted } from "./quoted.ts"
+import { readRedaction } from "./redaction-settings.ts"
 import { readRetainBytes, readRetainFor } from "./retention-limits.ts"
 import { type Entry, SettingReader } from "./setting-reader.ts"
 import { nearest } from "./spelling.ts"
@@ -21,8 +23,8 @@ import { readYaml, type YamlDocument } from "./yaml-document.ts"
 export interface ParseOptions {
   /** Name of the file, for messages. */
   readonly source: string
-  /** Whether `v1.Secret` may be recorded. Default false: nothing redacts secrets, and traces get copied around. */
-  readonly allowSecrets?: boolean
+  /** Record `v1.Secret` as it is. Default false: its values are redacted, because recordings and traces get copied around. */
+  readonly secretsInPlainText?: boolean
   readonly defaults: DetectionDefaults
 }
 
@@ -33,6 +35,7 @@ export interface ParsedConfiguration {
 }
 
 const rootKey = "trackedObjects"
+const redactKey = "redact"
 
 /** Our own keys beside it. SimKube ignores them. */
 const limitKeys = ["retainFor", "retainBytes"] as const
@@ -83,8 +86,9 @@ const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseO
   const entries = reader.isEmpty(document.root) ? [] : reader.entries(document.root, "the file", allowed)
   if (entries === undefined) return noKinds
   const [root, ...repeated] = entries.filter(({ key }) => key === rootKey)
+  const [redact, ...redactAgain] = entries.filter(({ key }) => key === redactKey)
   const limits = entries.filter(({ key }) => isLimitKey(key))
-  const others = entries.filter(({ key }) => key !== rootKey && !isLimitKey(key))
+  const others = entries.filter(({ key }) => key !== rootKey && key !== redactKey && !isLimitKey(key))
   if (root === undefined) {
     const position = others[0]?.keyPosition ?? { line: 1, column: 1 }
     reader.problem({ _tag: "MissingKey", ...position, key: rootKey, advice: missingRootAdvice(others) })
@@ -93,9 +97,12 @@ const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseO
   const where = "the file"
   for (const { key, keyPosition } of repeated)
     reader.problem({ _tag: "DuplicateKey", ...keyPosition, key, where, firstLine: root.keyPosition.line })
+  for (const { key, keyPosition } of redactAgain)
+    reader.problem({ _tag: "DuplicateKey", ...keyPosition, key, where, firstLine: redact?.keyPosition.line ?? 1 })
+  const redaction = redact === undefined ? defaultRedaction : readRedaction(reader, redact.value)
   for (const { key, keyPosition } of others)
     reader.warning({ _tag: "IgnoredKey", ...keyPosition, key, advice: ignoredKeyAdvice(key) })
-  return { kinds: readKinds(reader, root, options), ...readLimits(reader, limits) }
+  return { kinds: readKinds(reader, root, options, redaction), ...readLimits(reader, limits) }
 }
 
 const isLimitKey = (key: string): boolean => limitKeys.some((each) => each === key)
@@ -118,7 +125,12 @@ const readLimits = (reader: SettingReader, limits: readonly Entry[]): Pick<Root,
   return { ...(retainFor !== undefined && { retainFor }), ...(retainBytes !== undefined && { retainBytes }) }
 }
 
-const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): readonly TrackedKind[] => {
+const readKinds = (
+  reader: SettingReader,
+  root: Entry,
+  options: ParseOptions,
+  redaction: RedactionSettings,
+): readonly TrackedKind[] => {
   if (reader.isEmpty(root.value)) {
     const allowed = "a mapping of kinds, indented below it, such as apps/v1.Deployment: {}"
     reader.problem({ _tag: "WrongType", ...root.keyPosition, where: rootKey, found: "empty", allowed })
@@ -133,11 +145,9 @@ const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): r
   for (const { key, keyPosition, value } of entries) {
     const gvk = readGvk(reader, key, keyPosition)
     if (gvk === undefined) continue
-    if (isSecret(gvk) && options.allowSecrets !== true)
-      reader.problem({ _tag: "SecretsRefused", ...keyPosition, gvk: key })
     const configured = readKind(reader, gvk, keyPosition, value)
     if (configured === undefined) continue
-    const kind = resolveKind(configured, options.defaults)
+    const kind = resolveKind(configured, options.defaults, redactionOf(gvk, redaction, options))
     const firstLine = firstLines.get(kind.gvkText)
     if (firstLine !== undefined) reader.warning({ _tag: "RepeatedKind", ...keyPosition, gvk: kind.gvkText, firstLine })
     firstLines.set(kind.gvkText, firstLine ?? keyPosition.line)
@@ -150,8 +160,6 @@ const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): r
   }
   return [...kinds.values()]
 }
-
-const isSecret = (gvk: GroupVersionKind): boolean => gvk.group === "" && gvk.kind.toLowerCase() === "secret"
 
 /** Group: a DNS subdomain; version: a DNS label; kind: a Go type name. No API server can serve anything else. */
 const groupName = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)?$/
@@ -197,5 +205,6 @@ const ignoredKeyAdvice = (key: string): string => {
   if (nearest(key, [rootKey]) !== undefined) return `did you mean ${rootKey}?`
   if (kindKeys.some((known) => known === key)) return `it belongs inside a kind below ${rootKey}`
   if (parseGvk(key) !== undefined) return `indent it below ${rootKey} to record that kind`
-  return `only ${rootKey} is read`
+  if (nearest(key, [redactKey]) !== undefined) return `did you mean ${redactKey}?`
+  return `only ${rootKey} and ${redactKey} are read`
 }

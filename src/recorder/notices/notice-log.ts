@@ -113,6 +113,17 @@ export class NoticeLog {
           `the store rejected data from ${notice.name}, which is restarted from the last recorded state`,
           { reason: notice.reason },
         )
+      case "redaction-key":
+        if ("made" in notice)
+          return log.warn(
+            `values are redacted with a new key in ${notice.made}: whoever has this directory can test guesses of them. ` +
+              "A key outside of it is given with --redact-key-file",
+          )
+        if (notice.trouble === undefined) return this.#relief("redaction-key", "there is a key for redacted values")
+        return this.#trouble(
+          "redaction-key",
+          `kinds with redacted values are not recorded yet: ${notice.trouble}. The recorder keeps retrying`,
+        )
       case "unwritten":
         return log.error(`the recording was closed before this could be written: ${notice.what}`)
     }

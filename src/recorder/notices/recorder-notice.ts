@@ -1,6 +1,7 @@
 /** What the actors of a recorder report about themselves, for the log. */
 import type { WatcherReport } from "../../actors/watcher/definition.ts"
 import type { ActorGaveUp } from "../../runtime/errors.ts"
+import type { RedactionKeyNotice } from "../redaction/redaction-key.ts"
 
 /** All are rare, except reports of `event`. */
 export type RecorderNotice =
@@ -35,3 +36,4 @@ export type RecorderNotice =
   | { readonly type: "refused"; readonly name: string; readonly reason: string }
   /** The recording was closed before the store took this write, which `what` describes. */
   | { readonly type: "unwritten"; readonly what: string }
+  | RedactionKeyNotice

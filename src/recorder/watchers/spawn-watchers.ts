@@ -74,6 +74,8 @@ interface WatchersOptions {
   readonly endpoint: (name: string) => Promise<ApiEndpoint>
   /** How to list the kind. */
   readonly lists: (gvk: string, endpoint: ApiEndpoint) => Promise<ListManner>
+  /** The key of the hashes that stand for redacted values; called only for kinds that have any. */
+  readonly redactionKey: () => Promise<Uint8Array>
   /** Runs in the scope of the recorder. */
   readonly run: <A>(effect: Effect.Effect<A>) => Promise<A>
   /** The store numbers their lives, because it remembers their messages. Not called any more once `ended` is aborted. */
@@ -228,9 +230,15 @@ export class Watchers {
       config: async () => {
         const endpoint = await options.endpoint(name)
         const lists = await options.lists(gvk, endpoint)
+        const redaction = kind.redaction && { rules: kind.redaction, key: await options.redactionKey() }
         const limits = this.#shares.take(name, this.#plan.kinds.size)
         const lines = { memory: this.#lines, slot: this.#slotOf(name), limitBytes: largeLinesBytes }
-        return { ...watcherConfig(kind, tracksPods, endpoint, limits, options, this.#versions), lists, lines }
+        return {
+          ...watcherConfig(kind, tracksPods, endpoint, limits, options, this.#versions),
+          lists,
+          lines,
+          redaction,
+        }
       },
       incarnation: () => options.nextIncarnation(name, ended.signal),
       restart: options.restart,
@@ -293,6 +301,7 @@ const settingsOf = (kind: TrackedKind) => ({
   labelSelector: kind.labelSelector,
   fieldSelector: kind.fieldSelector,
   namespaces: kind.namespaces?.toSorted(),
+  redaction: kind.redaction,
 })
 
 const watcherConfig = (
@@ -308,6 +317,7 @@ const watcherConfig = (
   endpoint,
   userAgent,
   ...settingsOf(kind),
+  redaction: undefined,
   policy,
   reportEvents,
   versions,

@@ -4,8 +4,8 @@
  */
 
 import { spawn } from "node:child_process"
-import { mkdir } from "node:fs/promises"
-import { constants, homedir, setPriority } from "node:os"
+import { mkdir, mkdtemp, rm } from "node:fs/promises"
+import { constants, homedir, setPriority, tmpdir } from "node:os"
 import { join } from "node:path"
 
 /** Why a program cannot be run here. Anything else that prevents a build is an error. */
@@ -40,10 +40,12 @@ export const buildStep = async (
   { cwd, env = {} }: Step,
 ): Promise<Missing | undefined> => {
   const limit = limitOf(process.env[limitVariable])
+  // A tool that is ended leaves its temporary files.
+  const temporary = await mkdtemp(join(tmpdir(), "kubereel-build-"))
   // A group of its own, because the tools run compilers that would go on without them.
   const child = spawn(command, words, {
     cwd,
-    env: { ...process.env, ...env },
+    env: { ...process.env, TMPDIR: temporary, ...env },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   })
@@ -73,10 +75,13 @@ export const buildStep = async (
   } finally {
     clearTimeout(timer)
     process.removeListener("exit", end)
+    await rm(temporary, { recursive: true, force: true, maxRetries: 5 })
   }
   const called = `${command} ${words[0] ?? ""}`
   if (isLate)
-    return { missing: `${called} took more than ${limit} s (${limitVariable}); the next run goes on from there` }
+    return {
+      missing: `${called} took more than ${limit} s (${limitVariable}); the next run goes on from what is in its cache`,
+    }
   const output = Buffer.concat(parts).toString("utf8").trim()
   const reason = output.split("\n").find((line) => unreachable.test(line))
   if (reason !== undefined) return { missing: `${called}: ${reason.trim()}` }

@@ -8,11 +8,11 @@ export type Program = { readonly path: string } | Missing
 
 const sourcesOf = (name: string): string => fileURLToPath(new URL(`../${name}/`, import.meta.url))
 
-/** Builds the package `main` of the module in test/clients/NAME: its own, or a dependency's. */
-export const goProgram = async (name: string, main = "."): Promise<Program> => {
+/** Builds a package of the module in test/clients/go, or of its dependencies. One module, so that its programs share what is compiled. */
+export const goProgram = async (name: string, main: string): Promise<Program> => {
   const path = join(await cacheFolder(""), name)
   const env = { GOTOOLCHAIN: "local", GOFLAGS: "-buildvcs=false -mod=readonly", GOWORK: "off" }
-  return (await buildStep("go", ["build", "-trimpath", "-o", path, main], { cwd: sourcesOf(name), env })) ?? { path }
+  return (await buildStep("go", ["build", "-trimpath", "-o", path, main], { cwd: sourcesOf("go"), env })) ?? { path }
 }
 
 /** Builds the crate in test/clients/NAME, whose program is called like its folder. */
