@@ -5,6 +5,7 @@
  */
 import { isIP } from "node:net"
 import { backgroundClock } from "../clock.ts"
+import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
 import {
   type CommandSyntax,
   count,
@@ -24,6 +25,7 @@ import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
+import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-options.ts"
 import { type RecorderStatus, renderStatusLine } from "./record/status-line.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
@@ -78,6 +80,18 @@ const options = {
     placeholder: "WHEN",
     help: "interval: a power failure loses at most the last second; always: loses nothing, but is slower",
     parse: oneOf("interval", "always"),
+  }),
+  retainFor: list({
+    placeholder: "DURATION",
+    help: "how long what was recorded is kept, such as 30d; of a kind: v1.Event=1d; default: for ever",
+    parse: ofKinds((text) => readRetainFor(text)),
+    split: true,
+  }),
+  retainBytes: list({
+    placeholder: "SIZE",
+    help: "how much the recording may take on disk, such as 20Gi; of a kind: v1.Event=1Gi; default: any",
+    parse: ofKinds((text, gvk) => readRetainBytes(text, gvk !== undefined)),
+    split: true,
   }),
   listCompression: withDefault("auto", {
     placeholder: "WHEN",
@@ -141,14 +155,17 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       allowSecrets: _,
       ...others
     } = given
-    const { maximumExportTime, maximumExportSize, ...rest } = others
+    const { maximumExportTime, maximumExportSize, retainFor, retainBytes, ...rest } = others
     const access = readAccess(given)
     if (typeof access === "string") {
       terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: access }).message}\n`)
       return exitCodes.usage
     }
     const namespaces = [...new Set(namespace)]
-    const recordOptions: RecordOptions = { ...rest, ...access, namespaces, verbosity: verbose }
+    const recordOptions: RecordOptions = {
+      ...{ ...rest, ...access, namespaces, verbosity: verbose },
+      limits: givenLimits(retainFor, retainBytes),
+    }
     const { output, close } = createOutput(recordOptions, terminal)
     if (given.allowSecrets) output.log.warn(allowSecretsAdvice)
     const giveBack = terminal.keepInterrupts?.()

@@ -13,7 +13,8 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Schema from "effect/Schema"
 import { ownerResolverName, storeName, watcherName } from "../actors/names.ts"
-import { type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
+import { type RetentionSettings, type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
+import type { DiscoveredKind } from "../archive/rows/discovery.ts"
 import { type Clock, systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
@@ -49,6 +50,8 @@ export interface RecorderActorsOptions {
   readonly kinds: ReadonlyArray<TrackedKind>
   readonly directory: string
   readonly fsync: "interval" | "always"
+  /** How much is kept. Default: everything. */
+  readonly retention?: RetentionSettings
   readonly endpoints: EndpointSource
   readonly userAgent: string
   readonly notify: (notice: RecorderNotice) => void
@@ -142,6 +145,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       }).pipe((put) => Effect.andThen(recalled, put))
       writes.put("what is being recorded", patiently(store, write))
     }
+    const discovered = new Map<string, DiscoveredKind>()
+    const keepDiscovered = (kind: DiscoveredKind): void => {
+      if (!system.isStopping)
+        writes.put(`what discovery says of ${kind.gvk}`, patiently(store, store.call("learnKind", kind)))
+    }
     const onStateChange = (name: string) => (state: string, reason: string) =>
       options.notify({ type: "actor", name, state, reason })
     const waiting = yield* Deferred.make<void>()
@@ -173,6 +181,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     // The store may report owners before the resolver exists.
     let areOwnersNamed = false
     let owners: OwnerResolution | undefined
+    let { retention } = options
     const store = system.spawn({
       definition: storeDefinition,
       name: storeName,
@@ -181,6 +190,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         directory: options.directory,
         fsync: options.fsync,
         asksOwners: options.looksUpOwners ?? true,
+        ...(retention !== undefined && { retention }),
         ...plan.expected,
       }),
       incarnation: counter(),
@@ -212,7 +222,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             restartSenders(`the recording was damaged: ${report.reason}`)
             // The new recording has none of what was stored in the old one.
             keepState()
+            for (const kind of discovered.values()) keepDiscovered(kind)
             return keptCluster === undefined ? undefined : keepClusterUid(keptCluster)
+          case "retention":
+            return options.notify(report)
           case "exposed":
             return options.notify({ type: "exposed", message: report.message })
           case "owners-named":
@@ -295,6 +308,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       statuses,
       clock,
       onCluster: keepClusterUid,
+      onResource: (kind) => {
+        discovered.set(kind.gvk, kind)
+        keepDiscovered(kind)
+      },
       onUnauthorized: () => credentials.refresh(),
       onGaveUp: (gvk, error) => {
         options.notify({ type: "stopped-kind", gvk, error })
@@ -389,6 +406,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         )
         lastChange = change
         return change
+      },
+      /** How much is kept from now on. */
+      setRetention: (settings: RetentionSettings): void => {
+        retention = settings
+        run(Effect.ignore(store.call("setRetention", settings)))
       },
       store,
       owners: resolution,

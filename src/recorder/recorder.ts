@@ -26,6 +26,7 @@ import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { parseConfiguration } from "./configuration/parse-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
 import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
+import { type GivenLimits, retentionSettings } from "./configuration/retention-limits.ts"
 import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
 import { forecastExport } from "./export/forecast.ts"
 import { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
@@ -33,6 +34,8 @@ import { ExportPlaces } from "./export/places.ts"
 import { type ExportContext, startExport } from "./export/start.ts"
 import { askCoverage } from "./http/coverage.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "./http/http-api.ts"
+import { startQuery } from "./http/past.ts"
+import { pastPaths } from "./http/past-request.ts"
 import type { KindStatus } from "./kind-status.ts"
 import { describeShortage } from "./memory/memory-shares.ts"
 import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
@@ -69,6 +72,8 @@ export interface RecorderSettings {
   /** File with the key for redacted values; default: one in the data directory, which is made if there is none. */
   readonly redactKeyFile?: string | undefined
   readonly fsync: "interval" | "always"
+  /** How long and how much is kept, with precedence over the configuration. Default: what that says. */
+  readonly limits?: GivenLimits
   /** Default `auto`. */
   readonly listCompression?: ListCompression
   /** Log each recorded event at debug level. */
@@ -179,6 +184,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       kinds: configuration.kinds,
       directory: dataDirectory,
       fsync: settings.fsync,
+      retention: retentionSettings(configuration, settings.limits),
       endpoints,
       userAgent,
       reportEvents: settings.reportEvents,
@@ -221,6 +227,8 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       access,
       rejected: (facts) => log.warn("rejected", { ...facts }),
       coverage: (window) => askCoverage(actors, window, systemClock.wallMicros()),
+      startQuery: (question, reader) => startQuery(actors, question, reader, systemClock.wallMicros()),
+      nowMicros: () => systemClock.wallMicros(),
       forecast: (request) => forecastExport(exportContext(), request),
       startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),
       places: new ExportPlaces(systemClock),
@@ -235,7 +243,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
         ? async () => log.info("there is no configuration file to read again")
         : yield* followConfiguration(
             actors,
-            { file: config, configuration: loaded.configuration, load: loadOptions, namespaces: settings.namespaces },
+            { file: config, configuration: loaded.configuration, load: loadOptions, namespaces: settings.namespaces, limits: settings.limits },
             log,
             reloads,
             yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
@@ -251,7 +259,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     })
     if (bound !== undefined)
       log.info(`listening on ${bound.url}`, {
-        paths: "/healthz /readyz /metrics /v1/coverage POST:/export",
+        paths: `/healthz /readyz /metrics /v1/coverage ${pastPaths.join(" ")} POST:/export`,
         auth: accessSettings.auth,
       })
     return {

@@ -1,5 +1,6 @@
 /** The watcher's interface: its configuration, its control calls and its reports. */
 import * as Schema from "effect/Schema"
+import type { DiscoveredKind } from "../../archive/rows/discovery.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
@@ -58,6 +59,8 @@ export type WatcherReport =
   | { readonly type: "alarm"; readonly detail: string }
   | { readonly type: "unauthorized" }
   | { readonly type: "cluster"; readonly uid: string }
+  /** What the server's discovery says of the kind. */
+  | { readonly type: "resource"; readonly resource: DiscoveredKind }
   | {
       readonly type: "event"
       readonly action: "applied" | "deleted"

@@ -7,6 +7,7 @@ import type { GroupVersionKind } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import type { LineBudget } from "../../kube/scanner/line-budget.ts"
 import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
+import type { ApiResource } from "../../kube/discovery.ts"
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
@@ -44,6 +45,8 @@ export interface KindWatchOptions {
   readonly random: () => number
   readonly listener: KindListener
   readonly recorded: EventListener | undefined
+  /** Called with what discovery says of the kind, each time it was asked. */
+  readonly located?: ((resource: ApiResource) => void) | undefined
   /** Of all watchers, for large lines. Default: each line has a limit of its own. */
   readonly lineBudget?: LineBudget | undefined
 }
@@ -72,7 +75,7 @@ export const watchWhole = (options: KindWatchOptions, loaded: LoadedState): Kind
   const namespace = config.namespaces?.[0]
   const session = new WatchSession({
     ...sessionOptions(options, loaded),
-    enquiries: new HttpEnquiries(client, gvk, namespace),
+    enquiries: new HttpEnquiries(client, gvk, namespace, options.located),
     sink,
     listener,
     resumeVersion: mustList ? undefined : resume.resumeVersion,

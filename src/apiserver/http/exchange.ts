@@ -41,8 +41,8 @@ export class Exchange {
   onStatus: (status: number) => void = () => undefined
   /** Set by the server; called for defects of the server that a request reveals. */
   onTrouble: OnTrouble = warnProcess
-  /** Set by the server: a `Warning` that is sent before all others, with every response. */
-  deprecationWarning: string | undefined
+  /** Set by the server: the `Warning`s that are sent before all others, with every response; asked for when it begins. */
+  ownWarnings: () => ReadonlyArray<string> = () => []
   readonly #format: JsonFormat
   /** What responses are dated by; `undefined`: by the machine's clock, as Node does. */
   readonly #clock: Pick<Clock, "wallMicros"> | undefined
@@ -229,8 +229,8 @@ export class Exchange {
       const value = headers[name] ?? ""
       sent[name] = typeof value === "string" ? headerBytes(value) : value.map(headerBytes)
     }
-    if (this.deprecationWarning !== undefined)
-      sent.Warning = [warningHeaders([this.deprecationWarning]), sent.Warning ?? []].flat(2)
+    const own = this.ownWarnings()
+    if (own.length > 0) sent.Warning = [warningHeaders(own).map(headerBytes), sent.Warning ?? []].flat(2)
     this.response.writeHead(status, sent)
     this.onStatus(status)
   }

@@ -9,11 +9,12 @@ import * as Result from "effect/Result"
 import { isScalar } from "yaml"
 import { type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { defaultRedaction, type RedactionSettings, redactionOf } from "../../kube/redaction/redaction-rules.ts"
-import { kindKeys, readKind } from "./kind-settings.ts"
+import { kindKeys, readKind, readLimit } from "./kind-settings.ts"
 import { suggestFamiliarKind, suggestKind } from "./known-kinds.ts"
 import { ConfigurationInvalidError, type ConfigurationWarning } from "./problem.ts"
 import { quoted } from "./quoted.ts"
 import { readRedaction } from "./redaction-settings.ts"
+import { readRetainBytes, readRetainFor } from "./retention-limits.ts"
 import { type Entry, SettingReader } from "./setting-reader.ts"
 import { nearest } from "./spelling.ts"
 import { type DetectionDefaults, type RecorderConfiguration, resolveKind, type TrackedKind } from "./tracked-kind.ts"
@@ -36,6 +37,15 @@ export interface ParsedConfiguration {
 const rootKey = "trackedObjects"
 const redactKey = "redact"
 
+/** Our own keys beside it. SimKube ignores them. */
+const limitKeys = ["retainFor", "retainBytes"] as const
+
+interface Root {
+  readonly kinds: readonly TrackedKind[]
+  readonly retainFor?: number
+  readonly retainBytes?: number
+}
+
 /** Reads the bytes of a configuration file. */
 export const parseConfiguration = (
   bytes: Uint8Array,
@@ -45,11 +55,11 @@ export const parseConfiguration = (
   if (Result.isFailure(document))
     return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: document.failure }))
   const reader = new SettingReader(document.success)
-  const kinds = reader.withinBudget(() => readRoot(reader, document.success, options)) ?? []
+  const root = reader.withinBudget(() => readRoot(reader, document.success, options)) ?? noKinds
   if (reader.problems.length > 0)
     return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: inOrder(reader.problems) }))
   return Result.succeed({
-    configuration: { kinds, source: options.source },
+    configuration: { ...root, source: options.source },
     warnings: inOrder(reader.warnings),
   })
 }
@@ -57,7 +67,9 @@ export const parseConfiguration = (
 const inOrder = <T extends { readonly line: number; readonly column: number }>(notes: readonly T[]): readonly T[] =>
   notes.toSorted((left, right) => left.line - right.line || left.column - right.column)
 
-const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseOptions): readonly TrackedKind[] => {
+const noKinds: Root = { kinds: [] }
+
+const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseOptions): Root => {
   const allowed = `a mapping with the key ${rootKey}`
   if (isScalar(document.root) && !reader.isEmpty(document.root)) {
     // Not quoted, because a file with a single word is most likely a token.
@@ -69,17 +81,18 @@ const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseO
       found: "a single word or string",
       allowed,
     })
-    return []
+    return noKinds
   }
   const entries = reader.isEmpty(document.root) ? [] : reader.entries(document.root, "the file", allowed)
-  if (entries === undefined) return []
+  if (entries === undefined) return noKinds
   const [root, ...repeated] = entries.filter(({ key }) => key === rootKey)
   const [redact, ...redactAgain] = entries.filter(({ key }) => key === redactKey)
-  const others = entries.filter(({ key }) => key !== rootKey && key !== redactKey)
+  const limits = entries.filter(({ key }) => isLimitKey(key))
+  const others = entries.filter(({ key }) => key !== rootKey && key !== redactKey && !isLimitKey(key))
   if (root === undefined) {
     const position = others[0]?.keyPosition ?? { line: 1, column: 1 }
     reader.problem({ _tag: "MissingKey", ...position, key: rootKey, advice: missingRootAdvice(others) })
-    return []
+    return noKinds
   }
   const where = "the file"
   for (const { key, keyPosition } of repeated)
@@ -89,7 +102,27 @@ const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseO
   const redaction = redact === undefined ? defaultRedaction : readRedaction(reader, redact.value)
   for (const { key, keyPosition } of others)
     reader.warning({ _tag: "IgnoredKey", ...keyPosition, key, advice: ignoredKeyAdvice(key) })
-  return readKinds(reader, root, options, redaction)
+  return { kinds: readKinds(reader, root, options, redaction), ...readLimits(reader, limits) }
+}
+
+const isLimitKey = (key: string): boolean => limitKeys.some((each) => each === key)
+
+const readLimits = (reader: SettingReader, limits: readonly Entry[]): Pick<Root, "retainFor" | "retainBytes"> => {
+  for (const [index, { key, keyPosition }] of limits.entries()) {
+    const first = limits.findIndex((each) => each.key === key)
+    const firstLine = limits[first]?.keyPosition.line ?? 0
+    if (first !== index) reader.problem({ _tag: "DuplicateKey", ...keyPosition, key, where: "the file", firstLine })
+  }
+  const read = (
+    wanted: (typeof limitKeys)[number],
+    readText: (text: string) => number | { readonly problem: string },
+  ) => {
+    const entry = limits.find(({ key }) => key === wanted)
+    return entry === undefined ? undefined : readLimit(reader, entry.value, wanted, readText)
+  }
+  const retainFor = read("retainFor", readRetainFor)
+  const retainBytes = read("retainBytes", (text) => readRetainBytes(text, false))
+  return { ...(retainFor !== undefined && { retainFor }), ...(retainBytes !== undefined && { retainBytes }) }
 }
 
 const readKinds = (

@@ -99,6 +99,9 @@ export class NoticeLog {
             `reel store salvage --data-dir ${notice.path} --to DIR copies what is sound of it`,
           { reason: notice.reason },
         )
+      case "retention":
+        if (notice.trouble === undefined) return this.#relief("retention", "old events are removed again")
+        return this.#trouble("retention", `old events cannot be removed: ${notice.trouble} Recording goes on`)
       case "exposed":
         return log.warn(notice.message)
       case "owners":
@@ -140,6 +143,8 @@ export class NoticeLog {
         return this.#state(gvk, report.state, report.detail)
       case "alarm":
         return log.warn(`${gvk}: ${report.detail}`)
+      case "resource":
+        return
       case "unauthorized":
         // The state that follows is logged, once for all kinds.
         return log.debug(`${gvk}: the server does not accept the credentials (401); refreshing them`)

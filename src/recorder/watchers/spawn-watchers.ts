@@ -18,6 +18,7 @@ import {
   watcherDefinition,
 } from "../../actors/watcher/definition.ts"
 import { VersionClock } from "../../actors/watcher/late/version-clock.ts"
+import type { DiscoveredKind } from "../../archive/rows/discovery.ts"
 import type { Clock } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { LineBudget } from "../../kube/scanner/line-budget.ts"
@@ -83,6 +84,8 @@ interface WatchersOptions {
   readonly statuses: KindStatuses
   readonly clock: Clock
   readonly onCluster: (uid: string) => void
+  /** What the server's discovery says of a kind, when it is first known and when it changes. */
+  readonly onResource: (kind: DiscoveredKind) => void
   readonly onUnauthorized: () => void
   readonly onGaveUp: (gvk: string, error: ActorGaveUp) => void
 }
@@ -256,6 +259,7 @@ export class Watchers {
         }
         if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros, report.namespaces)
         if (report.type === "cluster") options.onCluster(report.uid)
+        if (report.type === "resource") options.onResource(report.resource)
         if (report.type === "unauthorized") {
           statuses.setUnauthorized(gvk)
           options.onUnauthorized()
