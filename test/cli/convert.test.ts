@@ -109,7 +109,10 @@ describe("reel convert", () => {
   )
 
   test.each([
-    ["an integer of 400 digits", `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {priority: ${"9".repeat(400)}}\n`],
+    [
+      "an integer of 400 digits",
+      `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {priority: ${"9".repeat(400)}}\n`,
+    ],
     ["control sequences of a terminal", "apiVersion: v1\nkind: Pod\nmetadata: {name: *\u001b[31mred\u0007}\n"],
   ])("a kwok recording with %s is refused in one printable line", async (_, yaml) => {
     writeFileSync(path("a.yaml"), yaml)

@@ -8,6 +8,9 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Of the files that share processes those that take more than 5 s on an idle machine, the longest first. */
 const longest: ReadonlyArray<string> = [
+  // In a thorough run.
+  "test/sandbox/request-mutants.test.ts",
+  "test/cli/convert-mutants.test.ts",
   "test/docs/pages.test.ts",
   "test/recorder/late/outages.test.ts",
   "test/bench/measuring/live-run.test.ts",
