@@ -9,6 +9,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Paths below the project's root. */
 export const longTests: ReadonlyArray<string> = [
+  "test/sandbox/request-mutants.test.ts",
+  "test/cli/convert-mutants.test.ts",
   "test/examples/host/simplepod.test.ts",
   "test/docs/pages.test.ts",
   "test/host/dispatcher/module-host.test.ts",

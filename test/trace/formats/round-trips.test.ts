@@ -153,6 +153,18 @@ describe("any trace of SimKube's structure", () => {
     await expect(converted(Buffer.from(edited), "ndjson", "simkube")).rejects.toThrow(UnwritableTraceError)
   })
 
+  test("with a negative hash is refused, which NDJSON could not hold", async () => {
+    const sections = {
+      version: 2,
+      config: new Map([["trackedObjects", new Map()]]),
+      events: [],
+      index: new Map([["v1.Pod", new Map([["a/b", -1]])]]),
+      pod_lifecycles: new Map(),
+    }
+    const bytes = encodeMessagePack(new Map(Object.entries(sections)) as MessagePackValue)
+    await expect(converted(bytes, "simkube", "ndjson")).rejects.toThrow("expected an unsigned integer")
+  })
+
   test("when damaged, is read or rejected, on every path", async () => {
     await fc.assert(
       fc.asyncProperty(mutated(file), fc.boolean(), async (bytes, isLater) => {

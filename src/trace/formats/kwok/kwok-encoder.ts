@@ -131,12 +131,12 @@ class KwokEncoder implements TraceEncoder {
     })
   }
 
-  #snapshotObject({ gvk, name }: ObjectEvent, state: JsonObject): void {
-    // A plain object is read back by its own kind and name: the document says nothing else about it.
+  #snapshotObject({ gvk, namespace, name }: ObjectEvent, state: JsonObject): void {
+    // A plain object is read back by its own kind, namespace and name: the document says nothing else about it.
     this.#resourceOf(gvk)
     const { metadata } = state
-    if (!isJsonObject(metadata) || metadata.name !== name)
-      throw unwritable(`${gvk} ${name} has another name in its metadata`)
+    if (!isJsonObject(metadata) || metadata.name !== name || (metadata.namespace ?? "") !== namespace)
+      throw unwritable(`${gvk} ${name} has another name or namespace in its metadata`)
     this.#document(state)
   }
 

@@ -151,7 +151,7 @@ export class SimkubeItemReader<Value> {
         return this.#enter({ in: "names", left: reader.readMapHeader(), gvk })
       }
       case "names":
-        return [{ type: "index", gvk: frame.gvk, name: reader.readString(), hash: BigInt(reader.readInteger()) }]
+        return [{ type: "index", gvk: frame.gvk, name: reader.readString(), hash: readHash(reader) }]
       case "lifecycles":
         return [{ type: "lifecycles", ...readOwnedLifecycles(reader) }]
     }
@@ -311,7 +311,7 @@ const readOwnedLifecycles = (reader: MessagePackReader): OwnedLifecycles => {
   const owner = reader.readString()
   const pods = new Map<bigint, ReadonlyArray<PodLifecycle>>()
   for (let left = reader.readMapHeader(); left > 0; left--) {
-    const hash = BigInt(reader.readInteger())
+    const hash = readHash(reader)
     const list: PodLifecycle[] = []
     for (let pod = reader.readArrayHeader(); pod > 0; pod--) list.push(readLifecycle(reader))
     pods.set(hash, list)
@@ -342,4 +342,12 @@ export function* readSimkubeTrace(chunks: Iterable<Uint8Array>): Generator<Simku
   const reader = new SimkubeTraceReader()
   for (const chunk of chunks) yield* reader.push(chunk)
   yield* reader.end()
+}
+
+/** Unsigned: another format could not hold a negative one, and SimKube refuses it. */
+const readHash = (reader: MessagePackReader): bigint => {
+  const offset = reader.position
+  const hash = BigInt(reader.readInteger())
+  if (hash < 0n) throw new MessagePackError({ reason: "type", offset, detail: "expected an unsigned integer" })
+  return hash
 }

@@ -87,7 +87,7 @@ describe("a kwok recording", () => {
     [
       "with another name in its metadata",
       { name: "other", state: named({}) },
-      "v1.Pod other has another name in its metadata",
+      "v1.Pod other has another name or namespace in its metadata",
     ],
   ])("is not written for an object %s: nothing could read it again", (_, facts, problem) => {
     expect(() => written(header, event(facts, true))).toThrow(`cannot be written as kwok: ${problem}`)
