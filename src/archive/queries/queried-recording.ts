@@ -11,7 +11,7 @@ import { RecordingDisturbedError, toArchiveError } from "../archive-errors.ts"
 import { BlockSource, type BlockSourceOptions } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import { isBeingWritten } from "../reading-access.ts"
-import { type KindEntry, readKinds } from "../rows/kind-table.ts"
+import { type KindEntry, readKeptKinds } from "../rows/kind-table.ts"
 import { KnownOwners } from "../rows/known-owners.ts"
 import { readMetadata } from "../rows/metadata.ts"
 import { ObjectNames } from "../rows/object-rows.ts"
@@ -66,6 +66,8 @@ export class QueriedRecording {
 
   /** Makes what was recorded meanwhile visible to the questions from now on. */
   refresh(): void {
+    // First: a beginning that moves in between is then noticed by what reads.
+    this.source.beginAnew()
     this.#now = this.reading(() => readNow(this.database))
   }
 
@@ -139,7 +141,7 @@ interface Now {
 }
 
 const readNow = (database: DatabaseSync): Now => {
-  const kinds = readKinds(database)
+  const kinds = readKeptKinds(database)
   const times = kinds.flatMap(({ completeThroughTime, lastEventTime, namespaces }) => [
     completeThroughTime,
     lastEventTime,
