@@ -2,19 +2,27 @@
 import { isArchiveError } from "../archive/archive-errors.ts"
 import { salvageRecording } from "../archive/damage/salvage-recording.ts"
 import { type DamagedBlock, verifyRecording } from "../archive/damage/verify-recording.ts"
-import { formatLocalTime } from "../local-time.ts"
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { backupRecording } from "../archive/upkeep/backup-recording.ts"
 import { compactRecording } from "../archive/upkeep/compact-recording.ts"
 import { readRecordingInfo } from "../archive/upkeep/recording-info.ts"
+import { formatLocalTime } from "../local-time.ts"
+import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { readRetainBytes, readRetainFor, retentionSettings } from "../recorder/configuration/retention-limits.ts"
-import { type CommandSyntax, list, type OptionValues, oneOf, optional, text, withDefault } from "./command-line/arguments.ts"
-import { givenLimits, ofKinds } from "./record/record-limits.ts"
-import { infoJson, infoLines } from "./store/store-info.ts"
-import { formatBytes, formatCount } from "./terminal/quantities.ts"
+import {
+  type CommandSyntax,
+  list,
+  type OptionValues,
+  oneOf,
+  optional,
+  text,
+  withDefault,
+} from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { givenLimits, ofKinds } from "./record/record-limits.ts"
+import { infoJson, infoLines } from "./store/store-info.ts"
+import { formatBytes, formatCount } from "./terminal/quantities.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {

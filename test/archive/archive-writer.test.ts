@@ -1,4 +1,4 @@
-import { writeFileSync, renameSync } from "node:fs"
+import { renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
@@ -549,7 +549,10 @@ describe("opening", () => {
       const columns = columnsOf(table, 7).join(", ")
       older.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`)
     }
-    for (const [table, blobs] of [["block", "toc, data"], ["checkpoint", "states"]] as const) {
+    for (const [table, blobs] of [
+      ["block", "toc, data"],
+      ["checkpoint", "states"],
+    ] as const) {
       const columns = `${columnsOf(table, 7).join(", ")}, ${blobs}`
       older.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`)
     }

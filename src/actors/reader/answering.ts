@@ -20,6 +20,7 @@ const turnMs = 8
 
 interface OpenAnswer {
   readonly recording: QueriedRecording
+  /** Retention leaves what is being read. */
   readonly lease: Lease
   readonly items: Generator<AnswerItem, JsonObject, void>
   readonly stream: OutgoingStream
@@ -44,19 +45,30 @@ export class Answering {
   start(question: Question, stream: OutgoingStream): void {
     const known = new Map(question.known.map(({ gvk, until }) => [gvk, until]))
     const knownUntil = (gvk: string): number | undefined => known.get(gvk) ?? recording.kindOf(gvk)?.completeThroughTime
-    // A slow client may take its time: what it is being sent is kept.
-    const lease = takeLease(this.#directory, { fromTime: 0, purpose: "query" })
-    const recording: QueriedRecording = attempt(() => {
-      try {
-        return QueriedRecording.open(this.#directory, { knownUntil })
-      } catch (error) {
-        lease.release()
-        throw error
-      }
+    const { about, from, to } = question
+    const lease = takeLease(this.#directory, {
+      fromTime: about === "objects" ? to : from,
+      purpose: `a question about ${about}`,
     })
+    let recording: QueriedRecording
+    try {
+      recording = attempt(() => QueriedRecording.open(this.#directory, { knownUntil }))
+    } catch (error) {
+      lease.release()
+      throw error
+    }
     const isDocument = question.isDocument === true
     const items = answerOf(recording, question)
-    const open: OpenAnswer = { recording, lease, items, stream, isDocument, pending: [], hasItems: false, isDone: false }
+    const open: OpenAnswer = {
+      recording,
+      lease,
+      items,
+      stream,
+      isDocument,
+      pending: [],
+      hasItems: false,
+      isDone: false,
+    }
     try {
       // A question that has no answer is refused before the answer begins.
       attempt(() => this.#take(open, items.next()))

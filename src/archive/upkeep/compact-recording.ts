@@ -21,7 +21,7 @@ export const compactRecording = (directory: string, policy: RetentionPolicy): Co
   try {
     const before = bytesOf(writer)
     writer.retention.setPolicy(policy)
-    for (const _ of writer.retention.compact()) continue
+    for (const _ of writer.retention.compact());
     writer.commit()
     writer.shrinkLog()
     return { before, after: bytesOf(writer), removedEvents: writer.retention.statistics.events }

@@ -63,7 +63,16 @@ export const readRecordingInfo = (directory: string, nowMicros: number): Recordi
     const daysLeft =
       growthPerDay === undefined || growthPerDay === 0 ? undefined : (diskFreeBytes + freeBytes) / growthPerDay
     return {
-      ...{ format: formatOf(database), databaseBytes, freeBytes, logBytes, kinds, growthPerDay, diskFreeBytes, daysLeft },
+      ...{
+        format: formatOf(database),
+        databaseBytes,
+        freeBytes,
+        logBytes,
+        kinds,
+        growthPerDay,
+        diskFreeBytes,
+        daysLeft,
+      },
       blocks: Number(whole?.blocks),
       carriedEvents: Number(whole?.carried),
       events: kinds.reduce((sum, { events }) => sum + events, 0),
@@ -117,4 +126,3 @@ const growthOf = (database: DatabaseSync, factor: number): number | undefined =>
     .get(from)?.stored
   return Math.round((Number(stored) * factor * dayMicros) / (last - from))
 }
-

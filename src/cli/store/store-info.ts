@@ -37,7 +37,12 @@ export const infoLines = (info: RecordingInfo, nowMs: number): ReadonlyArray<str
   ])
   const all = [head, ...rows]
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] as string).length)))
-  const table = all.map((row) => row.map((cell, column) => cell.padEnd(widths[column] as number)).join("  ").trimEnd())
+  const table = all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] as number))
+      .join("  ")
+      .trimEnd(),
+  )
   const hasRemoved = info.kinds.some(({ removedThrough }) => removedThrough > 0)
   return [
     ...table,
@@ -54,7 +59,10 @@ export const infoLines = (info: RecordingInfo, nowMs: number): ReadonlyArray<str
 const growth = ({ growthPerDay, daysLeft, diskFreeBytes }: RecordingInfo): string => {
   const free = `${formatBytes(diskFreeBytes)} free on the disk`
   if (growthPerDay === undefined) return `growth: too little is recorded to tell; ${free}`
-  const left = daysLeft === undefined ? "" : `: full in ${daysLeft < 10 ? daysLeft.toFixed(1) : Math.round(daysLeft)} days if nothing is removed`
+  const left =
+    daysLeft === undefined
+      ? ""
+      : `: full in ${daysLeft < 10 ? daysLeft.toFixed(1) : Math.round(daysLeft)} days if nothing is removed`
   return `growth: ${formatBytes(growthPerDay)} a day; ${free}${left}`
 }
 

@@ -29,7 +29,10 @@ const contentOf = (directory: string, fromTime: number) => {
     const [kind] = reader.kinds()
     const from = Math.max(fromTime, START + 1, (kind?.removedThrough ?? 0) + 1)
     const cut = reader.cut()
-    const state = Array.from(reader.snapshotAt({ cut, time: from }), (event) => [event.name, Number(event.resourceVersion)])
+    const state = Array.from(reader.snapshotAt({ cut, time: from }), (event) => [
+      event.name,
+      Number(event.resourceVersion),
+    ])
     const changes = Array.from(reader.events({ cut, fromTime: from }), (event) =>
       event.type === "object" ? Number(event.resourceVersion) : Number.NaN,
     )
@@ -46,7 +49,9 @@ const expectWhole = ({ first, state, changes }: ReturnType<typeof contentOf>): v
   expect(state).toEqual(new Map(before.map((version) => [`object-${1 + ((version - 1) % objects)}`, version])))
 }
 
-test("killed at any moment, a recording is whole from its beginning on", { timeout: patient(isThorough ? 900_000 : 120_000) }, async () => {
+test("killed at any moment, a recording is whole from its beginning on", {
+  timeout: patient(isThorough ? 900_000 : 120_000),
+}, async () => {
   const directory = temporaryDirectory()
   const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 2 ** 31)
   console.log(`seed of the kills: ${seed}`)
@@ -58,7 +63,9 @@ test("killed at any moment, a recording is whole from its beginning on", { timeo
   let acknowledged = 0
   let outran = 0
   for (let kills = 0; kills < wantedKills; kills++) {
-    const child = spawn(process.execPath, [CHILD, "retain", directory, "1000000"], { stdio: ["ignore", "pipe", "inherit"] })
+    const child = spawn(process.execPath, [CHILD, "retain", directory, "1000000"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    })
     onTestFinished(() => void child.kill("SIGKILL"))
     let commitsToLive = 150 + random(200)
     for await (const line of createInterface({ input: child.stdout })) {
@@ -86,6 +93,8 @@ test("killed at any moment, a recording is whole from its beginning on", { timeo
     expectWhole(contentOf(directory, START + content.first + random(content.changes.length)))
   }
   const { first, changes } = contentOf(directory, 0)
-  console.log(`${wantedKills} kills, ${acknowledged} versions, the last ${changes.length} of them kept; ${outran} readers were outrun`)
+  console.log(
+    `${wantedKills} kills, ${acknowledged} versions, the last ${changes.length} of them kept; ${outran} readers were outrun`,
+  )
   expect(first).toBeGreaterThan(100)
 })

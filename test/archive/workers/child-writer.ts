@@ -55,7 +55,7 @@ const record = (writer: ArchiveWriter, lastVersion: number): void => {
     }
     say(String(version))
     // Some transactions of retention between two commits.
-    if (mode === "retain") for (let steps = version % 4; steps > 0 && writer.retention.step(() => true); steps--) continue
+    if (mode === "retain") for (let steps = version % 4; steps > 0 && writer.retention.step(() => true); steps--);
   }
 }
 
