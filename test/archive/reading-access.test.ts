@@ -42,7 +42,11 @@ const eventsIn = (directory: string): number => {
   }
 }
 
-const content = (directory: string) => readdirSync(directory).map((name) => [name, readFileSync(join(directory, name))])
+const content = (directory: string) =>
+  readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .map((name) => [name, readFileSync(join(directory, name))])
 
 test("a directory is being written while its lock is held, and looking changes nothing", () => {
   const directory = temporaryDirectory()
@@ -88,7 +92,7 @@ test("a closed recording is read without creating a log", () => {
   writer.close()
   expect(eventsIn(writer.directory)).toBe(3)
   expect(readRecordingFacts(writer.directory)).toMatchObject({ isWritten: false, lacksLog: false })
-  expect(readdirSync(writer.directory).sort()).toEqual(["recorder.lock", DATABASE_FILE])
+  expect(readdirSync(writer.directory).sort()).toEqual(["leases", "recorder.lock", DATABASE_FILE])
 })
 
 test("a recording that was not closed and has no log shows that it lacks one", () => {

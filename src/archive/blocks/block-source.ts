@@ -72,8 +72,8 @@ export class BlockSource {
   readonly #isWriter: boolean
   /** By kind, where it began when this reader first asked. */
   readonly #firstBeginnings = new Map<number, Beginning>()
-  /** The last event that had been removed when this reader was made. */
-  readonly #removedBefore: number
+  /** The last event that had been removed when this reader began. */
+  #removedBefore: number
   /** By kind, why the states that retention kept are not known. */
   readonly #lostBeginnings = new Map<number, string>()
   readonly #place: StatementSync
@@ -134,6 +134,12 @@ export class BlockSource {
     // A part may be replaced by a block with the same key, of which a later reader knows nothing.
     if (found.isSealed) this.#intact.add(key)
     return true
+  }
+
+  /** From now on reads what the recording has now, also if retention has removed what this reader read before. */
+  beginAnew(): void {
+    this.#firstBeginnings.clear()
+    this.#removedBefore = this.#reading(() => this.#beginnings.last())
   }
 
   /** Where a kind begins now. */

@@ -67,6 +67,8 @@ export class QueriedRecording {
 
   /** Makes what was recorded meanwhile visible to the questions from now on. */
   refresh(): void {
+    // First: a beginning that moves in between is then noticed by what reads.
+    this.source.beginAnew()
     this.#now = this.reading(() => readNow(this.database))
   }
 

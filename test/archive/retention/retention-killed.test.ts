@@ -42,11 +42,11 @@ const contentOf = (directory: string, fromTime: number) => {
   }
 }
 
-/** What the child has recorded: version v is of object 1 + v mod 50, at v µs. */
+/** What the child has recorded: version v is of object 1 + (v - 1) mod 50, at v µs. */
 const expectWhole = ({ first, state, changes }: ReturnType<typeof contentOf>): void => {
   expect(changes).toEqual(Array.from(changes, (_, index) => first + index))
   const before = Array.from({ length: Math.min(objects, first - 1) }, (_, index) => first - 1 - index)
-  expect(state).toEqual(new Map(before.map((version) => [`object-${1 + (version % objects)}`, version])))
+  expect(state).toEqual(new Map(before.map((version) => [`object-${1 + ((version - 1) % objects)}`, version])))
 }
 
 test("killed at any moment, a recording is whole from its beginning on", {

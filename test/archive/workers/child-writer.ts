@@ -32,7 +32,7 @@ const record = (writer: ArchiveWriter, lastVersion: number): void => {
         version++
         return {
           action: "applied",
-          number: 1 + (version % 50),
+          number: 1 + ((version - 1) % 50),
           time: START + version,
           version,
           object: `{"version":${version},"filler":"${"x".repeat((version % 40) * 100)}"}`,
