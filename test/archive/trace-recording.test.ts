@@ -42,7 +42,10 @@ test("a trace of a window becomes a recording with the same state at its start, 
   recordSample(original).close()
   mkdirSync(copy)
   const reader = ArchiveReader.open(original)
-  await recordTrace(copy, batches(beginningAt(sampleMiddle, recordedTrace(reader, { from: sampleMiddle, to: undefined }))))
+  await recordTrace(
+    copy,
+    batches(beginningAt(sampleMiddle, recordedTrace(reader, { from: sampleMiddle, to: undefined }))),
+  )
   reader.close()
   expect(textsOf(copy, sampleMiddle)).toEqual(textsOf(original, sampleMiddle))
   const recording = QueriedRecording.open(copy)

@@ -38,7 +38,10 @@ test("a time that there was not, because the clocks were set forward, is refused
 })
 
 test("exact moments and durations need no words", () => {
-  expect(read("2026-03-01T10:00:00+01:00", "2026-03-02T00:00:00Z")).toEqual({ taken: "2026-03-01T09:00:00.000Z", said: [] })
+  expect(read("2026-03-01T10:00:00+01:00", "2026-03-02T00:00:00Z")).toEqual({
+    taken: "2026-03-01T09:00:00.000Z",
+    said: [],
+  })
   expect(read("-10m", "2026-03-02T00:00:00Z")).toEqual({ taken: "2026-03-01T23:50:00.000Z", said: [] })
 })
 
