@@ -14,6 +14,7 @@ import { WatchSession } from "../../kube/watch/session.ts"
 import type { SessionOptions } from "../../kube/watch/session-options.ts"
 import type { SessionListener } from "../../kube/watch/sink.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { KindResumePoint } from "../../wire/stored-state.ts"
 import type { WatcherConfig } from "./definition.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"
 import type { LoadedState } from "./index/loaded-state.ts"
@@ -139,12 +140,20 @@ export const kindRecorder = (
       skipOwned: config.skipOwned,
       recordsEvents: config.gvk !== podLivesKind,
       redaction: config.redaction,
-      isRedactedAnew: !areRedactedAlike(loaded.resume.selection, selectionOf(config)),
+      isRedactedAnew: isRedactedAnew(config, loaded.resume),
     },
     { outlet, clock, byNamespace, versions: versionClock(config), recorded, alarm: (detail) => listener.alarm(detail) },
     loaded,
     followed,
   )
+
+/**
+ * Whether what is recorded was, or may have been, recorded with other redaction. The selection of namespaces is noted before their lists, so a list that
+ * was interrupted may have been the one that was to record them with the present rules.
+ */
+const isRedactedAnew = (config: KindWatchOptions["config"], { selection, namespaces }: KindResumePoint): boolean =>
+  !areRedactedAlike(selection, selectionOf(config)) ||
+  (config.redaction !== undefined && namespaces.some(({ listReason }) => listReason !== "" && listReason !== "first"))
 
 const versionClock = ({ versions }: Pick<WatcherConfig, "versions">): VersionClock | undefined =>
   versions && new VersionClock(versions)
