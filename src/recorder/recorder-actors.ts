@@ -13,7 +13,12 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Schema from "effect/Schema"
 import { ownerResolverName, storeName, watcherName } from "../actors/names.ts"
-import { type RetentionSettings, type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
+import {
+  type RetentionSettings,
+  type StoreReport,
+  type StoreUnavailable,
+  storeDefinition,
+} from "../actors/store/definition.ts"
 import type { DiscoveredKind } from "../archive/rows/discovery.ts"
 import { type Clock, systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"

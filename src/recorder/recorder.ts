@@ -243,7 +243,13 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
         ? async () => log.info("there is no configuration file to read again")
         : yield* followConfiguration(
             actors,
-            { file: config, configuration: loaded.configuration, load: loadOptions, namespaces: settings.namespaces, limits: settings.limits },
+            {
+              file: config,
+              configuration: loaded.configuration,
+              load: loadOptions,
+              namespaces: settings.namespaces,
+              limits: settings.limits,
+            },
             log,
             reloads,
             yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),

@@ -87,7 +87,17 @@ redact:
   annotations: ["example.com/*-token"]
   pointers: {v1.ConfigMap: [/data/password]}
 trackedObjects:
-${["v1.Secret", "v1.ConfigMap", "v1.Pod", "apps/v1.Deployment", "apps/v1.ReplicaSet", "apps/v1.StatefulSet", "apps/v1.ControllerRevision", "batch/v1.CronJob", "v1.Event"]
+${[
+  "v1.Secret",
+  "v1.ConfigMap",
+  "v1.Pod",
+  "apps/v1.Deployment",
+  "apps/v1.ReplicaSet",
+  "apps/v1.StatefulSet",
+  "apps/v1.ControllerRevision",
+  "batch/v1.CronJob",
+  "v1.Event",
+]
   .map((kind) => `  ${kind}: {trackLifecycle: ${kind.startsWith("apps/v1.D")}}\n`)
   .join("")}`
 
@@ -142,7 +152,16 @@ test("nothing that was planted with kubectl is anywhere, and each change of a va
   // One Secret is there before the recorder, so that it comes by a list.
   await apply(manifest)
   recorder = await startRecorder(cluster, join(directory, "config.yml"), join(directory, "data"))
-  await kubectl(cluster, "-n", namespace, "patch", "secret", "database", "-p", JSON.stringify({ stringData: { password: planted.patched } }))
+  await kubectl(
+    cluster,
+    "-n",
+    namespace,
+    "patch",
+    "secret",
+    "database",
+    "-p",
+    JSON.stringify({ stringData: { password: planted.patched } }),
+  )
   await kubectl(cluster, "-n", namespace, "set", "env", "deployment/web", "OLD_TOKEN-")
   await kubectl(cluster, "-n", namespace, "delete", "secret", "registry")
 
@@ -165,13 +184,24 @@ test("nothing that was planted with kubectl is anywhere, and each change of a va
   expect(passwords).toEqual([expect.stringMatching(/^redacted:[0-9a-f]{16}$/), expect.stringMatching(/^redacted:/)])
   expect(new Set(passwords).size).toBe(2)
   const variables = ["apps/v1.Deployment", "apps/v1.ReplicaSet", "v1.Pod", "apps/v1.StatefulSet"].map((gvk) =>
-    recorded(text, gvk).flatMap(({ object }) => JSON.stringify(object).match(/"DB_PASSWORD","value":"(redacted:\w+)"/)?.[1]),
+    recorded(text, gvk).flatMap(
+      ({ object }) => JSON.stringify(object).match(/"DB_PASSWORD","value":"(redacted:\w+)"/)?.[1],
+    ),
   )
   expect(new Set(variables.flat()).size).toBe(1)
 
   const simkube = join(directory, "trace.sktrace")
   const reel = fileURLToPath(new URL("../../bin/reel.js", import.meta.url))
-  await promisify(execFile)(process.execPath, [reel, "export", "-s", recorder?.address ?? "", "--start", "0", "-o", simkube])
+  await promisify(execFile)(process.execPath, [
+    reel,
+    "export",
+    "-s",
+    recorder?.address ?? "",
+    "--start",
+    "0",
+    "-o",
+    simkube,
+  ])
   const metrics = await (await fetch(`${recorder?.address}/metrics`)).text()
   const running = everythingIn(join(directory, "data"))
   const log = recorder?.log() ?? ""

@@ -3,11 +3,11 @@
  * is watched as a whole, in one session: the cluster, or one namespace.
  */
 import type { Clock } from "../../clock.ts"
+import type { ApiResource } from "../../kube/discovery.ts"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import type { LineBudget } from "../../kube/scanner/line-budget.ts"
 import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
-import type { ApiResource } from "../../kube/discovery.ts"
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import { WatchSession } from "../../kube/watch/session.ts"

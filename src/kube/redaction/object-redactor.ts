@@ -84,8 +84,7 @@ export class ObjectRedactor {
     if (!this.#find(bytes, start, end)) return false
     this.#eachOf(this.#candidates.annotations, Action.removeManifest)
     if (managedFields !== undefined) {
-      if (managedFields.end > managedFields.start)
-        this.#edits.add(managedFields.start, managedFields.end, deleted)
+      if (managedFields.end > managedFields.start) this.#edits.add(managedFields.start, managedFields.end, deleted)
     } else this.#removeManagedFields(bytes, start)
     if (this.#edits.isEmpty) return false
     this.#edits.apply(bytes, start, end)
@@ -196,8 +195,7 @@ export class ObjectRedactor {
       if (isKey(bytes, at, keyEnd, valueKey)) {
         values[count++] = value
         values[count++] = end
-      }
-      else if (isKey(bytes, at, keyEnd, nameKey)) {
+      } else if (isKey(bytes, at, keyEnd, nameKey)) {
         name = value
         nameEnd = view.getUint8(value) === QUOTE ? end : value
       }
@@ -205,8 +203,7 @@ export class ObjectRedactor {
       if (view.getUint8(at) === COMMA) at = json.skipSpace(at + 1)
     }
     if (count > 0 && nameEnd > name && this.#env.covers(bytes, name, nameEnd))
-      for (let index = 0; index < count; index += 2)
-        this.#replace(values[index] as number, values[index + 1] as number)
+      for (let index = 0; index < count; index += 2) this.#replace(values[index] as number, values[index + 1] as number)
     return at + 1
   }
 

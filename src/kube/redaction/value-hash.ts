@@ -51,12 +51,7 @@ export class ValueHash {
    * The same for a value in the data of a Secret, which is base64, and stays base64: of the text that stands for what it encodes. So the
    * hash is that of the same value anywhere else.
    */
-  encodedReplacement(
-    bytes: Buffer,
-    start: number,
-    end: number,
-    form: Exclude<ValueForm, "text">,
-  ): Buffer | undefined {
+  encodedReplacement(bytes: Buffer, start: number, end: number, form: Exclude<ValueForm, "text">): Buffer | undefined {
     const given = bytes[start] === 34 ? textOf(bytes, start, end) : bytes.toString("latin1", start, end)
     const isEncoded = base64.test(given)
     const value = isEncoded ? Buffer.from(given, "base64") : Buffer.from(given)

@@ -64,7 +64,12 @@ test("an object looks the same in a list and in a watch, and different with anot
 
 test("what only the slow path reads is redacted too", () => {
   const spelled = recorded(deployment("hunter2", "\\u0065nv").replace('"uid"', '"\\u0075id"'))
-  const twice = recorded(deployment("hunter2").replace('"spec"', '"metadata":{"uid":"u-1","resourceVersion":"7","managedFields":["x"]},"spec"'))
+  const twice = recorded(
+    deployment("hunter2").replace(
+      '"spec"',
+      '"metadata":{"uid":"u-1","resourceVersion":"7","managedFields":["x"]},"spec"',
+    ),
+  )
   for (const { uid, text } of [spelled, twice]) {
     expect(uid).toBe("u-1")
     expect(text).not.toMatch(/hunter2|managedFields/)

@@ -209,7 +209,12 @@ test("replaces the values of a Secret by hashes that are still base64, and keeps
   const encoded = (text: string): string => Buffer.from(text).toString("base64")
   const given = {
     metadata: { name: "a", managedFields: [{ manager: "kubectl" }], annotations: { [applied]: "{}", b: "c" } },
-    data: { user: encoded("hunter2"), password: encoded("hunter2"), empty: "", ".dockerconfigjson": encoded("hunter2") },
+    data: {
+      user: encoded("hunter2"),
+      password: encoded("hunter2"),
+      empty: "",
+      ".dockerconfigjson": encoded("hunter2"),
+    },
     stringData: { token: "hunter2" },
     type: "kubernetes.io/basic-auth",
   }

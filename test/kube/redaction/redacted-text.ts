@@ -43,7 +43,8 @@ export const redactText = (
       decoded.toString("base64") === text || (/^[A-Za-z0-9+/]*={0,2}$/.test(text) && text.length % 4 === 0)
     const isObject = form === "encoded-object"
     const content = decoded.toString("latin1")
-    if (isBase64 && (isObject ? /^\{"redacted":"[0-9a-f]{16}"\}$/.test(content) : isForm(content))) return replacedBy(token)
+    if (isBase64 && (isObject ? /^\{"redacted":"[0-9a-f]{16}"\}$/.test(content) : isForm(content)))
+      return replacedBy(token)
     const made = hash(isBase64 ? decoded : text)
     const written = isObject ? `{"redacted":"${made.slice("redacted:".length)}"}` : made
     return replacedBy(JSON.stringify(Buffer.from(written).toString("base64")))

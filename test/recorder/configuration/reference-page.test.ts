@@ -4,12 +4,12 @@ import * as Result from "effect/Result"
 import { expect, test } from "vitest"
 import { defaultRules } from "../../../src/kube/redaction/redaction-rules.ts"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
-import { redactionKeys } from "../../../src/recorder/configuration/redaction-settings.ts"
 import { kindKeys } from "../../../src/recorder/configuration/kind-settings.ts"
 import {
   type ParsedConfiguration,
   parseConfiguration,
 } from "../../../src/recorder/configuration/parse-configuration.ts"
+import { redactionKeys } from "../../../src/recorder/configuration/redaction-settings.ts"
 import { DEFAULT_TEMPLATE_PATHS } from "../../../src/trace/formats/simkube/simkube-config.ts"
 
 const page = await readFile(new URL("../../../docs/reference/configuration.md", import.meta.url), "utf8")

@@ -217,11 +217,11 @@ test("no planted value is anywhere, a rotation is an event, and a restart is non
     }
   })
   expect(leaksOf("recording", first, Object.values(planted))).toEqual([])
-  expect(
-    leaksOf("recording", first, [visible]).some((where) => where.includes("recording.db, ")),
-  ).toBe(true)
+  expect(leaksOf("recording", first, [visible]).some((where) => where.includes("recording.db, "))).toBe(true)
 
-  const secrets = first.lines.flatMap(({ gvk, object }) => (gvk === "v1.Secret" && object !== undefined ? [object] : []))
+  const secrets = first.lines.flatMap(({ gvk, object }) =>
+    gvk === "v1.Secret" && object !== undefined ? [object] : [],
+  )
   const text = (value = ""): string => Buffer.from(value, "base64").toString()
   const [before, after] = secrets.map(({ data }) => ({ password: text(data.password), username: text(data.username) }))
   expect(secrets).toHaveLength(2)
