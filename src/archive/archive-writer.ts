@@ -328,6 +328,11 @@ export class ArchiveWriter {
     if (!this.#isSynchronous) await this.#database.sync()
   }
 
+  /** Writes the log into the database and cuts it. @throws what SQLite throws */
+  shrinkLog(): void {
+    this.#database.checkpoint("TRUNCATE")
+  }
+
   /** Whether an I/O error has left the database in doubt, until it has been checked. */
   get isDistrusted(): boolean {
     return this.#database.isDistrusted

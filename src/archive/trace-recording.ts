@@ -33,10 +33,7 @@ export class NoHistoryInTrace extends Error {
  *
  * @throws NoHistoryInTrace, an ArchiveError, and what the items throw
  */
-export const recordTrace = async (
-  directory: string,
-  batches: AsyncIterable<Iterable<TraceItem>>,
-): Promise<void> => {
+export const recordTrace = async (directory: string, batches: AsyncIterable<Iterable<TraceItem>>): Promise<void> => {
   let writing: TraceWriting | undefined
   try {
     for await (const items of batches)
@@ -47,7 +44,9 @@ export const recordTrace = async (
           if (item.event.type === "gap") writing.gap(item.event)
           else writing.event(item.event, item.isSnapshot)
         } else if (item.type === "batch")
-          throw new NoHistoryInTrace("only NDJSON traces have a history: this format has no UIDs, and only parts of the objects")
+          throw new NoHistoryInTrace(
+            "only NDJSON traces have a history: this format has no UIDs, and only parts of the objects",
+          )
       }
     if (writing === undefined) throw new NoHistoryInTrace("the trace has no header")
     writing.end()
@@ -95,7 +94,8 @@ class TraceWriting {
     this.#isOpaque = isOpaque
     if (this.#append(event)) return
     this.#flush()
-    if (this.#slab.length < event.object.length + eventMargin) this.#slab = Buffer.alloc(event.object.length + eventMargin)
+    if (this.#slab.length < event.object.length + eventMargin)
+      this.#slab = Buffer.alloc(event.object.length + eventMargin)
     if (!this.#append(event)) throw new RangeError(`an event of ${event.gvk} does not fit into a frame`)
   }
 

@@ -9,11 +9,17 @@ import { recordedTrace } from "../../src/archive/reading/recorded-trace.ts"
 import { NoHistoryInTrace, recordTrace } from "../../src/archive/trace-recording.ts"
 import type { TraceItem } from "../../src/trace/trace-item.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
-import { recordSample, sampleMiddle } from "./sample-recording.ts"
 import { START } from "./sample-frames.ts"
+import { recordSample, sampleMiddle } from "./sample-recording.ts"
 
 async function* batches(items: Iterable<TraceItem>): AsyncGenerator<Iterable<TraceItem>, void> {
   yield items
+}
+
+/** As an export has it: its window begins where the state is. */
+function* beginningAt(start: number, items: Iterable<TraceItem>): Generator<TraceItem, void> {
+  for (const item of items)
+    yield item.type === "header" && item.window !== undefined ? { ...item, window: { ...item.window, start } } : item
 }
 
 /** Every item as text, without its place in the recording and what only recordings have. */
@@ -36,7 +42,10 @@ test("a trace of a window becomes a recording with the same state at its start, 
   recordSample(original).close()
   mkdirSync(copy)
   const reader = ArchiveReader.open(original)
-  await recordTrace(copy, batches(recordedTrace(reader, { from: sampleMiddle, to: undefined })))
+  await recordTrace(
+    copy,
+    batches(beginningAt(sampleMiddle, recordedTrace(reader, { from: sampleMiddle, to: undefined }))),
+  )
   reader.close()
   expect(textsOf(copy, sampleMiddle)).toEqual(textsOf(original, sampleMiddle))
   const recording = QueriedRecording.open(copy)

@@ -14,7 +14,10 @@ beforeAll(async () => {
   place = new Workplace()
   sandbox = await Sandbox.start()
   sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "prices" }, data: { tea: "1" } })
-  recorder = place.record({ cluster: { server: sandbox.url }, kinds: { "v1.ConfigMap": "{}", "apps/v1.Deployment": "{}" } })
+  recorder = place.record({
+    cluster: { server: sandbox.url },
+    kinds: { "v1.ConfigMap": "{}", "apps/v1.Deployment": "{}" },
+  })
   await recorder.ready()
 })
 afterAll(async () => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url"
 import { beforeAll, expect, test } from "vitest"
 import { kinds } from "../../src/kube/client/kinds.ts"
 import { eventually } from "../harness/eventually.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { type Packages, pythonPackages } from "./build/installed-packages.ts"
 import { cafe, cafeDefinition, cafes, definitions } from "./cafes.ts"
 import { runProgram, runToEnd } from "./running-program.ts"
@@ -24,7 +25,9 @@ test("a script creates, lists in pages, watches, patches in every way, is refuse
   if ("missing" in packages) return skipBecause(skip, `the Python client was not installed: ${packages.missing}`)
   const python = join(packages.folder, "bin/python")
   await withCluster([], async ({ sandbox, kubeconfig, troubles }) => {
-    const { code, output, errors } = await runToEnd(python, [sourceOf("script.py")], { KUBECONFIG: kubeconfig })
+    // Its dynamic client keeps what it discovered in a temporary file.
+    const environment = { KUBECONFIG: kubeconfig, TMPDIR: temporaryDirectory() }
+    const { code, output, errors } = await runToEnd(python, [sourceOf("script.py")], environment)
     expect(errors).toBe("")
     expect(output.trim().split("\n")).toEqual([
       "watch: ready",

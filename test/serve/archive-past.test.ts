@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import { DATABASE_FILE } from "../../src/archive/reading-access.ts"
+import { discoveryKey, withDiscovered } from "../../src/archive/rows/discovery.ts"
 import { addChecksumFunction } from "../../src/archive/soundness/sound-rows.ts"
 import { ArchivePast, NothingToServe, type Past } from "../../src/serve/index.ts"
 import { encodeFrame, type SampleFrame, START } from "../archive/sample-frames.ts"
@@ -87,6 +88,30 @@ describe("a recording", () => {
       ),
     ])
     expect((await get(`${url}/at/${past.begin + second}${configMaps}`)).headers.warning).toBeUndefined()
+  })
+
+  test("names a custom kind as the API server did, without its definition", async () => {
+    const directory = temporaryDirectory()
+    const writer = ArchiveWriter.open(directory, { now: () => START })
+    const gadget = { ...changed(3, START, 10), gvk: "example.com/v1.Gadget" }
+    writer.append("watcher/1", 1, 1, encodeFrame(gadget))
+    const names = {
+      plural: "gadgetries",
+      singular: "gadget",
+      shortNames: ["gd"],
+      categories: ["all"],
+      namespaced: false,
+    }
+    writer.metadata.set(discoveryKey, withDiscovered(undefined, { gvk: gadget.gvk, ...names }))
+    writer.commit()
+    writer.close()
+    const { url } = await serve(ArchivePast.open(directory))
+    const answer = await get(`${url}/apis/example.com/v1/gadgetries`)
+    expect([objects(JSON.parse(answer.text)), answer.headers.warning]).toEqual([["object-3"], undefined])
+    const { resources } = JSON.parse((await get(`${url}/apis/example.com/v1`)).text)
+    expect(resources).toMatchObject([
+      { name: "gadgetries", singularName: "gadget", shortNames: ["gd"], categories: ["all"], namespaced: false },
+    ])
   })
 
   test("of nothing is refused, and so is a directory that is none", () => {

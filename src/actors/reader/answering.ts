@@ -2,6 +2,7 @@
  * Runs questions in the reader: several at once, each a piece at a time in turn, and each only as fast as its client takes the answer. A question whose client
  * has gone, or whose recording cannot be read any further, ends, and nothing else does.
  */
+import { type Lease, takeLease } from "../../archive/leases/lease.ts"
 import { QueriedRecording } from "../../archive/queries/queried-recording.ts"
 import { QuestionRefused } from "../../archive/queries/query-errors.ts"
 import { messageOf } from "../../message-of.ts"
@@ -19,6 +20,8 @@ const turnMs = 8
 
 interface OpenAnswer {
   readonly recording: QueriedRecording
+  /** Retention leaves what is being read. */
+  readonly lease: Lease
   readonly items: Generator<AnswerItem, JsonObject, void>
   readonly stream: OutgoingStream
   readonly isDocument: boolean
@@ -42,15 +45,36 @@ export class Answering {
   start(question: Question, stream: OutgoingStream): void {
     const known = new Map(question.known.map(({ gvk, until }) => [gvk, until]))
     const knownUntil = (gvk: string): number | undefined => known.get(gvk) ?? recording.kindOf(gvk)?.completeThroughTime
-    const recording: QueriedRecording = attempt(() => QueriedRecording.open(this.#directory, { knownUntil }))
+    const { about, from, to } = question
+    const lease = takeLease(this.#directory, {
+      fromTime: about === "objects" ? to : from,
+      purpose: `a question about ${about}`,
+    })
+    let recording: QueriedRecording
+    try {
+      recording = attempt(() => QueriedRecording.open(this.#directory, { knownUntil }))
+    } catch (error) {
+      lease.release()
+      throw error
+    }
     const isDocument = question.isDocument === true
     const items = answerOf(recording, question)
-    const open: OpenAnswer = { recording, items, stream, isDocument, pending: [], hasItems: false, isDone: false }
+    const open: OpenAnswer = {
+      recording,
+      lease,
+      items,
+      stream,
+      isDocument,
+      pending: [],
+      hasItems: false,
+      isDone: false,
+    }
     try {
       // A question that has no answer is refused before the answer begins.
       attempt(() => this.#take(open, items.next()))
     } catch (error) {
       recording.close()
+      lease.release()
       throw error
     }
     this.#open.add(open)
@@ -70,6 +94,7 @@ export class Answering {
   #end(open: OpenAnswer): void {
     if (!this.#open.delete(open)) return
     open.recording.close()
+    open.lease.release()
   }
 
   #schedule(): void {

@@ -25,6 +25,8 @@ const ReadKind = Schema.Struct({
   gvk: Schema.String,
   events: Schema.Number,
   since: Schema.UndefinedOr(Schema.Number),
+  /** µs since the Unix epoch up to which retention has removed everything; 0 or absent: nothing. */
+  removedThrough: Schema.optionalKey(Schema.Number),
   completeTime: Schema.Number,
   namespaces: Schema.Array(
     Schema.Struct({
@@ -51,6 +53,7 @@ const RecordedSince = Schema.Struct({
   gvk: Schema.String,
   namespace: Schema.String,
   since: Schema.Number,
+  removedThrough: Schema.optionalKey(Schema.Number),
   completeTime: Schema.Number,
 })
 

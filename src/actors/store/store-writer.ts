@@ -8,8 +8,8 @@
 
 import { CorruptArchiveError, DiskFullError } from "../../archive/archive-errors.ts"
 import type { ArchiveWriter } from "../../archive/archive-writer.ts"
-import type { NamedOwner } from "../../archive/rows/owner-sets.ts"
 import type { DiskUse } from "../../archive/retention/space.ts"
+import type { NamedOwner } from "../../archive/rows/owner-sets.ts"
 import type { AnsweredOwner } from "../../archive/rows/unrecorded-owners.ts"
 import type { AppendResult, CommitResult } from "../../archive/writing.ts"
 import type { Timer } from "../../clock.ts"

@@ -66,7 +66,7 @@ export class Exchange {
     this.response = response
     this.path = mark < 0 ? url : url.slice(0, mark)
     this.queryText = mark < 0 ? "" : url.slice(mark + 1)
-    this.query = new URLSearchParams(this.queryText)
+    this.query = readableParameters(this.queryText)
     this.route = parseRoute(this.path)
     if (this.route.type === "resource" && this.route.isWatch === true && this.route.name !== undefined) {
       const named = `metadata.name=${this.route.name.replace(/[\\,=]/g, "\\$&")}`
@@ -235,6 +235,19 @@ export class Exchange {
     this.onStatus(status)
   }
 }
+
+/** As Go reads them: a parameter with a broken escape, or with a semicolon, counts as absent. */
+const readableParameters = (text: string): URLSearchParams =>
+  new URLSearchParams(
+    unreadable.test(text)
+      ? text
+          .split("&")
+          .filter((part) => !unreadable.test(part))
+          .join("&")
+      : text,
+  )
+
+const unreadable = /%(?![0-9a-fA-F]{2})|;/
 
 const verbOf = (method: string, route: Route, query: URLSearchParams): string => {
   if (route.type !== "resource") return "discovery"

@@ -7,7 +7,7 @@
 import type { ObjectEvent } from "../../trace/event.ts"
 import { exactJsonIn } from "../../trace/json/exact-json.ts"
 import { type FieldPath, fieldTextOf } from "../../trace/json/field-path.ts"
-import type { KindEntry } from "../rows/kind-table.ts"
+import type { KeptKind } from "../rows/kind-table.ts"
 import { DamageFound } from "./damage-found.ts"
 import { FormerStates } from "./former-states.ts"
 import { KindChanges } from "./kind-changes.ts"
@@ -106,7 +106,7 @@ export function* changeSteps(
 
 const numbersOf = (
   recording: QueriedRecording,
-  kind: KindEntry,
+  kind: KeptKind,
   question: ChangesQuestion,
 ): ReadonlySet<number> | undefined => {
   if (question.objects !== undefined) return question.objects.get(kind.gvk) ?? new Set()

@@ -3,7 +3,7 @@
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { ArchiveIoError, CorruptArchiveError } from "../archive-errors.ts"
 import { readEvent } from "../blocks/event-merge.ts"
-import type { KindEntry } from "../rows/kind-table.ts"
+import type { KeptKind } from "../rows/kind-table.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
 /** Collects the damage of one answer. */
@@ -21,7 +21,7 @@ export class DamageFound {
   }
 
   /** An event with its object, valid until the next is read; `undefined` if its block is damaged, which is noted. */
-  event(kind: KindEntry, sequence: number): ObjectEvent | undefined {
+  event(kind: KeptKind, sequence: number): ObjectEvent | undefined {
     const { source, names } = this.#recording
     try {
       // Decompresses the block. The name is read afterwards: a damaged row of a name is an error.
@@ -39,7 +39,7 @@ export class DamageFound {
    * Notes the blocks of a kind that were found to have no table of contents, after a sequence number and with changes in a stretch of time, µs since
    * the Unix epoch: what they hold was passed over.
    */
-  noteLostTables(kind: KindEntry, afterSequence: number, from = 0, until = Number.MAX_SAFE_INTEGER): void {
+  noteLostTables(kind: KeptKind, afterSequence: number, from = 0, until = Number.MAX_SAFE_INTEGER): void {
     const { source, cut } = this.#recording
     if (!source.lacksTableAfter(kind, afterSequence)) return
     for (const { key, minTime, maxTime } of this.#blocksOf(kind, afterSequence)) {
@@ -49,7 +49,7 @@ export class DamageFound {
     }
   }
 
-  #blocksOf(kind: KindEntry, afterSequence: number) {
+  #blocksOf(kind: KeptKind, afterSequence: number) {
     return this.#recording.reading(() =>
       this.#recording.database
         .prepare(
@@ -64,7 +64,7 @@ export class DamageFound {
     )
   }
 
-  #note(kind: KindEntry, sequence: number, fault: string, lost: string): void {
+  #note(kind: KeptKind, sequence: number, fault: string, lost: string): void {
     const block = this.#blocksOf(kind, sequence - 1)[0]
     const key = block?.key ?? sequence
     const id = `${kind.gvk} ${key}`

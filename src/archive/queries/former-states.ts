@@ -3,7 +3,7 @@
  * everything else is looked up in tables of contents and read from its block.
  */
 import { LastStates } from "../checkpoints/last-states.ts"
-import type { KindEntry } from "../rows/kind-table.ts"
+import type { KeptKind } from "../rows/kind-table.ts"
 import type { DamageFound } from "./damage-found.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
@@ -28,13 +28,13 @@ export class FormerStates {
    * Sequence number of the object's last event with bytes before another event; `undefined`: it had none. `isIntroduced`: the event is of the frame that
    * introduced the object, so that only an event of this frame can precede it.
    */
-  sequenceBefore(kind: KindEntry, number: number, sequence: number, isIntroduced: boolean): number | undefined {
+  sequenceBefore(kind: KeptKind, number: number, sequence: number, isIntroduced: boolean): number | undefined {
     const passed = this.#passed.get(kind.id)?.get(number)
     return passed ?? (isIntroduced ? undefined : this.#lastStates.sequenceBefore(kind, number, sequence))
   }
 
   /** Its bytes, as a copy; `undefined` as well if they are damaged. Reads another block. */
-  objectBefore(kind: KindEntry, number: number, sequence: number): Uint8Array | undefined {
+  objectBefore(kind: KeptKind, number: number, sequence: number): Uint8Array | undefined {
     const kept = this.#kept.get(keyOf(kind, number))
     if (kept !== undefined) return kept
     const former = this.sequenceBefore(kind, number, sequence, false)
@@ -43,7 +43,7 @@ export class FormerStates {
   }
 
   /** To be called with each event that has bytes, in order. */
-  pass(kind: KindEntry, number: number, sequence: number): void {
+  pass(kind: KeptKind, number: number, sequence: number): void {
     let passed = this.#passed.get(kind.id)
     if (passed === undefined) {
       passed = new Map()
@@ -53,7 +53,7 @@ export class FormerStates {
   }
 
   /** Keeps the bytes of the event that was just passed. */
-  keep(kind: KindEntry, number: number, object: Uint8Array): void {
+  keep(kind: KeptKind, number: number, object: Uint8Array): void {
     const key = keyOf(kind, number)
     this.#drop(key)
     this.#kept.set(key, Uint8Array.from(object))
@@ -70,4 +70,4 @@ export class FormerStates {
   }
 }
 
-const keyOf = ({ id }: KindEntry, number: number): string => `${id} ${number}`
+const keyOf = ({ id }: KeptKind, number: number): string => `${id} ${number}`

@@ -1,6 +1,6 @@
 /** A position among the changes of one kind in a stretch of time, moved by tables of contents alone. */
 import type { BlockFrame } from "../blocks/block.ts"
-import type { KindEntry } from "../rows/kind-table.ts"
+import type { KeptKind } from "../rows/kind-table.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
 interface Stretch {
@@ -13,7 +13,7 @@ interface Stretch {
 
 /** Before the first change until {@link KindChanges.advance} was called. */
 export class KindChanges {
-  readonly kind: KindEntry
+  readonly kind: KeptKind
   readonly #stretch: Stretch
   readonly #cut: number
   readonly #frames: Generator<BlockFrame, void, void>
@@ -24,7 +24,7 @@ export class KindChanges {
   /** The object's number within its kind. */
   number = 0
 
-  constructor(recording: QueriedRecording, kind: KindEntry, stretch: Stretch) {
+  constructor(recording: QueriedRecording, kind: KeptKind, stretch: Stretch) {
     this.kind = kind
     this.#stretch = stretch
     this.#cut = recording.cut

@@ -1,5 +1,5 @@
 /** Finds objects by name among all that were ever recorded of a kind. */
-import type { KindEntry } from "../rows/kind-table.ts"
+import type { KeptKind } from "../rows/kind-table.ts"
 import type { ObjectSelection } from "./object-selection.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
@@ -20,7 +20,7 @@ export interface RecordedObject {
  */
 export function* objectRowsOf(
   recording: QueriedRecording,
-  kind: KindEntry,
+  kind: KeptKind,
   { namespace, name, uid }: ObjectSelection,
 ): Generator<RecordedObject, void, void> {
   recording.requireSoundObjects()

@@ -3,7 +3,8 @@
  *
  * Like {@link ArchiveReader} it changes nothing, holds no transaction between two statements and may be used while a recorder writes. It is cheap to
  * open (some ms), and what it caches is bounded: open it for a question, or keep it for a series of them. Damage is passed over and remembered: each
- * answer names what of it concerned it ({@link DamageFound}).
+ * answer names what of it concerned it ({@link DamageFound}). Where a recorder may remove what is old, take a lease first (leases/lease.ts): else an answer may end with
+ * RetentionOutranError.
  */
 import type { DatabaseSync } from "node:sqlite"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
@@ -11,7 +12,7 @@ import { RecordingDisturbedError, toArchiveError } from "../archive-errors.ts"
 import { BlockSource, type BlockSourceOptions } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import { isBeingWritten } from "../reading-access.ts"
-import { type KindEntry, readKinds } from "../rows/kind-table.ts"
+import { type KeptKind, readKeptKinds } from "../rows/kind-table.ts"
 import { KnownOwners } from "../rows/known-owners.ts"
 import { readMetadata } from "../rows/metadata.ts"
 import { ObjectNames } from "../rows/object-rows.ts"
@@ -75,7 +76,7 @@ export class QueriedRecording {
   }
 
   /** In the order in which they were first recorded. */
-  get kinds(): ReadonlyArray<KindEntry> {
+  get kinds(): ReadonlyArray<KeptKind> {
     return [...this.#now.kinds.values()]
   }
 
@@ -85,7 +86,7 @@ export class QueriedRecording {
   }
 
   /** `undefined`: it was never recorded. */
-  kindOf(gvk: string): KindEntry | undefined {
+  kindOf(gvk: string): KeptKind | undefined {
     return this.#now.kinds.get(gvk)
   }
 
@@ -133,13 +134,13 @@ export class QueriedRecording {
 /** What grows while a recorder writes. */
 interface Now {
   readonly cut: number
-  readonly kinds: ReadonlyMap<string, KindEntry>
+  readonly kinds: ReadonlyMap<string, KeptKind>
   /** µs since the Unix epoch: the last event or bookmark of any kind. */
   readonly lastTime: number
 }
 
 const readNow = (database: DatabaseSync): Now => {
-  const kinds = readKinds(database)
+  const kinds = readKeptKinds(database)
   const times = kinds.flatMap(({ completeThroughTime, lastEventTime, namespaces }) => [
     completeThroughTime,
     lastEventTime,

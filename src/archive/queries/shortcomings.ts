@@ -6,7 +6,7 @@
  */
 import type { GapEvent, LateChanges } from "../../trace/event.ts"
 import { readGaps } from "../rows/gap-rows.ts"
-import type { KindEntry } from "../rows/kind-table.ts"
+import type { KeptKind } from "../rows/kind-table.ts"
 import { readLateRanges } from "../rows/late-rows.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
@@ -80,7 +80,7 @@ export const shortcomingsOf = (
 
 const unrecordedOf = (
   recording: QueriedRecording,
-  kind: KindEntry,
+  kind: KeptKind,
   { namespace, from, to }: AskedPart,
 ): ReadonlyArray<Unrecorded> => {
   const { gvk, selection, listReason } = kind

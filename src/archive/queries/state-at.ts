@@ -7,8 +7,8 @@
  * of names their names.
  */
 import type { ObjectEvent } from "../../trace/event.ts"
-import type { ObjectStates } from "../checkpoints/object-states.ts"
-import type { KindEntry } from "../rows/kind-table.ts"
+import { NO_STATES, type ObjectStates } from "../checkpoints/object-states.ts"
+import type { KeptKind } from "../rows/kind-table.ts"
 import { type Continuation, readContinuation, writeContinuation } from "./continuation.ts"
 import { DamageFound } from "./damage-found.ts"
 import { objectRowsOf } from "./object-rows-of.ts"
@@ -91,10 +91,12 @@ export function* stateSteps(
 /** Last states of all objects alive at a moment; what lost tables of contents hide is noted. */
 export const aliveAt = (
   recording: QueriedRecording,
-  kind: KindEntry,
+  kind: KeptKind,
   damage: DamageFound,
   { cut, time }: { readonly cut: number; readonly time: number },
 ): ObjectStates => {
+  // What retention has removed is unknown; the history would return the states of the beginning.
+  if (time < kind.removedThrough) return NO_STATES
   const limits = { throughSequence: cut, beforeTime: time + 1 }
   const alive = recording.history.aliveAt(kind, limits)
   if (recording.source.lacksTableAfter(kind, 0))
@@ -104,12 +106,12 @@ export const aliveAt = (
 
 interface Reading {
   readonly recording: QueriedRecording
-  readonly kind: KindEntry
+  readonly kind: KeptKind
   readonly damage: DamageFound
   readonly matches: (object: Uint8Array) => boolean
 }
 
-const numbersOf = (recording: QueriedRecording, kind: KindEntry, selection: ObjectSelection): ReadonlySet<number> => {
+const numbersOf = (recording: QueriedRecording, kind: KeptKind, selection: ObjectSelection): ReadonlySet<number> => {
   const numbers = new Set<number>()
   for (const { number } of objectRowsOf(recording, kind, selection)) numbers.add(number)
   return numbers

@@ -4,7 +4,7 @@
  */
 import type { ObjectEvent } from "../../trace/event.ts"
 import type { ObjectStates } from "../checkpoints/object-states.ts"
-import type { KindEntry } from "../rows/kind-table.ts"
+import type { KeptKind } from "../rows/kind-table.ts"
 import { DamageFound } from "./damage-found.ts"
 import { objectRowsOf } from "./object-rows-of.ts"
 import { contentMatcher, hasNames, type ObjectSelection } from "./object-selection.ts"
@@ -73,7 +73,7 @@ interface Pair {
 
 const pairsOf = (
   recording: QueriedRecording,
-  kind: KindEntry,
+  kind: KeptKind,
   damage: DamageFound,
   question: DifferencesQuestion,
 ): ReadonlyArray<Pair> => {

@@ -10,6 +10,8 @@ interface RecordedSince {
   readonly namespace: string
   /** µs since the Unix epoch. */
   readonly since: number
+  /** µs since the Unix epoch up to which retention has removed everything, so that `since` is later; 0: nothing. */
+  readonly removedThrough: number
   /** µs since the Unix epoch at which it was last known to be complete. */
   readonly completeTime: number
 }
@@ -23,10 +25,10 @@ export const readRecordedSince = (directory: string): ReadonlyArray<RecordedSinc
   const database = openForReading(directory)
   try {
     return readKeptKinds(database)
-      .flatMap(({ gvk, recordedSince, completeThroughTime, namespaces }) => [
-        { gvk, namespace: "", since: recordedSince, completeTime: completeThroughTime },
+      .flatMap(({ gvk, recordedSince, completeThroughTime, namespaces, removedThrough }) => [
+        { gvk, namespace: "", since: recordedSince, removedThrough, completeTime: completeThroughTime },
         ...namespaces.map((each) => ({
-          ...{ gvk, namespace: each.namespace, since: each.recordedSince },
+          ...{ gvk, namespace: each.namespace, since: each.recordedSince, removedThrough },
           // While all of them are complete, only the kind has a time.
           completeTime: each.completeTime || completeThroughTime,
         })),

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { isArchiveError } from "../../archive/archive-errors.ts"
 import { NoHistoryInTrace, recordTrace } from "../../archive/trace-recording.ts"
-import { BadTraceError } from "../../trace/formats/format.ts"
 import { openTraceFile } from "../../trace/files/trace-input.ts"
 import { openTraceItems } from "../../trace/files/trace-items.ts"
+import { BadTraceError } from "../../trace/formats/format.ts"
 import { RecordingUnreadable } from "../export/export-errors.ts"
 
 /** A directory that exists until it is closed. */

@@ -1,6 +1,6 @@
 /**
  * The kinds that a moment has: those that were recorded by then, and no others. Built-in kinds are known; custom ones are described by their recorded
- * CustomResourceDefinition, with its columns, or else guessed from the recording, which the kind's remarks then say.
+ * CustomResourceDefinition, with its columns, or else named as the recorder's discovery named them. Traces have neither: there names are guessed, which the kind's remarks then say.
  */
 import { builtinResources } from "../../apiserver/kinds/builtin-resources.ts"
 import { type DefinedKind, definedKinds, publishedKind } from "../../apiserver/kinds/definition.ts"
@@ -47,13 +47,11 @@ export const servedKindsAt = async (
   for (const kind of recorded.values()) {
     if (builtinNames.has(kind.gvk)) continue
     const definition = defined.get(kind.gvk)
-    const stored = definition === undefined ? await guessed(past, kind, through) : asRecorded(definition.resource)
+    const known = definition === undefined ? discovered(kind) : asRecorded(definition.resource)
+    const stored = known ?? (await guessed(past, kind, through))
     if (stored === undefined) continue
     const guess = `its name in URLs, ${stored.plural}, and its scope were guessed: no CustomResourceDefinition of it is recorded`
-    serve(stored, {
-      kind: definition === undefined ? { ...kind, remarks: [...kind.remarks, guess] } : kind,
-      stored,
-    })
+    serve(stored, { kind: known === undefined ? { ...kind, remarks: [...kind.remarks, guess] } : kind, stored })
     if (definition !== undefined) documents.add(publishedKind(definition))
   }
   return { registry, documents, sources }
@@ -98,6 +96,14 @@ const parsed = (object: Buffer): unknown => {
 
 /** Each version was recorded as itself. */
 const asRecorded = ({ storedAs: _view, ...resource }: Resource): Resource => resource
+
+/** As the API server named it; `undefined` if that was not recorded. */
+const discovered = ({ gvk: name, names }: PastKind): Resource | undefined => {
+  const gvk = parseGvk(name)
+  if (names === undefined || gvk === undefined) return undefined
+  const { plural, singular, shortNames, categories, namespaced } = names
+  return { gvk, plural, namespaced, shortNames, categories, custom: true, ...(singular !== "" && { singular }) }
+}
 
 /** `undefined` for a name that is no GVK. */
 const guessed = async (past: Past, { gvk: name, since }: PastKind, through: number): Promise<Resource | undefined> => {

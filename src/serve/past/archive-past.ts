@@ -8,6 +8,7 @@ import { RecordingDisturbedError, RetentionOutranError } from "../../archive/arc
 import { ArchiveReader } from "../../archive/archive-reader.ts"
 import { takeLease } from "../../archive/leases/lease.ts"
 import { readRecordingFacts } from "../../archive/reading/recording-facts.ts"
+import { decodeDiscovery, discoveryKey } from "../../archive/rows/discovery.ts"
 import { readGaps } from "../../archive/rows/gap-rows.ts"
 import type { KindState } from "../../archive/rows/kind-table.ts"
 import { openForReading } from "../../archive/schema.ts"
@@ -166,6 +167,7 @@ const changeOf = (event: ObjectEvent): PastChange => {
 const extentOf = (directory: string, reader: ArchiveReader, { remarksOn }: ArchivePastOptions): Extent => {
   const { cut, lastTime, metadata } = readRecordingFacts(directory)
   const restarts = restartsIn(directory, cut)
+  const names = new Map(decodeDiscovery(metadata.get(discoveryKey)).map((kind) => [kind.gvk, kind]))
   const kinds = reader
     .kinds()
     .filter((kind) => kind.gvk !== podLivesKind && sinceOf(kind) !== 0)
@@ -174,6 +176,7 @@ const extentOf = (directory: string, reader: ArchiveReader, { remarksOn }: Archi
       since: sinceOf(kind),
       restarts: restarts.get(kind.gvk) ?? [],
       remarks: [...selectionRemark(kind), ...(remarksOn?.(kind.gvk, metadata) ?? [])],
+      names: names.get(kind.gvk),
     }))
   if (kinds.length === 0) throw new NothingToServe({ source: directory, reason: "no kind is recorded in it yet" })
   const first = Math.min(...kinds.map(({ since }) => since))
@@ -182,8 +185,11 @@ const extentOf = (directory: string, reader: ArchiveReader, { remarksOn }: Archi
   return { cut, begin, end: Math.max(begin, lastTime), kinds }
 }
 
-const selectionRemark = ({ selection }: KindState): ReadonlyArray<string> =>
-  selection === "" || selection === "all namespaces" ? [] : [`only a part was recorded: ${selection}`]
+/** Redaction is in the watcher's selection (src/actors/watcher/selection.ts) as well, but leaves no object out, and what it replaced is seen as that. */
+const selectionRemark = ({ selection }: KindState): ReadonlyArray<string> => {
+  const objects = selection.replace(/; values redacted \([^)]*\)$/, "")
+  return objects === "" || objects === "all namespaces" ? [] : [`only a part was recorded: ${objects}`]
+}
 
 /** When the first list of a kind was complete; of one that is recorded namespace by namespace, the first of its first lists. 0: not yet. */
 const sinceOf = ({ recordedSince, namespaces }: KindState): number => {

@@ -36,6 +36,19 @@ export interface PastKind {
   readonly restarts: ReadonlyArray<{ readonly from: number; readonly to: number }>
   /** What a reader should know of the kind whenever it reads it, one sentence each without a full stop. */
   readonly remarks: ReadonlyArray<string>
+  /** What the API server's discovery said of it; absent if that was not recorded. */
+  readonly names?: DiscoveredNames | undefined
+}
+
+/** How a kind is named in URLs and by people. */
+export interface DiscoveredNames {
+  /** `deployments` */
+  readonly plural: string
+  /** Empty if the server did not say. */
+  readonly singular: string
+  readonly shortNames: ReadonlyArray<string>
+  readonly categories: ReadonlyArray<string>
+  readonly namespaced: boolean
 }
 
 /** What the state of a kind at a moment may lack. */

@@ -29,9 +29,9 @@ const all = <Item, Copy, End>(answer: Generator<Item, End, void>, copy: (item: I
 const textOf = (bytes: Uint8Array | undefined): string | undefined =>
   bytes === undefined ? undefined : Buffer.from(bytes).toString()
 
-const recorded = (steps: Parameters<typeof recordHistory>[1]) => {
+const recorded = (steps: Parameters<typeof recordHistory>[1], kept?: number) => {
   const directory = temporaryDirectory()
-  const events = recordHistory(directory, steps)
+  const events = recordHistory(directory, steps, kept)
   return { events, recording: QueriedRecording.open(directory, { cachedBytes: 2000 }) }
 }
 
@@ -167,6 +167,30 @@ test("the differences of two moments are the objects whose states differ", () =>
         ...{ place: `${namespace}/${name}`, before: textOf(before?.object), after: textOf(after?.object) },
       }))
       expect(found.items).toEqual(expected)
+      recording.close()
+    }),
+    { numRuns: 12 },
+  )
+})
+
+test("after retention the past from its beginning on is as before, and what precedes it is said to be unknown", () => {
+  fc.assert(
+    fc.property(anyHistory, fc.double({ min: 0, max: 1, noNaN: true }), anyMoment, (steps, kept, part) => {
+      const { events, recording } = recorded(steps, kept)
+      const time = Math.max(START, momentIn(events, Math.min(part, 1)))
+      for (const gvk of historyKinds) {
+        const { items, end } = pagesOf(recording, { gvk, time })
+        const since = recording.kindOf(gvk)?.recordedSince ?? 0
+        if (time < since) expect(end.unrecorded).toMatchObject([{ gvk, why: "before", time: since }])
+        else expect(items).toEqual(objects(aliveIn(events, gvk, time).toSorted(byPlace)))
+        if (time < since - 1) expect(items).toEqual([])
+      }
+      const since = Math.max(...historyKinds.map((gvk) => recording.kindOf(gvk)?.recordedSince ?? 0))
+      const found = all(changes(recording, { from: since, withBefore: true }), ({ event, before }) => ({
+        ...{ object: textOf(event.object), hasBefore: before !== undefined },
+      }))
+      const later = events.filter((event) => event.time >= since)
+      expect(found.items.map(({ object }) => object)).toEqual(objects(later))
       recording.close()
     }),
     { numRuns: 12 },

@@ -49,15 +49,22 @@ export const objectOf = (gvk: string, number: number, { app, replicas }: Pick<St
   return JSON.stringify({ metadata: { uid, namespace, name, labels }, spec: { replicas }, filler: "x".repeat(90) })
 }
 
-/** Records a history in small blocks with a checkpoint every few, all kinds complete from the beginning. */
-export const recordHistory = (directory: string, steps: ReadonlyArray<Step>): ReadonlyArray<HistoryEvent> => {
+/**
+ * Records a history in small blocks with a checkpoint every few, all kinds complete from the beginning. `kept`: the part of its time that retention leaves; default: all
+ * of it.
+ */
+export const recordHistory = (
+  directory: string,
+  steps: ReadonlyArray<Step>,
+  kept?: number,
+): ReadonlyArray<HistoryEvent> => {
+  let [time, frames] = [START, 0]
   const writer = ArchiveWriter.open(directory, {
-    now: () => START,
+    now: () => time,
     limits: { blockBytes: 1500, blocksPerCheckpoint: 3 },
   })
   const events: HistoryEvent[] = []
   const known = new Set<string>()
-  let [time, frames] = [START, 0]
   const append = (frame: SampleFrame): void => {
     frames++
     writer.append("watcher/sample", 1, frames, encodeFrame(frame))
@@ -80,6 +87,10 @@ export const recordHistory = (directory: string, steps: ReadonlyArray<Step>): Re
     if (step.commits) writer.commit()
   }
   writer.commit()
+  if (kept !== undefined) {
+    writer.retention.setPolicy({ forMicros: Math.max(1, Math.floor((time - START) * kept)), kinds: new Map() })
+    for (let left = 1000; left > 0 && writer.retention.step(() => true); left--);
+  }
   writer.close()
   return events
 }

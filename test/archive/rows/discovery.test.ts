@@ -7,7 +7,10 @@ const kind = (gvk: string, plural: string) => ({
 
 test("a kind is added, and what was known of it is replaced", () => {
   const first = withDiscovered(undefined, kind("v1.Pod", "pod"))
-  const second = withDiscovered(withDiscovered(first, kind("apps/v1.Deployment", "deployments")), kind("v1.Pod", "pods"))
+  const second = withDiscovered(
+    withDiscovered(first, kind("apps/v1.Deployment", "deployments")),
+    kind("v1.Pod", "pods"),
+  )
   expect(decodeDiscovery(second).map(({ gvk, plural }) => [gvk, plural])).toEqual([
     ["apps/v1.Deployment", "deployments"],
     ["v1.Pod", "pods"],

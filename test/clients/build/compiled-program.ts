@@ -15,7 +15,7 @@ export const goProgram = async (name: string, main: string): Promise<Program> =>
   return (await buildStep("go", ["build", "-trimpath", "-o", path, main], { cwd: sourcesOf("go"), env })) ?? { path }
 }
 
-/** Builds the crate in test/clients/NAME, whose program is called like its folder. */
+/** Builds the crate in a folder of test/clients, whose program is called like its folder. */
 export const rustProgram = async (name: string): Promise<Program> => {
   const target = await cacheFolder(`${name}-target`)
   const words = ["build", "--locked", "--quiet", "--target-dir", target]

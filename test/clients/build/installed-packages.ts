@@ -11,7 +11,7 @@ export type Packages = { readonly folder: string } | Missing
 
 const sourceOf = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url))
 
-/** A virtual environment with what the file lists; its interpreter is `bin/python` in the folder. */
+/** A virtual environment with what the file lists; its interpreter is `python` in its folder `bin`. */
 export const pythonPackages = (requirements: string): Promise<Packages> =>
   installed("python", sourceOf(requirements), async (folder) => {
     const step = { cwd: folder }
