@@ -33,7 +33,10 @@ export const copyOf = (directory: string, copy: string, without: ReadonlyArray<s
 
 /** Every file of a directory with the SHA-256 of its content. Only for a directory without a writer in this process. */
 export const filesOf = (directory: string): ReadonlyArray<string> =>
-  readdirSync(directory)
+  readdirSync(directory, { withFileTypes: true })
+    // Not the leases of those who read it.
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
     .sort()
     .map(
       (name) =>
