@@ -31,7 +31,11 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "blob", imports: [] },
   { folder: "trace", imports: names, reason: "A trace is read and written without a cluster." },
   { folder: "wire", imports: ["trace", ...names] },
-  { folder: "archive", imports: ["wire", "trace", ...names, "kube/field-selector.ts"], reason: "A recording is read without actors." },
+  {
+    folder: "archive",
+    imports: ["wire", "trace", ...names, "kube/field-selector.ts"],
+    reason: "A recording is read without actors.",
+  },
   { folder: "actors", imports: ["archive", "wire", "trace", "kube", "blob", "runtime"] },
   { folder: "host", imports: ["kube", "runtime"] },
   { folder: "apiserver", imports: ["kube", "runtime"], reason: "Its Backend may be a sandbox or an archive." },

@@ -95,7 +95,13 @@ describe("a recording", () => {
     const writer = ArchiveWriter.open(directory, { now: () => START })
     const gadget = { ...changed(3, START, 10), gvk: "example.com/v1.Gadget" }
     writer.append("watcher/1", 1, 1, encodeFrame(gadget))
-    const names = { plural: "gadgetries", singular: "gadget", shortNames: ["gd"], categories: ["all"], namespaced: false }
+    const names = {
+      plural: "gadgetries",
+      singular: "gadget",
+      shortNames: ["gd"],
+      categories: ["all"],
+      namespaced: false,
+    }
     writer.metadata.set(discoveryKey, withDiscovered(undefined, { gvk: gadget.gvk, ...names }))
     writer.commit()
     writer.close()
