@@ -4,6 +4,7 @@ import { exporting } from "./export.ts"
 import { guard } from "./guard.ts"
 import { host } from "./host.ts"
 import { hostile } from "./hostile.ts"
+import { hostileServer } from "./hostile-server.ts"
 import { ingest } from "./ingest.ts"
 import { kinds } from "./kinds.ts"
 import { lookups } from "./lookups.ts"
@@ -22,6 +23,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   lookups,
   exporting,
   hostile,
+  hostileServer,
   mailbox,
   sandbox,
   host,
