@@ -2,6 +2,7 @@
 import { ceiling } from "./ceiling.ts"
 import { exporting } from "./export.ts"
 import { guard } from "./guard.ts"
+import { history } from "./history.ts"
 import { host } from "./host.ts"
 import { hostile } from "./hostile.ts"
 import { hostileServer } from "./hostile-server.ts"
@@ -22,6 +23,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   kinds,
   lookups,
   exporting,
+  history,
   hostile,
   hostileServer,
   mailbox,

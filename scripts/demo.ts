@@ -80,7 +80,7 @@ const recorderSettings = {
   port: 0,
   bind: "127.0.0.1",
   namespaces: [],
-  allowSecrets: false,
+  secretsInPlainText: false,
   fsync: "interval" as const,
   reportEvents: false,
   version: readVersion(),

@@ -173,7 +173,10 @@ export class ApiHandler {
     if (injected !== undefined) return injected
     if (route.type !== "resource") return this.#discover(exchange)
     if (resource === undefined) return missingIn(registry, route.group)
-    exchange.deprecationWarning = resource.deprecationWarning
+    exchange.ownWarnings = () => [
+      ...(resource.deprecationWarning === undefined ? [] : [resource.deprecationWarning]),
+      ...(this.#backend.warnings?.(resource) ?? []),
+    ]
     const refusal = refusedPath(exchange, route, resource, unlistedSubresources)
     if (refusal !== undefined) return refusal
     if (request.method === "GET" && isBelow(route)) return this.#getBelow(exchange, route, resource)

@@ -55,6 +55,8 @@ export interface Backend {
    * bookmarks.
    */
   revision?(): bigint
+  /** Texts of `Warning` headers for a response about a kind, asked for when it begins. Absent: none. */
+  warnings?(resource: Resource): ReadonlyArray<string>
   /** How many objects of each kind there are now, for metrics. Absent: unknown. */
   objectCounts?(): Iterable<readonly [resource: Resource, count: number]>
 }

@@ -27,6 +27,7 @@ import { k8sOptions } from "./k8s/k8s-options.ts"
 import { withResolver } from "./k8s/k8s-resolver.ts"
 import { defaultImage, prerequisites } from "./k8s/prerequisites.ts"
 import { k8sSimulationCommand } from "./k8s/simulation/k8s-simulation.ts"
+import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
@@ -75,13 +76,14 @@ const run = async (given: Options, { standardOutput, standardError, environment 
     return exitCodes.usage
   }
   const loaded = await Effect.runPromise(
-    Effect.result(readK8sConfiguration(given.config, { allowSecrets: given.allowSecrets })),
+    Effect.result(readK8sConfiguration(given.config, { secretsInPlainText: given.secretsInPlainText })),
   )
   if (Result.isFailure(loaded)) {
     say(loaded.failure.message)
     return exitCodes.usage
   }
   const { configuration, contents, warnings } = loaded.success
+  if (given.allowSecrets) say(allowSecretsAdvice)
   for (const warning of warnings) say(warning)
   const { kinds } = withinNamespaces(configuration, given.recordNamespace)
   const resolved = await withResolver({ ...given, environment }, async (resolve, kindNames) => {
@@ -113,7 +115,8 @@ const run = async (given: Options, { standardOutput, standardError, environment 
     configuration: contents,
     kinds,
     recordedNamespaces: given.recordNamespace,
-    allowSecrets: given.allowSecrets,
+    secretsInPlainText: given.secretsInPlainText,
+    redactKeySecret: given.redactKeySecret,
     permissions: permissionsFor(watched, { reviews: given.auth === "kubernetes" }),
     volume: { size: given.size, isClaim: given.volumeClaim, storageClass: given.storageClass },
     fsync: given.fsync,

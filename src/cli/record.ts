@@ -5,6 +5,7 @@
  */
 import { isIP } from "node:net"
 import { backgroundClock } from "../clock.ts"
+import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
 import {
   type CommandSyntax,
   count,
@@ -22,7 +23,9 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
+import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-options.ts"
 import { type RecorderStatus, renderStatusLine } from "./record/status-line.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
@@ -78,6 +81,18 @@ const options = {
     help: "interval: a power failure loses at most the last second; always: loses nothing, but is slower",
     parse: oneOf("interval", "always"),
   }),
+  retainFor: list({
+    placeholder: "DURATION",
+    help: "how long what was recorded is kept, such as 30d; of a kind: v1.Event=1d; default: for ever",
+    parse: ofKinds((text) => readRetainFor(text)),
+    split: true,
+  }),
+  retainBytes: list({
+    placeholder: "SIZE",
+    help: "how much the recording may take on disk, such as 20Gi; of a kind: v1.Event=1Gi; default: any",
+    parse: ofKinds((text, gvk) => readRetainBytes(text, gvk !== undefined)),
+    split: true,
+  }),
   listCompression: withDefault("auto", {
     placeholder: "WHEN",
     help: "gzip on lists: auto: in pages, if the API server is on another machine and not that of the pod's own cluster; always: all lists, which are then made in pages; never",
@@ -95,7 +110,13 @@ const options = {
     parse: parseHost,
   }),
   ...accessOptions,
-  allowSecrets: flag({ help: "allow v1.Secret in the configuration; secrets are then recorded in plain text" }),
+  secretsInPlainText: flag({ help: "record v1.Secret as it is; default: its values are replaced by keyed hashes" }),
+  redactKeyFile: optional({
+    placeholder: "FILE",
+    help: "the key of the hashes that replace secret values, at least 16 bytes; default: redaction.key in the data directory, made once",
+    parse: text,
+  }),
+  allowSecrets: flag({ help: "no effect any more: v1.Secret is recorded with redacted values" }),
   logFormat: withDefault("text", {
     placeholder: "FORMAT",
     help: "text for people, json (one object per line) for programs",
@@ -123,16 +144,30 @@ const loadRecorder = async (): Promise<RunRecorder> => (await import("./record/r
 
 export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command =>
   command(syntax, async (given, terminal) => {
-    const { namespace, verbose, auth, tokenFile, allowAnonymous, allowHost, allowTarget, ...others } = given
-    const { maximumExportTime, maximumExportSize, ...rest } = others
+    const {
+      namespace,
+      verbose,
+      auth,
+      tokenFile,
+      allowAnonymous,
+      allowHost,
+      allowTarget,
+      allowSecrets: _,
+      ...others
+    } = given
+    const { maximumExportTime, maximumExportSize, retainFor, retainBytes, ...rest } = others
     const access = readAccess(given)
     if (typeof access === "string") {
       terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: access }).message}\n`)
       return exitCodes.usage
     }
     const namespaces = [...new Set(namespace)]
-    const recordOptions: RecordOptions = { ...rest, ...access, namespaces, verbosity: verbose }
+    const recordOptions: RecordOptions = {
+      ...{ ...rest, ...access, namespaces, verbosity: verbose },
+      limits: givenLimits(retainFor, retainBytes),
+    }
     const { output, close } = createOutput(recordOptions, terminal)
+    if (given.allowSecrets) output.log.warn(allowSecretsAdvice)
     const giveBack = terminal.keepInterrupts?.()
     try {
       const run = await load()

@@ -35,9 +35,40 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./coverage.ts")).coverageCommand(),
   },
   {
+    name: "get",
+    summary: "Shows objects as they were at a moment of a recording, as kubectl get does.",
+    load: async () => (await import("./get.ts")).getCommand(),
+  },
+  {
+    name: "history",
+    summary: "Shows every recorded change of an object: what differed, and who made it.",
+    load: async () => (await import("./history.ts")).historyCommand(),
+  },
+  {
+    name: "events",
+    summary: "Shows what changed in a stretch of time, of all recorded kinds or some.",
+    load: async () => (await import("./events.ts")).eventsCommand(),
+  },
+  {
+    name: "diff",
+    summary: "Shows what is different between two moments: objects created, deleted and changed, field by field.",
+    load: async () => (await import("./diff.ts")).diffCommand(),
+  },
+  {
+    name: "why",
+    summary:
+      "Shows what led to the state or the end of an object: its owners' changes, scheduling, conditions, deletion.",
+    load: async () => (await import("./why.ts")).whyCommand(),
+  },
+  {
     name: "store",
     summary: "Checks a recording for damage, and copies what is sound of a damaged one.",
     load: async () => (await import("./store.ts")).storeCommand(),
+  },
+  {
+    name: "serve",
+    summary: "Serves a recording or a trace as a read-only API server: kubectl sees the cluster as it was.",
+    load: async () => (await import("./serve.ts")).serveCommand(),
   },
   {
     name: "convert",

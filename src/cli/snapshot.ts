@@ -11,6 +11,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { exportOptions, parseOutput } from "./export/export-options.ts"
+import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { runSnapshot, type SnapshotCommandOrder, type SnapshotCommandSurroundings } from "./snapshot/snapshot-run.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
@@ -66,7 +67,13 @@ const options = {
     help: "include or exclude objects that a DaemonSet owns; default: as for --owned",
     parse: oneOf("include", "exclude"),
   }),
-  allowSecrets: flag({ help: "allow v1.Secret in the configuration; secrets are then written in plain text" }),
+  secretsInPlainText: flag({ help: "write v1.Secret as it is; default: its values are replaced by keyed hashes" }),
+  redactKeyFile: optional({
+    placeholder: "FILE",
+    help: "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
+    parse: text,
+  }),
+  allowSecrets: flag({ help: "no effect any more: v1.Secret is written with redacted values" }),
   force: flag({ short: "f", help: "overwrite FILE if it exists" }),
 }
 
@@ -103,7 +110,7 @@ export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = syst
     const loaded = await Effect.runPromise(
       Effect.result(
         loadConfiguration(given.config, {
-          allowSecrets: given.allowSecrets,
+          secretsInPlainText: given.secretsInPlainText,
           defaults: { defaultDetect, defaultIgnore },
         }),
       ),
@@ -112,15 +119,17 @@ export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = syst
       say(loaded.failure.message)
       return exitCodes.usage
     }
+    if (given.allowSecrets) say(allowSecretsAdvice)
     for (const warning of loaded.success.warnings) say(formatWarning(given.config, warning))
     const configuration = withinNamespaces(loaded.success.configuration, [...new Set(given.namespace)])
     const isExcluded = (mode: "include" | "exclude" | undefined): boolean =>
       (mode ?? (format === "simkube" ? "exclude" : "include")) === "exclude"
-    const { kubeconfig, context, force } = given
+    const { kubeconfig, context, force, redactKeyFile } = given
     const order: SnapshotCommandOrder = {
       kubeconfig,
       context,
       force,
+      redactKeyFile,
       output,
       format,
       configuration,

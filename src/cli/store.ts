@@ -1,46 +1,95 @@
-/** `reel store`: looks for damage in a recording, and copies what is sound of it. */
+/** `reel store`: shows, checks, compacts and copies a recording. */
 import { isArchiveError } from "../archive/archive-errors.ts"
 import { salvageRecording } from "../archive/damage/salvage-recording.ts"
 import { type DamagedBlock, verifyRecording } from "../archive/damage/verify-recording.ts"
+import { backupRecording } from "../archive/upkeep/backup-recording.ts"
+import { compactRecording } from "../archive/upkeep/compact-recording.ts"
+import { readRecordingInfo } from "../archive/upkeep/recording-info.ts"
 import { formatLocalTime } from "../local-time.ts"
 import { quoted, visible } from "../recorder/configuration/quoted.ts"
-import { type CommandSyntax, optional, text } from "./command-line/arguments.ts"
+import { readRetainBytes, readRetainFor, retentionSettings } from "../recorder/configuration/retention-limits.ts"
+import {
+  type CommandSyntax,
+  list,
+  type OptionValues,
+  oneOf,
+  optional,
+  text,
+  withDefault,
+} from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { givenLimits, ofKinds } from "./record/record-limits.ts"
+import { infoJson, infoLines } from "./store/store-info.ts"
+import { formatBytes, formatCount } from "./terminal/quantities.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {
   dataDir: optional({ placeholder: "DIR", help: "the data directory of the recording; required", parse: text }),
-  to: optional({ placeholder: "DIR", help: "salvage: a new or empty directory for the copy; required", parse: text }),
+  to: optional({
+    placeholder: "DIR",
+    help: "salvage, backup: a new or empty directory for the copy; required",
+    parse: text,
+  }),
+  output: withDefault("table", {
+    short: "o",
+    placeholder: "FORMAT",
+    help: "info: table for people, json for programs",
+    parse: oneOf("table", "json"),
+  }),
+  retainFor: list({
+    placeholder: "DURATION",
+    help: "compact: also remove what is older, such as 30d; of a kind: v1.Event=1d",
+    parse: ofKinds((given) => readRetainFor(given)),
+    split: true,
+  }),
+  retainBytes: list({
+    placeholder: "SIZE",
+    help: "compact: also remove the oldest until the recording fits, such as 20Gi; of a kind: v1.Event=1Gi",
+    parse: ofKinds((given, gvk) => readRetainBytes(given, gvk !== undefined)),
+    split: true,
+  }),
 }
+
+type Given = OptionValues<typeof options>
+
+const actions = ["info", "verify", "compact", "backup", "salvage"] as const
+type Action = (typeof actions)[number]
 
 const syntax: CommandSyntax<typeof options> = {
   name: "reel store",
-  summary: "Checks a recording for damage, and copies what is sound of a damaged one.",
+  summary: "Shows what a recording takes, checks it, makes it smaller, copies it.",
   description: [
+    "info shows what is recorded from when on, what it takes on disk by kind, how fast it grows, and who reads it.",
     "verify reads all of the recording, also while it is being written, and changes nothing. The exit code is 3 if anything is damaged. Damaged blocks of events are gaps in " +
       "exports, which contain everything else; other damage makes exports fail.",
+    "compact removes from a recording that no recorder writes what nothing refers to any more, and gives free space back. A running recorder does that itself, if it is told how much to keep.",
+    "backup copies a recording, also while it is being written, and verifies the copy, in which a recorder can go on. The exit code is 3 if the copy is damaged, as the recording then is.",
     "salvage writes a copy without what is damaged, where a recorder can go on and exports work. The exit code is 3 if anything is lost.",
   ],
   options,
-  operand: { placeholder: "verify | salvage", help: "what to do" },
+  operand: { placeholder: actions.join(" | "), help: "what to do" },
   examples: [
+    "reel store info --data-dir /var/lib/kubereel",
     "reel store verify --data-dir /var/lib/kubereel",
+    "reel store backup --data-dir /var/lib/kubereel --to ./backup",
+    "reel store compact --data-dir ./backup --retain-for 7d",
     "reel store salvage --data-dir /var/lib/kubereel --to ./salvaged",
   ],
 }
 
 /** The command. */
 export const storeCommand = (): Command =>
-  command(syntax, async ({ dataDir, to }, terminal, [what]) => {
-    const problem = problemOf(what, dataDir, to)
+  command(syntax, async (given, terminal, [what]) => {
+    const problem = problemOf(what, given)
+    const { dataDir } = given
     if (problem !== undefined || dataDir === undefined) {
       terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
       return exitCodes.usage
     }
     try {
-      return to === undefined ? verify(dataDir, terminal) : salvage(dataDir, to, terminal)
+      return await run(what as Action, dataDir, given, terminal)
     } catch (cause) {
       if (!isArchiveError(cause)) throw cause
       terminal.standardError.write(`${syntax.name}: ${visible(cause.message)}\n`)
@@ -48,16 +97,65 @@ export const storeCommand = (): Command =>
     }
   })
 
+const run = (what: Action, dataDir: string, given: Given, terminal: Terminal): ExitCode | Promise<ExitCode> => {
+  const { to = "" } = given
+  switch (what) {
+    case "info":
+      return info(dataDir, given, terminal)
+    case "verify":
+      return verify(dataDir, terminal)
+    case "compact":
+      return compact(dataDir, given, terminal)
+    case "backup":
+      return backUp(dataDir, to, terminal)
+    case "salvage":
+      return salvage(dataDir, to, terminal)
+  }
+}
+
 const problemOf = (
   what: string | undefined,
-  dataDir: string | undefined,
-  to: string | undefined,
+  { dataDir, to, output, retainFor, retainBytes }: Given,
 ): string | undefined => {
-  if (what === undefined) return "say what to do: verify or salvage"
-  if (what !== "verify" && what !== "salvage") return `${quoted(what)} is neither verify nor salvage`
+  const all = `${actions.slice(0, -1).join(", ")} or ${actions.at(-1)}`
+  if (what === undefined) return `say what to do: ${all}`
+  if (!actions.some((each) => each === what)) return `${quoted(what)} is none of ${all}`
   if (dataDir === undefined) return `${what} needs --data-dir`
-  if (what === "verify" && to !== undefined) return "only salvage has --to"
-  return what === "salvage" && to === undefined ? "salvage needs --to" : undefined
+  const makesCopy = what === "salvage" || what === "backup"
+  if (!makesCopy && to !== undefined) return "only salvage and backup have --to"
+  if (what !== "info" && output !== "table") return "only info has --output"
+  if (what !== "compact" && retainFor.length + retainBytes.length > 0)
+    return "only compact has --retain-for and --retain-bytes"
+  return makesCopy && to === undefined ? `${what} needs --to` : undefined
+}
+
+const info = (directory: string, { output }: Given, { standardOutput }: Terminal): ExitCode => {
+  const found = readRecordingInfo(directory, Date.now() * 1000)
+  const lines = output === "json" ? infoJson(found) : infoLines(found, Date.now()).map(visible).join("\n")
+  standardOutput.write(`${lines}\n`)
+  return exitCodes.ok
+}
+
+const compact = (directory: string, { retainFor, retainBytes }: Given, { standardOutput }: Terminal): ExitCode => {
+  const given = givenLimits(retainFor, retainBytes)
+  const { kinds, ...limits } = retentionSettings({ kinds: [], source: "" }, given)
+  const policy = { ...limits, kinds: new Map(kinds.map(({ gvk, ...own }) => [gvk, own])) }
+  const { before, after, removedEvents } = compactRecording(directory, policy)
+  const removed = removedEvents === 0 ? "" : `, ${formatCount(removedEvents, "event")} removed`
+  standardOutput.write(`${formatBytes(before)} before, ${formatBytes(after)} now${removed}\n`)
+  return exitCodes.ok
+}
+
+const backUp = async (directory: string, target: string, { standardOutput }: Terminal): Promise<ExitCode> => {
+  const copy = await backupRecording(directory, target)
+  if (copy.isSound) {
+    standardOutput.write(`copied to ${visible(target)} and verified: ${count(copy.blocks, "block")}\n`)
+    return exitCodes.ok
+  }
+  const lines = [...copy.faults, ...copy.damagedBlocks.flatMap(linesOf)]
+  for (const line of lines) standardOutput.write(`${visible(line)}\n`)
+  standardOutput.write(`the copy in ${visible(target)} is damaged; check the recording with reel store verify\n`)
+  return exitCodes.incomplete
 }
 
 const verify = (directory: string, { standardOutput }: Terminal): ExitCode => {

@@ -5,13 +5,21 @@ import { podVariables } from "../recorder/notices/pod-events.ts"
 import { type Manifest, manifest } from "./manifest.ts"
 import { podResources } from "./pod-resources.ts"
 import { containerSecurity, podSecurity, probe } from "./pod-security.ts"
-import { type Authentication, httpPort, labelsOf, type ManifestSettings, selectorOf } from "./settings.ts"
+import {
+  type Authentication,
+  httpPort,
+  labelsOf,
+  type ManifestSettings,
+  type SecretKey,
+  selectorOf,
+} from "./settings.ts"
 
 /** Mount paths in the container; none of them exists in the image. */
 const configurationDirectory = "/etc/kubereel"
 const configurationFile = "tracer.yml"
 const volumeDirectory = "/var/lib/kubereel"
 const tokenDirectory = "/etc/kubereel-tokens"
+const redactionDirectory = "/etc/kubereel-redaction"
 
 /**
  * s from SIGTERM to SIGKILL. The recorder shuts down in less than 15 s, most of it on a slow disk; blocks that are not sealed by then
@@ -54,7 +62,10 @@ const containerArguments = (settings: ManifestSettings): ReadonlyArray<string> =
   "--log-format=json",
   ...(settings.fsync === "interval" ? [] : [`--fsync=${settings.fsync}`]),
   ...(settings.recordedNamespaces.length === 0 ? [] : [`--namespace=${settings.recordedNamespaces.join(",")}`]),
-  ...(settings.allowSecrets ? ["--allow-secrets"] : []),
+  ...(settings.secretsInPlainText ? ["--secrets-in-plain-text"] : []),
+  ...(settings.redactKeySecret === undefined
+    ? []
+    : [`--redact-key-file=${redactionDirectory}/${settings.redactKeySecret.key}`]),
   ...authenticationArguments(settings.authentication),
   ...settings.allowedTargets.map((place) => `--allow-target=${place}`),
 ]
@@ -134,6 +145,9 @@ const podSpec = (
         ...(settings.authentication.tag === "token"
           ? [{ name: "tokens", mountPath: tokenDirectory, readOnly: true }]
           : []),
+        ...(settings.redactKeySecret === undefined
+          ? []
+          : [{ name: "redaction-key", mountPath: redactionDirectory, readOnly: true }]),
       ],
     },
   ],
@@ -145,25 +159,17 @@ const podSpec = (
         ? { persistentVolumeClaim: { claimName: settings.name } }
         : { emptyDir: { sizeLimit: settings.volume.size } }),
     },
-    ...tokenVolumes(settings.authentication),
+    ...(settings.authentication.tag === "token" ? [secretVolume("tokens", settings.authentication.secret)] : []),
+    ...(settings.redactKeySecret === undefined ? [] : [secretVolume("redaction-key", settings.redactKeySecret)]),
   ],
 })
 
-/** Mounted as a directory, so that changes of the Secret arrive: the recorder reads the file again for each request. */
-const tokenVolumes = (authentication: Authentication) =>
-  authentication.tag === "token"
-    ? [
-        {
-          name: "tokens",
-          secret: {
-            secretName: authentication.secret.name,
-            // Readable by its group, which is the pod's fsGroup.
-            defaultMode: 0o440,
-            items: [{ key: authentication.secret.key, path: authentication.secret.key }],
-          },
-        },
-      ]
-    : []
+/** Mounted as a directory, so that changes of the Secret arrive: the recorder reads the file of tokens again for each request. */
+const secretVolume = (name: string, { name: secretName, key }: SecretKey) => ({
+  name,
+  // Readable by its group, which is the pod's fsGroup.
+  secret: { secretName, defaultMode: 0o440, items: [{ key, path: key }] },
+})
 
 const environment = ({ volume }: Pick<ManifestSettings, "volume">) => [
   // For temporary files of SQLite and Node: no other directory is writable.

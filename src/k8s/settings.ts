@@ -41,7 +41,9 @@ export interface ManifestSettings {
   readonly kinds: ReadonlyArray<TrackedKind>
   /** `--namespace` of the recorder; empty: the whole cluster. */
   readonly recordedNamespaces: ReadonlyArray<string>
-  readonly allowSecrets: boolean
+  readonly secretsInPlainText: boolean
+  /** Where the key for redacted values is; `undefined`: in the data directory. */
+  readonly redactKeySecret: SecretKey | undefined
   readonly permissions: Permissions
   readonly volume: Volume
   readonly fsync: "interval" | "always"

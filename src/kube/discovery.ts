@@ -15,6 +15,12 @@ import { type ApiStatus, statusOfResponse } from "./status.ts"
 export interface ApiResource extends Kind {
   /** `get`, `list`, `watch`, …: what the server supports, regardless of permissions. */
   readonly verbs: ReadonlyArray<string>
+  /** `deployment`; absent if the server does not say. */
+  readonly singular?: string
+  /** `deploy`; absent: none. */
+  readonly shortNames?: ReadonlyArray<string>
+  /** `all`; absent: none. */
+  readonly categories?: ReadonlyArray<string>
 }
 
 export type Discovery =
@@ -57,8 +63,8 @@ export const readResourceList = (body: Uint8Array, gvk: GroupVersionKind): Disco
   // Several resources may share a kind (bindings, reviews); the one that can be watched is the one to record.
   const entry = ofKind.find((candidate) => candidate.verbs.includes("watch")) ?? ofKind[0]
   if (entry !== undefined) {
-    const { name: plural, namespaced, verbs } = entry
-    return { tag: "found", resource: { gvk, plural, namespaced, verbs } }
+    const { name: plural, kind: _, ...facts } = entry
+    return { tag: "found", resource: { gvk, plural, ...facts } }
   }
   const similar = resources.find((candidate) => candidate.kind.toLowerCase() === gvk.kind.toLowerCase())
   const hint = similar === undefined ? "" : `; ${formatGvk({ ...gvk, kind: similar.kind })} does`
@@ -78,11 +84,9 @@ const readNotFound = (gvk: GroupVersionKind, headers: ReadonlyMap<string, string
   return { tag: "absent", missing: "group-version", detail: `${apiVersionOf(gvk)} does not exist on this server` }
 }
 
-interface Entry {
+interface Entry extends Omit<ApiResource, "gvk" | "plural"> {
   readonly name: string
   readonly kind: string
-  readonly namespaced: boolean
-  readonly verbs: ReadonlyArray<string>
 }
 
 const parseEntries = (body: Uint8Array): ReadonlyArray<Entry> | undefined => {
@@ -99,7 +103,14 @@ const parseEntries = (body: Uint8Array): ReadonlyArray<Entry> | undefined => {
 
 /** Entries without name or kind are left out: aggregated servers have sent worse. */
 const readEntry = (value: Readonly<Record<string, unknown>> | null): ReadonlyArray<Entry> => {
-  const { name, kind, namespaced, verbs } = value ?? {}
+  const { name, kind, namespaced, verbs, singularName, shortNames, categories } = value ?? {}
   if (typeof name !== "string" || typeof kind !== "string") return []
-  return [{ name, kind, namespaced: namespaced === true, verbs: Array.isArray(verbs) ? verbs.map(String) : [] }]
+  return [
+    {
+      ...{ name, kind, namespaced: namespaced === true, verbs: Array.isArray(verbs) ? verbs.map(String) : [] },
+      ...(typeof singularName === "string" && singularName !== "" && { singular: singularName }),
+      ...(Array.isArray(shortNames) && { shortNames: shortNames.map(String) }),
+      ...(Array.isArray(categories) && { categories: categories.map(String) }),
+    },
+  ]
 }

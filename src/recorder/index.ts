@@ -68,6 +68,8 @@ export {
   type RemovedKind,
   startRecorderActors,
 } from "./recorder-actors.ts"
+/** The key for redacted values cannot be used. */
+export { RedactionKeyError } from "./redaction/redaction-key.ts"
 /** The watcher of one recorded kind. */
 export type { RecordedWatcher } from "./watchers/spawn-watchers.ts"
 /** Actors that run in workers, for {@link RecorderActorsOptions.entry}. */

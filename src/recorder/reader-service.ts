@@ -6,15 +6,17 @@ import * as Effect from "effect/Effect"
 import * as FiberHandle from "effect/FiberHandle"
 import { readerName } from "../actors/names.ts"
 import { type ReaderConfig, type ReaderControl, ReadingFailed } from "../actors/reader/definition.ts"
+import type { Question as PastQuestion } from "../actors/reader/question.ts"
 import type { Clock } from "../clock.ts"
 import type { ActorSystem } from "../runtime/actor-system.ts"
 import type { CallError } from "../runtime/errors.ts"
+import type { StreamReceiver } from "../runtime/stream/incoming-stream.ts"
 import type { Supervisor } from "../runtime/supervisor.ts"
 import type { ExportRefusal } from "./export/request.ts"
 import { elapsed } from "./races.ts"
 
 type Reader = Supervisor<ReaderConfig, ReaderControl, never>
-type Question = keyof ReaderControl & string
+type Question = Exclude<keyof ReaderControl & string, "query">
 
 /** ms without a query after which its thread, some 10 MB, is released. A dashboard that refreshes each minute keeps it. */
 export const idleMs = 90_000
@@ -31,6 +33,11 @@ export interface ReaderService {
     question: Q,
     payload: ReaderControl[Q]["payload"]["Type"],
   ): Effect.Effect<ReaderControl[Q]["success"]["Type"], ExportRefusal>
+  /**
+   * Begins to answer a question about the past: the answer goes to the receiver. Fails with the refusal for the client. The result gives it up. An answer that was
+   * begun is not repeated.
+   */
+  query(question: PastQuestion, receiver: StreamReceiver): Effect.Effect<() => void, ExportRefusal>
   /** The current one, if any. */
   readonly reader: Reader | undefined
 }
@@ -75,6 +82,33 @@ export const makeReaderService = (system: ActorSystem, spawn: () => Reader, cloc
             Effect.ensuring(Effect.suspend(() => (--asking === 0 ? FiberHandle.run(idle, stopWhenIdle) : Effect.void))),
           )
         }),
+      query: (question, receiver) =>
+        Effect.suspend(() => {
+          asking++
+          let isOver = false
+          const over = (): void => {
+            if (isOver) return
+            isOver = true
+            if (--asking === 0) Effect.runSync(Effect.asVoid(FiberHandle.run(idle, stopWhenIdle)))
+          }
+          const ending: StreamReceiver = {
+            frame: (payload) => receiver.frame(payload),
+            end: (error, note) => {
+              over()
+              receiver.end(error, note)
+            },
+          }
+          const opening = Effect.flatMap(running, (asked) => asked.stream("query", question, ending))
+          return opening.pipe(
+            Effect.catch((error) => (isGone(error) ? opening : Effect.fail(error))),
+            Effect.mapError(refusalOf),
+            Effect.map(({ close }) => () => {
+              close()
+              over()
+            }),
+            Effect.onError(() => Effect.sync(over)),
+          )
+        }),
       get reader() {
         return reader
       },
@@ -92,5 +126,7 @@ const refusalOf = (error: Failure): ExportRefusal => {
   if (!("_tag" in error)) return error
   if (!(error instanceof ReadingFailed)) return unavailable(`the recording cannot be read now: ${error.message}`)
   if (error.fault === "busy") return { status: 429, message: error.message, retryAfterSeconds: 1 }
+  if (error.fault === "question") return { status: 400, message: error.message }
+  if (error.fault === "not-recorded") return { status: 404, message: error.message }
   return { status: 500, message: `the recording cannot be read: ${error.message}` }
 }

@@ -13,7 +13,13 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Schema from "effect/Schema"
 import { ownerResolverName, storeName, watcherName } from "../actors/names.ts"
-import { type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
+import {
+  type RetentionSettings,
+  type StoreReport,
+  type StoreUnavailable,
+  storeDefinition,
+} from "../actors/store/definition.ts"
+import type { DiscoveredKind } from "../archive/rows/discovery.ts"
 import { type Clock, systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
@@ -35,6 +41,7 @@ import { firstLists } from "./recording/first-lists.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
 import { decodeRecorderState, encodeRecorderState } from "./recording/recorder-state.ts"
 import type { Reach } from "./recording/recording.ts"
+import { RedactionKey } from "./redaction/redaction-key.ts"
 import { StoreWatch } from "./store/store-watch.ts"
 import { type ListCompression, ListManners } from "./watchers/list-manners.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
@@ -48,6 +55,8 @@ export interface RecorderActorsOptions {
   readonly kinds: ReadonlyArray<TrackedKind>
   readonly directory: string
   readonly fsync: "interval" | "always"
+  /** How much is kept. Default: everything. */
+  readonly retention?: RetentionSettings
   readonly endpoints: EndpointSource
   readonly userAgent: string
   readonly notify: (notice: RecorderNotice) => void
@@ -55,6 +64,8 @@ export interface RecorderActorsOptions {
   readonly looksUpOwners?: boolean
   /** Report each recorded event, for the debug log. Default off. */
   readonly reportEvents?: boolean
+  /** File with the key for redacted values. Default: one in the directory, which is made if a kind has redacted values. */
+  readonly redactKeyFile?: string
   readonly policy?: WatchPolicy
   /** Default `auto`. */
   readonly listCompression?: ListCompression
@@ -139,6 +150,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       }).pipe((put) => Effect.andThen(recalled, put))
       writes.put("what is being recorded", patiently(store, write))
     }
+    const discovered = new Map<string, DiscoveredKind>()
+    const keepDiscovered = (kind: DiscoveredKind): void => {
+      if (!system.isStopping)
+        writes.put(`what discovery says of ${kind.gvk}`, patiently(store, store.call("learnKind", kind)))
+    }
     const onStateChange = (name: string) => (state: string, reason: string) =>
       options.notify({ type: "actor", name, state, reason })
     const waiting = yield* Deferred.make<void>()
@@ -170,6 +186,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     // The store may report owners before the resolver exists.
     let areOwnersNamed = false
     let owners: OwnerResolution | undefined
+    let { retention } = options
     const store = system.spawn({
       definition: storeDefinition,
       name: storeName,
@@ -178,6 +195,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         directory: options.directory,
         fsync: options.fsync,
         asksOwners: options.looksUpOwners ?? true,
+        ...(retention !== undefined && { retention }),
         ...plan.expected,
       }),
       incarnation: counter(),
@@ -209,7 +227,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             restartSenders(`the recording was damaged: ${report.reason}`)
             // The new recording has none of what was stored in the old one.
             keepState()
+            for (const kind of discovered.values()) keepDiscovered(kind)
             return keptCluster === undefined ? undefined : keepClusterUid(keptCluster)
+          case "retention":
+            return options.notify(report)
           case "exposed":
             return options.notify({ type: "exposed", message: report.message })
           case "owners-named":
@@ -272,6 +293,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       userAgent: options.userAgent,
       timers: clock,
     })
+    const redactionKey = new RedactionKey(
+      { file: options.redactKeyFile, directory: options.directory },
+      options.notify,
+      runPromise,
+    )
     const watchers = new Watchers(system, store, plan, {
       userAgent: options.userAgent,
       policy: options.policy ?? defaultWatchPolicy,
@@ -280,12 +306,17 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       start: worker("watcher"),
       endpoint: endpointFor,
       lists: (gvk, endpoint) => manners.of(gvk, endpoint),
+      redactionKey: () => redactionKey.get(),
       run: runPromise,
       nextIncarnation: (name, signal) => runPromise(nextIncarnation(name), { signal }),
       restart,
       statuses,
       clock,
       onCluster: keepClusterUid,
+      onResource: (kind) => {
+        discovered.set(kind.gvk, kind)
+        keepDiscovered(kind)
+      },
       onUnauthorized: () => credentials.refresh(),
       onGaveUp: (gvk, error) => {
         options.notify({ type: "stopped-kind", gvk, error })
@@ -380,6 +411,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         )
         lastChange = change
         return change
+      },
+      /** How much is kept from now on. */
+      setRetention: (settings: RetentionSettings): void => {
+        retention = settings
+        run(Effect.ignore(store.call("setRetention", settings)))
       },
       store,
       owners: resolution,

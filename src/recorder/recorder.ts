@@ -12,6 +12,7 @@ import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { describeExpired } from "../kube/credentials/expired-credentials.ts"
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 import { HttpClient } from "../kube/http/http-client.ts"
+import { isSecretKind } from "../kube/redaction/redaction-rules.ts"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
 import { clusterUid } from "../kube/watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
@@ -25,6 +26,7 @@ import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { parseConfiguration } from "./configuration/parse-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
 import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
+import { type GivenLimits, retentionSettings } from "./configuration/retention-limits.ts"
 import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
 import { forecastExport } from "./export/forecast.ts"
 import { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
@@ -32,6 +34,8 @@ import { ExportPlaces } from "./export/places.ts"
 import { type ExportContext, startExport } from "./export/start.ts"
 import { askCoverage } from "./http/coverage.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "./http/http-api.ts"
+import { startQuery } from "./http/past.ts"
+import { pastPaths } from "./http/past-request.ts"
 import type { KindStatus } from "./kind-status.ts"
 import { describeShortage } from "./memory/memory-shares.ts"
 import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
@@ -41,6 +45,7 @@ import { NoticeLog, type RecorderLog } from "./notices/notice-log.ts"
 import { openPodEvents } from "./notices/pod-events.ts"
 import { type RecorderActors, startRecorderActors } from "./recorder-actors.ts"
 import { RecorderError } from "./recorder-error.ts"
+import { readRedactionKey } from "./redaction/redaction-key.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 import type { ListCompression } from "./watchers/list-manners.ts"
 
@@ -62,8 +67,13 @@ export interface RecorderSettings {
   readonly dataDir: string | undefined
   /** Record only these namespaces, for which a Role is enough. Empty: all. */
   readonly namespaces: ReadonlyArray<string>
-  readonly allowSecrets: boolean
+  /** Record `v1.Secret` as it is. Default: its values are redacted. */
+  readonly secretsInPlainText?: boolean
+  /** File with the key for redacted values; default: one in the data directory, which is made if there is none. */
+  readonly redactKeyFile?: string | undefined
   readonly fsync: "interval" | "always"
+  /** How long and how much is kept, with precedence over the configuration. Default: what that says. */
+  readonly limits?: GivenLimits
   /** Default `auto`. */
   readonly listCompression?: ListCompression
   /** Log each recorded event at debug level. */
@@ -109,13 +119,16 @@ export interface RecorderSummary {
 /**
  * Starts a recorder in the surrounding scope; closing that scope stops it in order.
  *
- * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused and TokenFileError (usage), CredentialsError,
- * ListenError and RecorderError (the machine).
+ * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused, TokenFileError and RedactionKeyError (usage),
+ * CredentialsError, ListenError and RecorderError (the machine).
  */
 export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
   Effect.gen(function* () {
     const { config } = settings
-    const loadOptions = { allowSecrets: settings.allowSecrets, defaults: { defaultDetect, defaultIgnore } }
+    const loadOptions = {
+      secretsInPlainText: settings.secretsInPlainText === true,
+      defaults: { defaultDetect, defaultIgnore },
+    }
     const source = config === undefined ? defaultConfigurationName : typeof config === "string" ? config : inlineSource
     const loaded = yield* config === undefined
       ? loadConfiguration(defaultConfigurationName, { ...loadOptions, readBeginning: readDefaultConfiguration })
@@ -126,6 +139,14 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     const accessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
     yield* checkAccess(accessSettings, settings.bind)
     const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
+    const { redactKeyFile } = settings
+    // A mistake in the file is reported now instead of being retried for ever.
+    if (redactKeyFile !== undefined)
+      yield* Effect.tryPromise({ try: () => readRedactionKey(redactKeyFile), catch: (cause) => cause as Error })
+    if (configuration.kinds.some(({ gvk, redaction }) => isSecretKind(gvk) && redaction?.secret !== true))
+      log.warn(
+        "v1.Secret is recorded in plain text (--secrets-in-plain-text): the recording and its exports contain every secret",
+      )
     const { server } = settings
     const credentials = yield* Effect.tryPromise({
       try: async () =>
@@ -163,12 +184,14 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       kinds: configuration.kinds,
       directory: dataDirectory,
       fsync: settings.fsync,
+      retention: retentionSettings(configuration, settings.limits),
       endpoints,
       userAgent,
       reportEvents: settings.reportEvents,
       memory,
       policy: settings.policy ?? defaultWatchPolicy,
       ...(settings.listCompression !== undefined && { listCompression: settings.listCompression }),
+      ...(redactKeyFile !== undefined && { redactKeyFile }),
       ...(settings.restart !== undefined && { restart: settings.restart }),
       notify: (notice) => notices.hear(notice),
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
@@ -204,6 +227,8 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       access,
       rejected: (facts) => log.warn("rejected", { ...facts }),
       coverage: (window) => askCoverage(actors, window, systemClock.wallMicros()),
+      startQuery: (question, reader) => startQuery(actors, question, reader, systemClock.wallMicros()),
+      nowMicros: () => systemClock.wallMicros(),
       forecast: (request) => forecastExport(exportContext(), request),
       startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),
       places: new ExportPlaces(systemClock),
@@ -218,7 +243,13 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
         ? async () => log.info("there is no configuration file to read again")
         : yield* followConfiguration(
             actors,
-            { file: config, configuration: loaded.configuration, load: loadOptions, namespaces: settings.namespaces },
+            {
+              file: config,
+              configuration: loaded.configuration,
+              load: loadOptions,
+              namespaces: settings.namespaces,
+              limits: settings.limits,
+            },
             log,
             reloads,
             yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
@@ -234,7 +265,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     })
     if (bound !== undefined)
       log.info(`listening on ${bound.url}`, {
-        paths: "/healthz /readyz /metrics /v1/coverage POST:/export",
+        paths: `/healthz /readyz /metrics /v1/coverage ${pastPaths.join(" ")} POST:/export`,
         auth: accessSettings.auth,
       })
     return {

@@ -18,6 +18,8 @@ export interface Spool extends Disposable {
    * none. Throws SpoolError.
    */
   read(from?: number): Iterable<Uint8Array>
+  /** A copy of `length` bytes at a place, all of which have been appended. Throws SpoolError. */
+  copyOf(start: number, length: number): Buffer
 }
 
 /** The file of a spool cannot be created, written or read. */
@@ -57,6 +59,16 @@ export const memorySpool = (): Spool => {
           yield bytes.subarray(start, start + PIECE_BYTES)
         before += bytes.length
       }
+    },
+    copyOf(start, length) {
+      const copy = Buffer.allocUnsafe(length)
+      let filled = 0
+      for (const piece of this.read(start)) {
+        if (filled === length) break
+        copy.set(piece.subarray(0, length - filled), filled)
+        filled = Math.min(length, filled + piece.length)
+      }
+      return copy
     },
     [Symbol.dispose]: () => {
       kept.length = 0
@@ -111,6 +123,16 @@ export const fileSpool = (directory: string): Spool => {
         start += count
       }
     },
+    copyOf: (start, length) => {
+      const copy = Buffer.allocUnsafe(length)
+      for (let filled = 0; filled < length; ) {
+        const count = guarded("read", () => readSync(file, copy, filled, length - filled, start + filled))
+        if (count === 0)
+          throw new SpoolError({ operation: "read", directory, code: "the file is shorter than written" })
+        filled += count
+      }
+      return copy
+    },
     [Symbol.dispose]: () => closeSync(file),
   }
 }
@@ -159,6 +181,7 @@ export const spoolWithReserve = (make: () => Spool, makeReserve: () => Spool): S
       }
     },
     read: (from) => spool.read(from),
+    copyOf: (start, length) => spool.copyOf(start, length),
     [Symbol.dispose]: () => spool[Symbol.dispose](),
   }
 }

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect, onTestFinished, test } from "vitest"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
+import { LEASES } from "../../src/archive/leases/lease.ts"
 import { exposureOf } from "../../src/archive/private-files.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { encodeFrame, START } from "./sample-frames.ts"
@@ -31,11 +32,11 @@ test.each([
   try {
     writer.append("watcher/Secret", 1, 1, frame)
     writer.commit()
-    const files = readdirSync(directory).sort()
+    const files = readdirSync(directory).filter((file) => file !== LEASES)
     expect(files).toEqual(
       expect.arrayContaining(["recorder.json", "recorder.lock", "recording.db", "recording.db-wal"]),
     )
-    expect(modeOf(directory)).toBe("700")
+    expect([directory, join(directory, LEASES)].map(modeOf)).toEqual(["700", "700"])
     for (const file of files) expect(`${file} ${modeOf(join(directory, file))}`).toBe(`${file} 600`)
     expect(exposureOf(directory)).toBeUndefined()
   } finally {

@@ -108,6 +108,19 @@ describe("reel convert", () => {
     },
   )
 
+  test.each([
+    [
+      "an integer of 400 digits",
+      `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {priority: ${"9".repeat(400)}}\n`,
+    ],
+    ["control sequences of a terminal", "apiVersion: v1\nkind: Pod\nmetadata: {name: *\u001b[31mred\u0007}\n"],
+  ])("a kwok recording with %s is refused in one printable line", async (_, yaml) => {
+    writeFileSync(path("a.yaml"), yaml)
+    const { code, error } = await convert([path("a.yaml"), path("out.ndjson")])
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toMatch(/^reel convert: [\P{Cc}]+\n$/u)
+  })
+
   describe("a recorder's NDJSON, which is read twice for a replay format", () => {
     const reference = '{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"d"}'
     const status = '{"containerStatuses":[{"state":{"running":{"startedAt":"1970-01-01T00:00:05Z"}}}]}'

@@ -18,7 +18,6 @@ beforeAll(async () => {
   recorder = place.record({
     cluster: { server: sandbox.url },
     kinds: { "v1.ConfigMap": "{}", "apps/v1.Deployment": "{}", "v1.Secret": "{}" },
-    more: ["--allow-secrets"],
   })
   await recorder.inState("v1.Secret", /forbidden/)
   await recorder.ready()

@@ -9,6 +9,7 @@ import { DATABASE_FILE } from "../../src/archive/reading-access.ts"
 import { addChecksumFunction } from "../../src/archive/soundness/sound-rows.ts"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { exportCommand } from "../../src/cli/export.ts"
+import { redactionKeyFile } from "../../src/recorder/redaction/redaction-key.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"
 import { recordingOf } from "../actors/exporter/owned-recording.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
@@ -50,7 +51,6 @@ describe("a recording by a recorder of a sandbox", () => {
     recorder = place.record({
       cluster: { server: sandbox.url },
       kinds: { [configMaps]: "{}", "apps/v1.Deployment": "{trackLifecycle: true}", "v1.Secret": "{}" },
-      more: ["--allow-secrets"],
     })
     server = await recorder.listening()
     await recorder.inState("v1.Secret", /forbidden/)
@@ -203,7 +203,7 @@ describe("a recording by a recorder of a sandbox", () => {
   test("is exported to the same bytes once the recorder has ended, and nothing changes", async () => {
     await recorder.stop()
     const before = filesOf(data())
-    expect(before.map((each) => each.split(" ", 1)[0])).toEqual(["recorder.lock", DATABASE_FILE])
+    expect(before.map((each) => each.split(" ", 1)[0])).toEqual(["recorder.lock", DATABASE_FILE, redactionKeyFile])
     await isExportedAlike(data())
     expect(filesOf(data())).toEqual(before)
   })

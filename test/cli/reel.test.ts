@@ -141,7 +141,8 @@ describe("reel record", () => {
       namespaces: [],
       logFormat: "text",
       verbosity: 0,
-      allowSecrets: false,
+      secretsInPlainText: false,
+      redactKeyFile: undefined,
       fsync: "interval",
       listCompression: "auto",
       access: { auth: "none", allowAnonymous: false },
@@ -160,7 +161,7 @@ describe("reel record", () => {
 
   test("passes all options to the recorder", async () => {
     const argv =
-      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --allow-secrets --fsync always --list-compression always --auth token --token-file t --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi"
+      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --secrets-in-plain-text --redact-key-file k.key --fsync always --list-compression always --auth token --token-file t --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi"
     expect(await record(argv.split(" "))).toEqual({
       config: "a.yml",
       kubeconfig: "k",
@@ -171,7 +172,8 @@ describe("reel record", () => {
       namespaces: ["shop", "pay"],
       logFormat: "json",
       verbosity: 2,
-      allowSecrets: true,
+      secretsInPlainText: true,
+      redactKeyFile: "k.key",
       fsync: "always",
       listCompression: "always",
       access: { auth: "token", tokenFile: "t" },

@@ -205,6 +205,38 @@ describe("reel snapshot", () => {
     ])
   })
 
+  test("writes hashes for secret values, those of a recording if it is given its key, and the values only if told to", async () => {
+    const password = "planted-password-Vx7"
+    const data = { password: Buffer.from(password).toString("base64") }
+    sandbox.put("v1.Secret", { metadata: { namespace: "shop", name: "database" }, data })
+    const env = [{ name: "DB_PASSWORD", value: password }]
+    sandbox.put("v1.Pod", { metadata: { namespace: "shop", name: "web" }, spec: { containers: [{ name: "a", env }] } })
+    const kinds = ["v1.Secret", "v1.Pod"]
+    writeFileSync(path("key"), "0123456789abcdef0123456789abcdef\n")
+    const hashesIn = (output: string): ReadonlyArray<string> => {
+      const text = readFileSync(path(output), "utf8")
+      expect([text.includes(password), text.includes(data.password)]).toEqual([false, false])
+      const encoded = /"password":"([^"]+)"/.exec(text)?.[1] ?? ""
+      return [Buffer.from(encoded, "base64").toString(), /"DB_PASSWORD","value":"([^"]+)"/.exec(text)?.[1] ?? ""]
+    }
+    const given = ["--redact-key-file", path("key")]
+    expect(await snapshot(kinds, "one.ndjson", ...given)).toMatchObject({ code: exitCodes.ok })
+    expect(await snapshot(kinds, "two.ndjson", ...given)).toMatchObject({ code: exitCodes.ok })
+    expect((await snapshot(kinds, "other.ndjson", "--allow-secrets")).error).toContain(
+      "--allow-secrets has no effect any more",
+    )
+    const [secret, variable] = hashesIn("one.ndjson")
+    expect(secret).toMatch(/^redacted:[0-9a-f]{16}$/)
+    expect([variable, hashesIn("two.ndjson")]).toEqual([secret, [secret, secret]])
+    expect(hashesIn("other.ndjson")).not.toContain(secret)
+
+    expect(await snapshot(kinds, "plain.ndjson", "--secrets-in-plain-text")).toMatchObject({ code: exitCodes.ok })
+    const plain = readFileSync(path("plain.ndjson"), "utf8")
+    expect([plain.includes(data.password), plain.includes(password)]).toEqual([true, false])
+    writeFileSync(path("key"), "short")
+    expect(await snapshot(kinds, "none.ndjson", ...given)).toMatchObject({ code: exitCodes.usage })
+  })
+
   test("lists kinds of many pages, even if a continue token expires midway", async () => {
     for (let number = 0; number < 1200; number++)
       sandbox.put("v1.ConfigMap", { metadata: { namespace: "a", name: `c${String(number).padStart(4, "0")}` } })
@@ -215,6 +247,7 @@ describe("reel snapshot", () => {
     using spool = memorySpool()
     const taken = await takeSnapshot(order, {
       client,
+      redactionKey: Buffer.from("0123456789abcdef"),
       signal: new AbortController().signal,
       sleep: async () => undefined,
       spool,

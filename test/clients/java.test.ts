@@ -5,13 +5,15 @@ import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import { eventually } from "../harness/eventually.ts"
 import { runProgram } from "./running-program.ts"
+import { skipBecause } from "./skip-because.ts"
 import { withProgram } from "./with-program.ts"
 
 const source = fileURLToPath(new URL("./java/Watch.java", import.meta.url))
 
 test("gets every event of a watch", async ({ skip }) => {
   const modules = spawnSync("java", ["--list-modules"], { encoding: "utf8" })
-  if (modules.error !== undefined || !modules.stdout.includes("jdk.compiler")) return skip("there is no JDK")
+  if (modules.error !== undefined || !modules.stdout.includes("jdk.compiler"))
+    return skipBecause(skip, "there is no JDK")
   const path = "/api/v1/namespaces/default/configmaps?watch=true&labelSelector=team&timeoutSeconds=600"
   await withProgram(
     [],

@@ -7,11 +7,13 @@ import type { Pod } from "../../src/kube/client/objects.ts"
 import { eventually } from "../harness/eventually.ts"
 import { controlPlaneBinary, schedulerWords } from "./kube-scheduler.ts"
 import { runProgram } from "./running-program.ts"
+import { skipBecause } from "./skip-because.ts"
 import { withProgram } from "./with-program.ts"
 
 test("Pods that must not share a node get one each, and a device claim is allocated", async ({ skip }) => {
   const scheduler =
-    (await controlPlaneBinary()) ?? skip("there is no kube-scheduler: test/cluster/control-plane/up builds one")
+    (await controlPlaneBinary()) ??
+    skipBecause(skip, "there is no kube-scheduler: test/cluster/control-plane/up builds one")
   await withProgram(
     ["scheduler"],
     ({ kubeconfig }) => runProgram(scheduler, schedulerWords(kubeconfig)),

@@ -1,10 +1,11 @@
 /** Which suite runs the blocks of which page. */
 import type { GuideBlock } from "../../scripts/guide-blocks.ts"
 
-/** `npm test`: programs, and the commands that need no more than a sandbox. */
+/** `npm run test:long`: programs, and the commands that need no more than a sandbox. */
 export const sandboxPages: ReadonlyArray<string> = [
   "README.md",
   "docs/guides/controllers.md",
+  "docs/guides/history.md",
   "docs/guides/recordings.md",
   "docs/guides/replay.md",
   "docs/guides/sandbox.md",
@@ -13,13 +14,14 @@ export const sandboxPages: ReadonlyArray<string> = [
 export const clusterPages: ReadonlyArray<string> = [
   "README.md",
   "docs/guides/controllers-in-cluster.md",
+  "docs/guides/history.md",
   "docs/guides/in-cluster.md",
   "docs/guides/sandbox.md",
   "docs/guides/simulations.md",
 ]
 /** `npm run test:cluster`: only the commands that call kubectl. */
 export const kubectlPages: ReadonlyArray<string> = ["docs/guides/replay.md"]
-/** `npm test`: each program in a project of its own. */
+/** `npm run test:long`: each program in a project of its own. */
 export const programPages: ReadonlyArray<string> = ["docs/guides/embed.md"]
 
 /** Only the cluster suite is sure to have it. */

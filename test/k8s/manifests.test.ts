@@ -18,7 +18,8 @@ describe("the pod", () => {
       ["--auth", "none"],
       ["--auth", "token", "--token-secret", "who/may"],
       ["--allow-target", "s3://traces/team-a", "--allow-target", "gs://traces/"],
-      ["--volume-claim", "--fsync", "always", "--record-namespace", "a,b", "--allow-secrets", "--bind", "::"],
+      ["--volume-claim", "--fsync", "always", "--record-namespace", "a,b", "--secrets-in-plain-text", "--bind", "::"],
+      ["--redact-key-secret", "who/key"],
     ]) {
       const [command, ...rest] = (await pod(...words)).containers[0].args
       expect(command).toBe("record")
@@ -225,9 +226,9 @@ describe("unprintable manifests", () => {
   })
 
   test("a configuration with mistakes yields none", async () => {
-    const { code, text, error } = await printed("--offline", "-c", configuration.write("v1.Secret: {}"))
+    const { code, text, error } = await printed("--offline", "-c", configuration.write("v1.Pod: {detect: some}"))
     expect({ code, text }).toEqual({ code: 2, text: "" })
-    expect(error).toContain("tracer.yml:2:3")
+    expect(error).toContain("tracer.yml:2:20")
   })
 
   test.each([

@@ -107,9 +107,9 @@ test("a second one on the same volume ends and names the holder", { timeout: pat
 })
 
 test("with mistakes in its ConfigMap it ends and reports their positions", { timeout: patient(60_000) }, async () => {
-  const running = image.start(pod("trackedObjects:\n  v1.Pods: {}\n  v1.Secret: {}\n"))
+  const running = image.start(pod("trackedObjects:\n  v1.Pods: {}\n  v1.Secret: {detect: some}\n"))
   expect(await running.ended).toBe(2)
-  expect(running.log).toMatch(/tracer\.yml:3:3: .*v1\.Secret/)
+  expect(running.log).toMatch(/tracer\.yml:3:\d+: .*v1\.Secret/)
 })
 
 test("only clients with a token from the Secret have access, even after the Secret has changed", {

@@ -30,6 +30,24 @@ describe("parameters", () => {
   ])("%s", async (path, status) => {
     expect(await ask(path)).toMatchObject({ status })
   })
+
+  test("with a broken escape, or with a semicolon, count as absent, as Go reads them", async () => {
+    for (const query of ["limit=%zz", "timeoutSeconds=1;x=y", "limit=1&labelSelector=%4"]) {
+      const { status } = await get(`${sandbox.url}${configMaps}?${query}`)
+      expect([query, status]).toEqual([query, 200])
+    }
+  })
+
+  test("force is not one of a creation", async () => {
+    await sendFor(sandbox, 201, "POST", `${configMaps}?force=All&dryRun=All`, { metadata: { name: "forced" } })
+  })
+
+  test("uid and resourceVersion of a deletion are its preconditions", async () => {
+    const created = await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "kept" } })
+    for (const query of ["uid=x", "resourceVersion=1", `uid=${created.metadata.uid}&resourceVersion=1`])
+      await sendFor(sandbox, 409, "DELETE", `${configMaps}/kept?${query}`)
+    await sendFor(sandbox, 200, "DELETE", `${configMaps}/kept?uid=${created.metadata.uid}&resourceVersion=`)
+  })
 })
 
 describe("paths", () => {
@@ -48,10 +66,10 @@ describe("paths", () => {
     expect([status, text, headers["content-type"]]).toEqual([400, "400 Bad Request", "text/plain; charset=utf-8"])
   })
 
-  test("an unknown method gets a 405", async () => {
+  test.each(["FROB", "CONNECT"])("the method %s gets a 405", async (method) => {
     const { port } = new URL(sandbox.url)
     const answer = await new Promise<string>((resolve, reject) => {
-      const socket = connect(Number(port), "127.0.0.1", () => socket.write("FROB / HTTP/1.1\r\nHost: x\r\n\r\n"))
+      const socket = connect(Number(port), "127.0.0.1", () => socket.write(`${method} / HTTP/1.1\r\nHost: x\r\n\r\n`))
       let text = ""
       socket.on("data", (data) => {
         text += data.toString()

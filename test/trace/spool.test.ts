@@ -32,6 +32,7 @@ const fullAfter = (room: number) => (): Spool => {
       if (bytes.length > left) throw new SpoolError({ operation: "append", directory, code: "ENOSPC" })
     },
     read: (from) => file.read(from),
+    copyOf: (start, length) => file.copyOf(start, length),
     [Symbol.dispose]: () => file[Symbol.dispose](),
   }
 }

@@ -5,7 +5,7 @@
  * Each query opens the recording and closes it again: nothing is held between queries, no transaction, no replaced file, no cache, except which
  * blocks are intact. Short queries run as they arrive. Long ones are split into slices of half a ms, so that short ones, and recording, can pass, and run one at a time in order of
  * arrival: all of them share a core, and running ten at once would only make each ten times as long. If the client has gone, its query is
- * interrupted.
+ * interrupted. Answers that are streamed (answering.ts) take turns, because their clients take them at very different paces.
  */
 import * as Effect from "effect/Effect"
 import { IntactBlocks } from "../../archive/damage/intact-blocks.ts"
@@ -16,17 +16,25 @@ import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import { cedeCore } from "../../runtime/thread/thread-priority.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
+import { Answering } from "./answering.ts"
 import { type CountQuestion, type ReaderConfig, type ReaderControl, ReadingFailed } from "./definition.ts"
 import { makeQuestionQueue } from "./question-queue.ts"
 
 export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ config: { directory } }) =>
-  Effect.map(makeQuestionQueue, (queue) => {
+  Effect.gen(function* () {
+    const queue = yield* makeQuestionQueue
     const intact = new IntactBlocks()
+    const answering = yield* Effect.acquireRelease(
+      Effect.sync(() => new Answering(directory)),
+      (running) => Effect.sync(() => running.stop()),
+    )
     return {
       coverage: (window) => Effect.try({ try: () => readCoverage(directory, window, intact), catch: failed }),
       recordedSince: () => Effect.try({ try: () => readRecordedSince(directory), catch: failed }),
       count: (question) =>
         queue(Effect.tryPromise({ try: (signal) => count({ directory, intact }, question, signal), catch: failed })),
+      query: (question, stream) =>
+        Effect.try({ try: () => answering.start(question, stream), catch: (cause) => asFailure(cause) }),
     }
   })
 
@@ -48,5 +56,7 @@ const count = async (
   )
   return Object.fromEntries(counts)
 }
+
+const asFailure = (cause: unknown): ReadingFailed => (cause instanceof ReadingFailed ? cause : failed(cause))
 
 const failed = (cause: unknown): ReadingFailed => new ReadingFailed({ message: messageOf(cause), fault: "recording" })

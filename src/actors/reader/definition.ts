@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import { GivenFilters } from "../../trace/selection/filters.ts"
 import { EventTimes, LateChanges } from "../late-changes.ts"
+import { Question } from "./question.ts"
 
 export interface ReaderConfig {
   /** The data directory; opened read-only for each query. */
@@ -24,6 +25,8 @@ const ReadKind = Schema.Struct({
   gvk: Schema.String,
   events: Schema.Number,
   since: Schema.UndefinedOr(Schema.Number),
+  /** µs since the Unix epoch up to which retention has removed everything; 0 or absent: nothing. */
+  removedThrough: Schema.optionalKey(Schema.Number),
   completeTime: Schema.Number,
   namespaces: Schema.Array(
     Schema.Struct({
@@ -50,6 +53,7 @@ const RecordedSince = Schema.Struct({
   gvk: Schema.String,
   namespace: Schema.String,
   since: Schema.Number,
+  removedThrough: Schema.optionalKey(Schema.Number),
   completeTime: Schema.Number,
 })
 
@@ -74,8 +78,11 @@ export type CountQuestion = typeof CountQuestion.Type
 /** Why the query failed. */
 export class ReadingFailed extends Schema.TaggedError<ReadingFailed>()("ReadingFailed", {
   message: Schema.String,
-  /** `recording`: it cannot be read. `busy`: {@link maximumWaiting} queries are already waiting; retry later. */
-  fault: Schema.Literals(["recording", "busy"]),
+  /**
+   * `recording`: it cannot be read. `busy`: {@link maximumWaiting} queries are already waiting; retry later. `question`: it is wrong. `not-recorded`: it is
+   * about a kind that the recording does not have.
+   */
+  fault: Schema.Literals(["recording", "busy", "question", "not-recorded"]),
 }) {}
 
 /**
@@ -90,6 +97,9 @@ export const maximumWaiting = 64
  */
 export const readerNice = 5
 
+/** bytes of an answer that may be under way: enough for a client on this machine never to wait, little for a hundred that do not read. */
+const answerWindowBytes = 512 * 1024
+
 const readerControl = {
   /** The recorded parts of each kind within a window, from rows and tables of contents: some ms for a recording of any size. */
   coverage: { payload: ReadWindow, success: ReadCoverage, error: ReadingFailed },
@@ -102,6 +112,16 @@ const readerControl = {
     payload: CountQuestion,
     success: Schema.Record(Schema.String, Schema.Struct({ objects: Schema.Number, events: Schema.Number })),
     error: ReadingFailed,
+  },
+  /**
+   * A question about the past; the answer follows as the frames of the stream, JSON in UTF-8. Closing the stream gives it up. Answers run at once, a piece at a
+   * time in turn.
+   */
+  query: {
+    payload: Question,
+    success: Schema.Void,
+    error: ReadingFailed,
+    stream: { windowBytes: answerWindowBytes },
   },
 } as const
 

@@ -15,6 +15,7 @@ import * as Effect from "effect/Effect"
 import { ArchiveIoError, DirectoryNotWritableError, DiskFullError } from "../../archive/archive-errors.ts"
 import type { ArchiveWriter } from "../../archive/archive-writer.ts"
 import { exposureOf } from "../../archive/private-files.ts"
+import { discoveryKey, withDiscovered } from "../../archive/rows/discovery.ts"
 import { DATABASE_FILE } from "../../archive/schema.ts"
 import { openOrBegin } from "../../archive/set-aside.ts"
 import { messageOf } from "../../message-of.ts"
@@ -50,8 +51,11 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
       clusterUid: () => Effect.sync(() => archive.metadata.get("clusterUid") ?? ""),
       recorderState: () => Effect.sync(() => archive.metadata.get("recorder") ?? ""),
       setRecorderState: (state) => attempt(() => archive.metadata.set("recorder", state)),
+      learnKind: (kind) =>
+        attempt(() => archive.metadata.set(discoveryKey, withDiscovered(archive.metadata.get(discoveryKey), kind))),
       setClusterUid: (uid) => attempt(() => archive.metadata.set("clusterUid", uid)),
       expect: (expected) => Effect.sync(() => writer.expect(expected)),
+      setRetention: (settings) => Effect.sync(() => writer.setRetention(settings)),
       kindState: (gvk) =>
         attempt(() => {
           writer.commitOrThrow()

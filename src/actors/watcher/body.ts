@@ -6,6 +6,8 @@
  * successor resumes at the version that the store has committed.
  */
 import * as Effect from "effect/Effect"
+import type { DiscoveredKind } from "../../archive/rows/discovery.ts"
+import type { ApiResource } from "../../kube/discovery.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
@@ -69,6 +71,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
           unauthorized: () => context.report({ type: "unauthorized" }),
           clusterIdentified: (uid) => context.report({ type: "cluster", uid }),
         },
+        located: reportResource(config.gvk, (resource) => context.report({ type: "resource", resource })),
         recorded: config.reportEvents
           ? (action, { namespace, name }, timeMicros) =>
               context.report({ type: "event", action, namespace, name, timeMicros })
@@ -99,3 +102,15 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
       statistics: () => Effect.sync(() => watcherStatistics(running)),
     }
   })
+
+/** Passes on what discovery says of the kind, once for each time that it is something else. Pods that are watched for their lifecycles only are no recorded kind. */
+const reportResource = (gvk: string, report: (kind: DiscoveredKind) => void): ((resource: ApiResource) => void) => {
+  let last = ""
+  return ({ plural, singular = "", shortNames = [], categories = [], namespaced }) => {
+    const kind = { gvk, plural, singular, shortNames, categories, namespaced }
+    const text = JSON.stringify(kind)
+    if (text === last || gvk === podLivesKind) return
+    last = text
+    report(kind)
+  }
+}

@@ -1,11 +1,13 @@
 /** The watcher's interface: its configuration, its control calls and its reports. */
 import * as Schema from "effect/Schema"
+import type { DiscoveredKind } from "../../archive/rows/discovery.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { ListManner } from "../../kube/watch/session-options.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import type { NamespaceState } from "./progress/namespace-states.ts"
+import type { KindRedaction } from "./redacted-objects.ts"
 
 /** The complete configuration of one watcher; plain data. */
 export interface WatcherConfig {
@@ -20,6 +22,8 @@ export interface WatcherConfig {
   /** JSON pointers that never count as a change. */
   readonly ignore: ReadonlyArray<string>
   readonly keepManagedFields: boolean
+  /** Default: objects are recorded as the server sends them. */
+  readonly redaction?: KindRedaction | undefined
   /** `skipOwned: ingest`: objects with ownerReferences are not recorded. */
   readonly skipOwned: boolean
   readonly labelSelector: string | undefined
@@ -55,6 +59,8 @@ export type WatcherReport =
   | { readonly type: "alarm"; readonly detail: string }
   | { readonly type: "unauthorized" }
   | { readonly type: "cluster"; readonly uid: string }
+  /** What the server's discovery says of the kind. */
+  | { readonly type: "resource"; readonly resource: DiscoveredKind }
   | {
       readonly type: "event"
       readonly action: "applied" | "deleted"

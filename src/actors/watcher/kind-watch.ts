@@ -3,6 +3,7 @@
  * is watched as a whole, in one session: the cluster, or one namespace.
  */
 import type { Clock } from "../../clock.ts"
+import type { ApiResource } from "../../kube/discovery.ts"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import type { LineBudget } from "../../kube/scanner/line-budget.ts"
@@ -13,6 +14,7 @@ import { WatchSession } from "../../kube/watch/session.ts"
 import type { SessionOptions } from "../../kube/watch/session-options.ts"
 import type { SessionListener } from "../../kube/watch/sink.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { KindResumePoint } from "../../wire/stored-state.ts"
 import type { WatcherConfig } from "./definition.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"
 import type { LoadedState } from "./index/loaded-state.ts"
@@ -25,7 +27,7 @@ import { ListUnderWay } from "./progress/list-under-way.ts"
 import type { NamespaceState } from "./progress/namespace-states.ts"
 import { owedList } from "./progress/owed-list.ts"
 import { RecordingSink, type SinkListener } from "./recording-sink.ts"
-import { selectionOf } from "./selection.ts"
+import { areRedactedAlike, selectionOf } from "./selection.ts"
 
 /** Is notified about a kind as a whole. */
 export interface KindListener extends SessionListener {
@@ -43,6 +45,8 @@ export interface KindWatchOptions {
   readonly random: () => number
   readonly listener: KindListener
   readonly recorded: EventListener | undefined
+  /** Called with what discovery says of the kind, each time it was asked. */
+  readonly located?: ((resource: ApiResource) => void) | undefined
   /** Of all watchers, for large lines. Default: each line has a limit of its own. */
   readonly lineBudget?: LineBudget | undefined
 }
@@ -71,7 +75,7 @@ export const watchWhole = (options: KindWatchOptions, loaded: LoadedState): Kind
   const namespace = config.namespaces?.[0]
   const session = new WatchSession({
     ...sessionOptions(options, loaded),
-    enquiries: new HttpEnquiries(client, gvk, namespace),
+    enquiries: new HttpEnquiries(client, gvk, namespace, options.located),
     sink,
     listener,
     resumeVersion: mustList ? undefined : resume.resumeVersion,
@@ -102,15 +106,20 @@ export const wholeKindSink = ({ recorder, listener, loaded, selection, followed 
   const { frames } = recorder
   const { resume } = loaded
   const isNoted = selection === "" || selection === resume.selection
-  const resumesUntold = !isNoted && resume.selection === "" && resume.resumeVersion !== ""
+  const isUntold = !isNoted && resume.selection === ""
+  const isAlike = areRedactedAlike(resume.selection, selection)
+  const resumesUntold = isUntold && isAlike && resume.resumeVersion !== ""
+  // Nothing is recorded. If it was noted with the first complete list only, a list that is interrupted would leave objects that look as if they
+  // were recorded without redaction.
+  const beginsRedacted = isUntold && !isAlike && resume.resumeVersion === "" && resume.nextObjectNumber === 1
   // A recording that resumes without a stored selection: it is assumed to match the present one.
-  if (resumesUntold) frames.selection(selection)
+  if (resumesUntold || beginsRedacted) frames.selection(selection)
   const interrupted = new InterruptedLives(recorder, followed?.interrupted ?? [], { streams: 1, leaveOwnGaps: false })
   return new RecordingSink({
     recorder,
     standing: frames,
     list: new ListUnderWay(frames, owedList(resume, selection)),
-    selection: isNoted || resumesUntold ? undefined : selection,
+    selection: isNoted || resumesUntold || beginsRedacted ? undefined : selection,
     interrupted,
     listener,
   })
@@ -130,11 +139,21 @@ export const kindRecorder = (
       keepManagedFields: config.keepManagedFields,
       skipOwned: config.skipOwned,
       recordsEvents: config.gvk !== podLivesKind,
+      redaction: config.redaction,
+      isRedactedAnew: isRedactedAnew(config, loaded.resume),
     },
     { outlet, clock, byNamespace, versions: versionClock(config), recorded, alarm: (detail) => listener.alarm(detail) },
     loaded,
     followed,
   )
+
+/**
+ * Whether what is recorded was, or may have been, recorded with other redaction. The selection of namespaces is noted before their lists, so a list that
+ * was interrupted may have been the one that was to record them with the present rules.
+ */
+const isRedactedAnew = (config: KindWatchOptions["config"], { selection, namespaces }: KindResumePoint): boolean =>
+  !areRedactedAlike(selection, selectionOf(config)) ||
+  (config.redaction !== undefined && namespaces.some(({ listReason }) => listReason !== "" && listReason !== "first"))
 
 const versionClock = ({ versions }: Pick<WatcherConfig, "versions">): VersionClock | undefined =>
   versions && new VersionClock(versions)

@@ -132,7 +132,10 @@ class NamespaceWatch implements KindWatch {
     })
     const session = new WatchSession({
       ...sessionOptions(this.#options, this.#loaded),
-      enquiries: new HttpEnquiries(client, gvk, namespace, (isNamespaced) => this.#located(isNamespaced)),
+      enquiries: new HttpEnquiries(client, gvk, namespace, (resource) => {
+        this.#options.located?.(resource)
+        this.#located(resource.namespaced)
+      }),
       sink,
       listener: told,
       resumeVersion: standing.owes === "" ? standing.completeVersion : undefined,

@@ -16,6 +16,7 @@ import type { FrameWriter } from "./frame-writer.ts"
 import { LiveIndex, type LiveObject } from "./index/live-index.ts"
 import { noOwners, ownersFingerprint, unknownOwners } from "./index/owner-fingerprint.ts"
 import type { PodStatistics, PodTracker } from "./pods/pod-tracker.ts"
+import { type KindRedaction, RedactedObjects } from "./redacted-objects.ts"
 
 /** The parts of an object that are recorded. */
 export interface RecordingRules {
@@ -26,6 +27,10 @@ export interface RecordingRules {
   readonly skipOwned: boolean
   /** False: objects produce no events; only pod lifecycles are recorded. Default true. */
   readonly recordsEvents?: boolean
+  /** Default: objects are recorded as they are observed. */
+  readonly redaction?: KindRedaction | undefined
+  /** Objects that are known from earlier lives were recorded with other redaction. Default false. */
+  readonly isRedactedAnew?: boolean
 }
 
 /** Counters since the recorder was made. */
@@ -53,6 +58,12 @@ const deletedAction = 2
 
 const noBytes = new Uint8Array(0)
 
+/**
+ * The epoch of an object that was recorded with other redaction: it is recorded again when it is seen next, whatever has changed of it, so that
+ * what the present rules replace does not stay in the state.
+ */
+const otherRedaction = -1
+
 export class ObjectRecorder {
   readonly statistics: RecordingStatistics = { recorded: 0, unchanged: 0, vanished: 0, leftOut: 0, gaps: 0 }
   readonly #frames: FrameWriter
@@ -61,6 +72,7 @@ export class ObjectRecorder {
   readonly #countsAll: boolean
   readonly #recordsEvents: boolean
   readonly #pods: PodTracker | undefined
+  readonly #redacted: RedactedObjects | undefined
   readonly #recorded: EventListener | undefined
   /** Reused for each event. */
   readonly #event = new FrameEvent()
@@ -79,12 +91,13 @@ export class ObjectRecorder {
     this.#countsAll = kind.rules.detect === "all"
     this.#recordsEvents = kind.recordsEvents ?? true
     this.#pods = pods
+    this.#redacted = kind.redaction && new RedactedObjects(kind.rules, kind.redaction)
     this.#recorded = recorded
     this.#index = new LiveIndex(resume.nextObjectNumber)
     for (const stored of objects) {
       const object = this.#index.restore(stored.number, stored.uid, stored.namespace, stored.name)
       object.version = stored.version
-      object.epoch = resume.epoch
+      object.epoch = kind.isRedactedAnew === true ? otherRedaction : resume.epoch
       object.fingerprintLow = stored.fingerprintLow | 0
       object.fingerprintHigh = stored.fingerprintHigh | 0
     }
@@ -110,7 +123,8 @@ export class ObjectRecorder {
   /**
    * Records one object as a session observed it. The hot path. `streamNamespace`: the only one that its stream watches; the empty string: all.
    */
-  observed(observed: Readonly<ObservedObject>, streamNamespace = ""): void {
+  observed(received: Readonly<ObservedObject>, streamNamespace = ""): void {
+    const observed = this.#redacted === undefined ? received : this.#redacted.of(received)
     if (this.#pods !== undefined) this.#pods.observed(observed, streamNamespace)
     if (!this.#recordsEvents) return
     const { bytes, scanned } = observed
@@ -184,7 +198,7 @@ export class ObjectRecorder {
 
   #isChange(object: LiveObject, { version, scanned }: Readonly<ObservedObject>): boolean {
     if (object.epoch === this.#frames.epoch && object.version === version) return false
-    if (this.#countsAll) return true
+    if (this.#countsAll || object.epoch === otherRedaction) return true
     return (
       object.fingerprintLow !== (scanned.fingerprintLow | 0) || object.fingerprintHigh !== (scanned.fingerprintHigh | 0)
     )

@@ -2,9 +2,11 @@
  * The selection of objects that a watcher requests, as comparable text.
  *
  * A recording that resumed with another selection would be silently wrong: objects that are selected now and existed before would never
- * appear, and those that no longer are would stay alive for ever.
+ * appear, and those that no longer are would stay alive for ever. The same is true of redaction: a value that a new rule finds would stay in
+ * the state that is kept, and with another key each hash would look like another value.
  */
 import type { WatcherConfig } from "./definition.ts"
+import { redactionIdentity } from "./redacted-objects.ts"
 
 /** The same text for the same selection, for any order of namespaces; never empty. Also shown to people. */
 export const selectionOf = ({
@@ -12,15 +14,22 @@ export const selectionOf = ({
   labelSelector,
   fieldSelector,
   skipOwned,
-}: Pick<WatcherConfig, "namespaces" | "labelSelector" | "fieldSelector" | "skipOwned">): string => {
+  redaction,
+}: Pick<WatcherConfig, "namespaces" | "labelSelector" | "fieldSelector" | "skipOwned" | "redaction">): string => {
   const parts = [
     namespaces === undefined ? "all namespaces" : `namespaces ${namespaces.toSorted().join(",")}`,
     ...(labelSelector === undefined ? [] : [`labels ${labelSelector}`]),
     ...(fieldSelector === undefined ? [] : [`fields ${fieldSelector}`]),
     ...(skipOwned ? ["without owned objects"] : []),
+    ...(redaction === undefined ? [] : [`values redacted (${redactionIdentity(redaction)})`]),
   ]
   return parts.join("; ")
 }
+
+/** Whether two selections have their values redacted in the same way, or both not at all. One that is unknown was made without redaction. */
+export const areRedactedAlike = (one: string, other: string): boolean => redactionIn(one) === redactionIn(other)
+
+const redactionIn = (selection: string): string | undefined => /; values redacted \(([^)]*)\)$/.exec(selection)?.[1]
 
 /** The part of a selection without the namespaces. */
 export const withoutNamespaces = (selection: string): string => {

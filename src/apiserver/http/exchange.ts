@@ -41,8 +41,8 @@ export class Exchange {
   onStatus: (status: number) => void = () => undefined
   /** Set by the server; called for defects of the server that a request reveals. */
   onTrouble: OnTrouble = warnProcess
-  /** Set by the server: a `Warning` that is sent before all others, with every response. */
-  deprecationWarning: string | undefined
+  /** Set by the server: the `Warning`s that are sent before all others, with every response; asked for when it begins. */
+  ownWarnings: () => ReadonlyArray<string> = () => []
   readonly #format: JsonFormat
   /** What responses are dated by; `undefined`: by the machine's clock, as Node does. */
   readonly #clock: Pick<Clock, "wallMicros"> | undefined
@@ -66,7 +66,7 @@ export class Exchange {
     this.response = response
     this.path = mark < 0 ? url : url.slice(0, mark)
     this.queryText = mark < 0 ? "" : url.slice(mark + 1)
-    this.query = new URLSearchParams(this.queryText)
+    this.query = readableParameters(this.queryText)
     this.route = parseRoute(this.path)
     if (this.route.type === "resource" && this.route.isWatch === true && this.route.name !== undefined) {
       const named = `metadata.name=${this.route.name.replace(/[\\,=]/g, "\\$&")}`
@@ -229,12 +229,25 @@ export class Exchange {
       const value = headers[name] ?? ""
       sent[name] = typeof value === "string" ? headerBytes(value) : value.map(headerBytes)
     }
-    if (this.deprecationWarning !== undefined)
-      sent.Warning = [warningHeaders([this.deprecationWarning]), sent.Warning ?? []].flat(2)
+    const own = this.ownWarnings()
+    if (own.length > 0) sent.Warning = [warningHeaders(own).map(headerBytes), sent.Warning ?? []].flat(2)
     this.response.writeHead(status, sent)
     this.onStatus(status)
   }
 }
+
+/** As Go reads them: a parameter with a broken escape, or with a semicolon, counts as absent. */
+const readableParameters = (text: string): URLSearchParams =>
+  new URLSearchParams(
+    unreadable.test(text)
+      ? text
+          .split("&")
+          .filter((part) => !unreadable.test(part))
+          .join("&")
+      : text,
+  )
+
+const unreadable = /%(?![0-9a-fA-F]{2})|;/
 
 const verbOf = (method: string, route: Route, query: URLSearchParams): string => {
   if (route.type !== "resource") return "discovery"

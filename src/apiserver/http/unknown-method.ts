@@ -1,6 +1,6 @@
 /**
- * Bytes that Node's parser rejects and that never become a request. An unknown method gets the 405 in JSON of any other
- * wrong method; the rest gets Node's own response.
+ * What never becomes a request: bytes that Node's parser rejects, and CONNECT. An unknown method and CONNECT get the 405 in JSON of any
+ * other wrong method; the rest gets Node's own response.
  */
 
 import { randomUUID } from "node:crypto"
@@ -16,6 +16,8 @@ const statusLines: Readonly<Record<string, string>> = {
 
 /** The connection is closed after the response, since the start of the next request is unknown. */
 export const answerUnknownMethods = (server: Server, format: JsonFormat): void => {
+  // Without a listener Node closes the connection, and a client waits for a response that never comes.
+  server.on("connect", (_request, socket) => void socket.end(refusal(format(statusText(methodNotAllowed)))))
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const code = error.code ?? ""
     // A broken connection has no client to respond to.

@@ -59,6 +59,21 @@ export class ObjectStates {
     return -1
   }
 
+  /** A copy with room for so many states. */
+  copyFor(capacity: number): ObjectStates {
+    const copy = new ObjectStates(capacity)
+    copy.numbers.set(this.numbers.subarray(0, this.count))
+    copy.sequences.set(this.sequences.subarray(0, this.count))
+    copy.versionsLow.set(this.versionsLow.subarray(0, this.count))
+    copy.versionsHigh.set(this.versionsHigh.subarray(0, this.count))
+    copy.fingerprintsLow.set(this.fingerprintsLow.subarray(0, this.count))
+    copy.fingerprintsHigh.set(this.fingerprintsHigh.subarray(0, this.count))
+    copy.dead.set(this.dead.subarray(0, this.count))
+    copy.opaqueVersions = this.opaqueVersions?.slice(0, this.count)
+    copy.count = this.count
+    return copy
+  }
+
   /** Appends the state at `index` of another set; numbers must increase. The caller ensures the capacity. */
   push(from: ObjectStates, index: number): void {
     const at = this.count++
@@ -157,9 +172,7 @@ export class StateCollector {
   }
 
   #grow(): void {
-    const larger = new ObjectStates(Math.min(COLLECTED_EVENTS, this.#events.numbers.length * 2))
-    for (let at = 0; at < this.#events.count; at++) larger.push(this.#events, at)
-    this.#events = larger
+    this.#events = this.#events.copyFor(Math.min(COLLECTED_EVENTS, this.#events.numbers.length * 4))
   }
 }
 

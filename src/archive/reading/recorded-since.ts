@@ -1,6 +1,6 @@
 /** From when and up to when each kind and each of its namespaces is recorded, without reading anything else. */
 import { toArchiveError } from "../archive-errors.ts"
-import { readKinds } from "../rows/kind-table.ts"
+import { readKeptKinds } from "../rows/kind-table.ts"
 import { openForReading } from "../schema.ts"
 
 /** A kind, or a namespace of one that is recorded namespace by namespace, whose first list is recorded. */
@@ -10,6 +10,8 @@ interface RecordedSince {
   readonly namespace: string
   /** µs since the Unix epoch. */
   readonly since: number
+  /** µs since the Unix epoch up to which retention has removed everything, so that `since` is later; 0: nothing. */
+  readonly removedThrough: number
   /** µs since the Unix epoch at which it was last known to be complete. */
   readonly completeTime: number
 }
@@ -22,11 +24,11 @@ interface RecordedSince {
 export const readRecordedSince = (directory: string): ReadonlyArray<RecordedSince> => {
   const database = openForReading(directory)
   try {
-    return readKinds(database)
-      .flatMap(({ gvk, recordedSince, completeThroughTime, namespaces }) => [
-        { gvk, namespace: "", since: recordedSince, completeTime: completeThroughTime },
+    return readKeptKinds(database)
+      .flatMap(({ gvk, recordedSince, completeThroughTime, namespaces, removedThrough }) => [
+        { gvk, namespace: "", since: recordedSince, removedThrough, completeTime: completeThroughTime },
         ...namespaces.map((each) => ({
-          ...{ gvk, namespace: each.namespace, since: each.recordedSince },
+          ...{ gvk, namespace: each.namespace, since: each.recordedSince, removedThrough },
           // While all of them are complete, only the kind has a time.
           completeTime: each.completeTime || completeThroughTime,
         })),

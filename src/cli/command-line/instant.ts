@@ -142,3 +142,20 @@ export const formatInstant = (microseconds: number): string => {
 /** A moment as people say it, and exactly: `03:12:00 CET (2026-11-25T02:12:00Z)`. `now`: µs since the Unix epoch. */
 export const describeInstant = (microseconds: number, now: number): string =>
   `${formatLocalTime(microseconds / 1000, now / 1000)} (${formatInstant(microseconds)})`
+
+/** Whether a text is a time of day that there were two of on the day of the moment, because the clocks were set back; the moment is the first. */
+export const isAmbiguous = (text: string, microseconds: number): boolean => {
+  if (!/^(?:(?:today|yesterday)[ T])?\d\d?:\d\d(?::\d\d)?$/i.test(text)) return false
+  const first = new Date(microseconds / 1000)
+  return longestSetBack.some((minutes) => {
+    const later = new Date(first.getTime() + minutes * 60_000)
+    return (
+      later.getHours() === first.getHours() &&
+      later.getMinutes() === first.getMinutes() &&
+      later.getDate() === first.getDate()
+    )
+  })
+}
+
+/** Minutes by which clocks are set back: an hour nearly everywhere, half an hour on Lord Howe Island, two hours at Troll. */
+const longestSetBack = [30, 60, 120]

@@ -241,7 +241,8 @@ const jsonOf = async (response: IncomingMessage, server: string, signal: AbortSi
   }
 }
 
-async function* piecesOf(
+/** The pieces of a response, until it is complete. Throws ExportCut if it is not, or was modified in transit, and ExportInterrupted. */
+export async function* piecesOf(
   response: IncomingMessage,
   server: string,
   signal: AbortSignal,

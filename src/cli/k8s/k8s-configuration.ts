@@ -10,12 +10,15 @@ import { formatWarning } from "../../recorder/configuration/problem.ts"
  * Reads `file`, or uses the default configuration. Fails as `loadConfiguration` does.
  * `contents` is always UTF-8, because a ConfigMap holds nothing else.
  */
-export const readK8sConfiguration = (file: string | undefined, { allowSecrets }: { readonly allowSecrets: boolean }) =>
+export const readK8sConfiguration = (
+  file: string | undefined,
+  { secretsInPlainText }: { readonly secretsInPlainText: boolean },
+) =>
   Effect.gen(function* () {
     const source = file ?? defaultConfigurationName
     let bytes: Uint8Array = Buffer.from(defaultConfiguration)
     const { configuration, warnings } = yield* loadConfiguration(source, {
-      allowSecrets,
+      secretsInPlainText,
       defaults: { defaultDetect, defaultIgnore },
       readBeginning: async (_, limit) => {
         if (file !== undefined) bytes = await beginningOf(file, limit)

@@ -101,7 +101,13 @@ export const k8sOptions = {
     parse: text,
     split: true,
   }),
-  allowSecrets: flag({ help: "allow v1.Secret in the configuration; secrets are then recorded in plain text" }),
+  secretsInPlainText: flag({ help: "record v1.Secret as it is; default: its values are replaced by keyed hashes" }),
+  redactKeySecret: optional({
+    placeholder: "NAME/KEY",
+    help: "the Secret and its key with the key of those hashes; default: one that is made in the data directory",
+    parse: parseSecretKey,
+  }),
+  allowSecrets: flag({ help: "no effect any more: v1.Secret is recorded with redacted values" }),
   size: withDefault("10Gi", {
     placeholder: "SIZE",
     help: "size of the recording's volume; an event takes about 70 bytes",

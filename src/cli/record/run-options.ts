@@ -1,4 +1,5 @@
 /** What `reel record` passes to the recorder: its options and its output. */
+import type { GivenLimits } from "../../recorder/configuration/retention-limits.ts"
 import type { ExitCode } from "../command-line/exit-codes.ts"
 import type { LogFormat, Logger } from "../terminal/log.ts"
 import type { RecordAccess } from "./record-access.ts"
@@ -23,9 +24,13 @@ export interface RecordOptions extends RecordAccess {
   readonly logFormat: LogFormat
   /** The number of `-v` options. */
   readonly verbosity: number
-  readonly allowSecrets: boolean
+  readonly secretsInPlainText: boolean
+  /** File with the key for redacted values; `undefined`: one in the data directory. */
+  readonly redactKeyFile: string | undefined
   readonly fsync: "interval" | "always"
   readonly listCompression: "auto" | "always" | "never"
+  /** How long and how much is kept. */
+  readonly limits: GivenLimits
 }
 
 /** The output of a recorder. */

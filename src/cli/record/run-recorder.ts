@@ -106,6 +106,7 @@ const usageErrors: ReadonlySet<string> = new Set([
   "ConfigurationUnreadableError",
   "AnonymousRefused",
   "TokenFileError",
+  "RedactionKeyError",
 ])
 
 const fail = (cause: unknown, output: RecordOutput): ExitCode => {

@@ -7,6 +7,7 @@ import type { RecorderConfiguration } from "../../recorder/configuration/tracked
 import { byCause } from "../../recorder/kind-status.ts"
 import { serverTrouble } from "../../recorder/notices/server-trouble.ts"
 import { isRefusedCredentials, withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
+import { newRedactionKey, RedactionKeyError, readRedactionKey } from "../../recorder/redaction/redaction-key.ts"
 import { type SnapshotOutcome, type WrittenSnapshot, writeSnapshot } from "../../recorder/snapshot/write-snapshot.ts"
 import { OutputExists } from "../../trace/files/output-errors.ts"
 import { openOutputFile, streamOutput } from "../../trace/files/output-file.ts"
@@ -37,6 +38,8 @@ export interface SnapshotCommandOrder {
   readonly excludeOwned: boolean
   readonly excludeDaemonSetOwned: boolean
   readonly force: boolean
+  /** File with the key for redacted values; `undefined`: a random key that is not kept. */
+  readonly redactKeyFile: string | undefined
   readonly output: string
   readonly format: TraceFormatName
   readonly configuration: RecorderConfiguration
@@ -50,6 +53,18 @@ export const runSnapshot = async (
   say: (line: string) => void,
 ): Promise<ExitCode> => {
   const { output, format, configuration, kubeconfig, context, excludeOwned, excludeDaemonSetOwned, force } = order
+  const { redactKeyFile } = order
+  const redactionKey =
+    redactKeyFile === undefined
+      ? newRedactionKey()
+      : await readRedactionKey(redactKeyFile).catch((cause: unknown) => {
+          if (cause instanceof RedactionKeyError) return cause
+          throw cause
+        })
+  if (redactionKey instanceof RedactionKeyError) {
+    say(redactionKey.message)
+    return exitCodes.usage
+  }
   const abort = new AbortController()
   const stopListening = terminal.onInterrupt(() => abort.abort())
   const progress = createLiveLine({
@@ -65,6 +80,7 @@ export const runSnapshot = async (
     const outcome = await writeSnapshot({
       cluster: { kubeconfig, context, userAgent: `kubereel/${readVersion()}` },
       order: { kinds: configuration.kinds, filters, excludeOwned, excludeDaemonSetOwned },
+      redactionKey,
       format,
       compression: output === "-" ? "none" : withoutCompressionExtension(output).compression,
       openSink: async () =>

@@ -1,7 +1,7 @@
 /**
  * The one-off requests around a watch, over HTTP: whether the kind is installed, and the server's current version.
  */
-import { discover } from "../discovery.ts"
+import { type ApiResource, discover } from "../discovery.ts"
 import type { GroupVersionKind } from "../gvk.ts"
 import { describeFailure, requestOnce } from "../http/request-once.ts"
 import type { ReadTransport } from "../http/transport.ts"
@@ -18,7 +18,7 @@ export class HttpEnquiries implements Enquiries {
   readonly #client: ReadTransport
   readonly #gvk: GroupVersionKind
   readonly #namespace: string | undefined
-  readonly #located: ((isNamespaced: boolean) => void) | undefined
+  readonly #located: ((resource: ApiResource) => void) | undefined
 
   /**
    * `namespace`: request only within it, so that a Role suffices; no effect on cluster-scoped kinds. `located` is called each time the kind
@@ -28,7 +28,7 @@ export class HttpEnquiries implements Enquiries {
     client: ReadTransport,
     gvk: GroupVersionKind,
     namespace: string | undefined,
-    located?: (isNamespaced: boolean) => void,
+    located?: (resource: ApiResource) => void,
   ) {
     this.#client = client
     this.#gvk = gvk
@@ -42,7 +42,7 @@ export class HttpEnquiries implements Enquiries {
     if (outcome.tag === "unreachable") return { type: "discovery-failed", status: unreachable(outcome.detail) }
     if (outcome.tag === "failed") return { type: "discovery-failed", status: outcome.status }
     found(collectionPath(outcome.resource, this.#namespace))
-    this.#located?.(outcome.resource.namespaced)
+    this.#located?.(outcome.resource)
     return { type: "discovered", clusterUid: await clusterUid(this.#client) }
   }
 

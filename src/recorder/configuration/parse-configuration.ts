@@ -8,10 +8,13 @@
 import * as Result from "effect/Result"
 import { isScalar } from "yaml"
 import { type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import { kindKeys, readKind } from "./kind-settings.ts"
+import { defaultRedaction, type RedactionSettings, redactionOf } from "../../kube/redaction/redaction-rules.ts"
+import { kindKeys, readKind, readLimit } from "./kind-settings.ts"
 import { suggestFamiliarKind, suggestKind } from "./known-kinds.ts"
 import { ConfigurationInvalidError, type ConfigurationWarning } from "./problem.ts"
 import { quoted } from "./quoted.ts"
+import { readRedaction } from "./redaction-settings.ts"
+import { readRetainBytes, readRetainFor } from "./retention-limits.ts"
 import { type Entry, SettingReader } from "./setting-reader.ts"
 import { nearest } from "./spelling.ts"
 import { type DetectionDefaults, type RecorderConfiguration, resolveKind, type TrackedKind } from "./tracked-kind.ts"
@@ -20,8 +23,8 @@ import { readYaml, type YamlDocument } from "./yaml-document.ts"
 export interface ParseOptions {
   /** Name of the file, for messages. */
   readonly source: string
-  /** Whether `v1.Secret` may be recorded. Default false: nothing redacts secrets, and traces get copied around. */
-  readonly allowSecrets?: boolean
+  /** Record `v1.Secret` as it is. Default false: its values are redacted, because recordings and traces get copied around. */
+  readonly secretsInPlainText?: boolean
   readonly defaults: DetectionDefaults
 }
 
@@ -32,6 +35,16 @@ export interface ParsedConfiguration {
 }
 
 const rootKey = "trackedObjects"
+const redactKey = "redact"
+
+/** Our own keys beside it. SimKube ignores them. */
+const limitKeys = ["retainFor", "retainBytes"] as const
+
+interface Root {
+  readonly kinds: readonly TrackedKind[]
+  readonly retainFor?: number
+  readonly retainBytes?: number
+}
 
 /** Reads the bytes of a configuration file. */
 export const parseConfiguration = (
@@ -42,11 +55,11 @@ export const parseConfiguration = (
   if (Result.isFailure(document))
     return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: document.failure }))
   const reader = new SettingReader(document.success)
-  const kinds = reader.withinBudget(() => readRoot(reader, document.success, options)) ?? []
+  const root = reader.withinBudget(() => readRoot(reader, document.success, options)) ?? noKinds
   if (reader.problems.length > 0)
     return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: inOrder(reader.problems) }))
   return Result.succeed({
-    configuration: { kinds, source: options.source },
+    configuration: { ...root, source: options.source },
     warnings: inOrder(reader.warnings),
   })
 }
@@ -54,7 +67,9 @@ export const parseConfiguration = (
 const inOrder = <T extends { readonly line: number; readonly column: number }>(notes: readonly T[]): readonly T[] =>
   notes.toSorted((left, right) => left.line - right.line || left.column - right.column)
 
-const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseOptions): readonly TrackedKind[] => {
+const noKinds: Root = { kinds: [] }
+
+const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseOptions): Root => {
   const allowed = `a mapping with the key ${rootKey}`
   if (isScalar(document.root) && !reader.isEmpty(document.root)) {
     // Not quoted, because a file with a single word is most likely a token.
@@ -66,26 +81,56 @@ const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseO
       found: "a single word or string",
       allowed,
     })
-    return []
+    return noKinds
   }
   const entries = reader.isEmpty(document.root) ? [] : reader.entries(document.root, "the file", allowed)
-  if (entries === undefined) return []
+  if (entries === undefined) return noKinds
   const [root, ...repeated] = entries.filter(({ key }) => key === rootKey)
-  const others = entries.filter(({ key }) => key !== rootKey)
+  const [redact, ...redactAgain] = entries.filter(({ key }) => key === redactKey)
+  const limits = entries.filter(({ key }) => isLimitKey(key))
+  const others = entries.filter(({ key }) => key !== rootKey && key !== redactKey && !isLimitKey(key))
   if (root === undefined) {
     const position = others[0]?.keyPosition ?? { line: 1, column: 1 }
     reader.problem({ _tag: "MissingKey", ...position, key: rootKey, advice: missingRootAdvice(others) })
-    return []
+    return noKinds
   }
   const where = "the file"
   for (const { key, keyPosition } of repeated)
     reader.problem({ _tag: "DuplicateKey", ...keyPosition, key, where, firstLine: root.keyPosition.line })
+  for (const { key, keyPosition } of redactAgain)
+    reader.problem({ _tag: "DuplicateKey", ...keyPosition, key, where, firstLine: redact?.keyPosition.line ?? 1 })
+  const redaction = redact === undefined ? defaultRedaction : readRedaction(reader, redact.value)
   for (const { key, keyPosition } of others)
     reader.warning({ _tag: "IgnoredKey", ...keyPosition, key, advice: ignoredKeyAdvice(key) })
-  return readKinds(reader, root, options)
+  return { kinds: readKinds(reader, root, options, redaction), ...readLimits(reader, limits) }
 }
 
-const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): readonly TrackedKind[] => {
+const isLimitKey = (key: string): boolean => limitKeys.some((each) => each === key)
+
+const readLimits = (reader: SettingReader, limits: readonly Entry[]): Pick<Root, "retainFor" | "retainBytes"> => {
+  for (const [index, { key, keyPosition }] of limits.entries()) {
+    const first = limits.findIndex((each) => each.key === key)
+    const firstLine = limits[first]?.keyPosition.line ?? 0
+    if (first !== index) reader.problem({ _tag: "DuplicateKey", ...keyPosition, key, where: "the file", firstLine })
+  }
+  const read = (
+    wanted: (typeof limitKeys)[number],
+    readText: (text: string) => number | { readonly problem: string },
+  ) => {
+    const entry = limits.find(({ key }) => key === wanted)
+    return entry === undefined ? undefined : readLimit(reader, entry.value, wanted, readText)
+  }
+  const retainFor = read("retainFor", readRetainFor)
+  const retainBytes = read("retainBytes", (text) => readRetainBytes(text, false))
+  return { ...(retainFor !== undefined && { retainFor }), ...(retainBytes !== undefined && { retainBytes }) }
+}
+
+const readKinds = (
+  reader: SettingReader,
+  root: Entry,
+  options: ParseOptions,
+  redaction: RedactionSettings,
+): readonly TrackedKind[] => {
   if (reader.isEmpty(root.value)) {
     const allowed = "a mapping of kinds, indented below it, such as apps/v1.Deployment: {}"
     reader.problem({ _tag: "WrongType", ...root.keyPosition, where: rootKey, found: "empty", allowed })
@@ -100,11 +145,9 @@ const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): r
   for (const { key, keyPosition, value } of entries) {
     const gvk = readGvk(reader, key, keyPosition)
     if (gvk === undefined) continue
-    if (isSecret(gvk) && options.allowSecrets !== true)
-      reader.problem({ _tag: "SecretsRefused", ...keyPosition, gvk: key })
     const configured = readKind(reader, gvk, keyPosition, value)
     if (configured === undefined) continue
-    const kind = resolveKind(configured, options.defaults)
+    const kind = resolveKind(configured, options.defaults, redactionOf(gvk, redaction, options))
     const firstLine = firstLines.get(kind.gvkText)
     if (firstLine !== undefined) reader.warning({ _tag: "RepeatedKind", ...keyPosition, gvk: kind.gvkText, firstLine })
     firstLines.set(kind.gvkText, firstLine ?? keyPosition.line)
@@ -117,8 +160,6 @@ const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): r
   }
   return [...kinds.values()]
 }
-
-const isSecret = (gvk: GroupVersionKind): boolean => gvk.group === "" && gvk.kind.toLowerCase() === "secret"
 
 /** Group: a DNS subdomain; version: a DNS label; kind: a Go type name. No API server can serve anything else. */
 const groupName = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)?$/
@@ -164,5 +205,6 @@ const ignoredKeyAdvice = (key: string): string => {
   if (nearest(key, [rootKey]) !== undefined) return `did you mean ${rootKey}?`
   if (kindKeys.some((known) => known === key)) return `it belongs inside a kind below ${rootKey}`
   if (parseGvk(key) !== undefined) return `indent it below ${rootKey} to record that kind`
-  return `only ${rootKey} is read`
+  if (nearest(key, [redactKey]) !== undefined) return `did you mean ${redactKey}?`
+  return `only ${rootKey} and ${redactKey} are read`
 }

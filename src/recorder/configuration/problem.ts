@@ -55,7 +55,6 @@ export const ConfigurationProblem = Schema.TaggedUnion({
     found: Schema.Array(Schema.String),
     allowed: Schema.Array(Schema.String),
   },
-  SecretsRefused: { ...position, gvk: Schema.String },
 })
 export type ConfigurationProblem = typeof ConfigurationProblem.Type
 
@@ -108,8 +107,6 @@ const describeProblem = (problem: ConfigurationProblem): string => {
       return `${quoted(problem.found)} is not a kind: ${problem.reason}${question(problem.suggestion)}`
     case "FixedPaths":
       return `podSpecTemplatePaths of ${problem.gvk} is ${listed(problem.found)}; SimKube fixes it at ${listed(problem.allowed)} and rejects traces with other paths. Omit the key`
-    case "SecretsRefused":
-      return `${problem.gvk} is not allowed: the recording would contain every secret of the cluster in plain text. Remove the kind, or use --allow-secrets to record it anyway`
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
+import type { RedactionRules } from "../../kube/redaction/redaction-rules.ts"
 
 /**
  * When a change counts as an event. `all`: every new resourceVersion. `content`: anything but `status` and
@@ -35,8 +36,22 @@ const settings = {
   labelSelector: Schema.optionalKey(Schema.String),
   /** Passed to the API server unchanged; absent: all objects. */
   fieldSelector: Schema.optionalKey(Schema.String),
+  /** What is replaced in its objects before they are recorded; absent: nothing. */
+  redaction: Schema.optionalKey(
+    Schema.Struct({
+      secret: Schema.Boolean,
+      env: Schema.Array(Schema.String),
+      annotations: Schema.Array(Schema.String),
+      toolAnnotations: Schema.Array(Schema.String),
+      pointers: Schema.Array(Schema.String),
+    }),
+  ),
   /** At least one namespace, without repetition; absent: the whole cluster. Has no effect on cluster-scoped kinds. */
   namespaces: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** µs for which its events are kept; absent: as long as those of other kinds. */
+  retainFor: Schema.optionalKey(Schema.Number),
+  /** Bytes on disk that its events may take; absent: any. */
+  retainBytes: Schema.optionalKey(Schema.Number),
 }
 
 /** One kind as the file describes it, before the defaults that depend on the kind. */
@@ -61,6 +76,10 @@ export const RecorderConfiguration = Schema.Struct({
   kinds: Schema.Array(TrackedKind),
   /** Name of the file it was read from, as given. */
   source: Schema.String,
+  /** µs for which what was recorded is kept; absent: for ever. */
+  retainFor: Schema.optionalKey(Schema.Number),
+  /** Bytes that the recording may take on disk; absent: any. */
+  retainBytes: Schema.optionalKey(Schema.Number),
 })
 export interface RecorderConfiguration extends Schema.Schema.Type<typeof RecorderConfiguration> {}
 
@@ -72,12 +91,17 @@ export interface DetectionDefaults {
 
 /**
  * The only place where defaults that depend on the kind are filled in. A given `ignore` replaces the default list instead of extending it,
- * as lists do in Kubernetes: otherwise what the default leaves out could never be recorded.
+ * as lists do in Kubernetes: otherwise what the default leaves out could never be recorded. `redaction`: from `redactionOf`.
  */
-export const resolveKind = (kind: ConfiguredKind, defaults: DetectionDefaults): TrackedKind => ({
+export const resolveKind = (
+  kind: ConfiguredKind,
+  defaults: DetectionDefaults,
+  redaction: RedactionRules | undefined,
+): TrackedKind => ({
   ...kind,
   detect: kind.detect ?? defaults.defaultDetect(kind.gvk),
   ignore: kind.ignore ?? defaults.defaultIgnore(kind.gvk),
+  ...(redaction !== undefined && { redaction }),
 })
 
 /**

@@ -36,8 +36,10 @@ export interface RecorderOptions {
   readonly directory?: string
   /** Only these namespaces, for which a Role is enough. Default: all. */
   readonly namespaces?: ReadonlyArray<string>
-  /** Allow `v1.Secret`; secrets are then recorded in plain text. Default false. */
-  readonly allowSecrets?: boolean
+  /** Record `v1.Secret` as it is. Default false: its values are redacted. */
+  readonly secretsInPlainText?: boolean
+  /** File with the key for redacted values. Default: one in the directory, which is made if there is none. */
+  readonly redactKeyFile?: string
   /** `interval`: a power failure loses at most the last second; `always`: nothing, but slower. Default `interval`. */
   readonly fsync?: "interval" | "always"
   /**
@@ -93,7 +95,8 @@ export const startRecorder = async (options: RecorderOptions = {}): Promise<Reco
     bind: "127.0.0.1",
     dataDir: options.directory,
     namespaces: options.namespaces ?? [],
-    allowSecrets: options.allowSecrets ?? false,
+    secretsInPlainText: options.secretsInPlainText ?? false,
+    redactKeyFile: options.redactKeyFile,
     fsync: options.fsync ?? "interval",
     listCompression: options.listCompression ?? "auto",
     reportEvents: false,

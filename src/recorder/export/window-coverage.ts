@@ -54,14 +54,16 @@ export const partlyRecorded = (
   window: RequestedWindow,
   since: number | undefined,
   nowMicros: number,
+  removedThrough = 0,
 ): Omit<IncompleteKind, keyof RecordedPart> | undefined =>
   // 0 means the start of the recording.
-  window.fromTime <= 0 ? undefined : lackingBefore(window, since, nowMicros)
+  window.fromTime <= 0 ? undefined : lackingBefore(window, since, nowMicros, removedThrough)
 
 const lackingBefore = (
   { fromTime, untilTime }: RequestedWindow,
   since: number | undefined,
   nowMicros: number,
+  removedThrough: number,
 ): Lacking | undefined => {
   if (untilTime <= fromTime) return undefined
   if (fromTime > nowMicros + clockTolerance)
@@ -71,9 +73,13 @@ const lackingBefore = (
   const start = since ?? nowMicros
   if (start <= fromTime) return undefined
   const first = instant(Math.ceil(start / 1000))
-  if (start >= end) return { state: "unrecorded", fault: `is recorded only from ${first} on, after the window` }
+  const isRemoved = removedThrough > 0 && start === removedThrough + 1
+  const fault = isRemoved
+    ? `is kept only from ${first} on: retention has removed what was before`
+    : `is recorded only from ${first} on`
+  if (start >= end) return { state: "unrecorded", fault: `${fault}, after the window` }
   const state = `recorded-${first}/${instant(Math.floor(end / 1000))}`
-  return { state, fault: `is recorded only from ${first} on` }
+  return { state, fault }
 }
 
 /** Since when a part is recorded, the whole recording, and whether the part was not installed when the recorder first looked for it. */
@@ -93,7 +99,7 @@ export const missedAtBeginning = (
   nowMicros: number,
 ): Omit<IncompleteKind, keyof RecordedPart> | undefined => {
   if (!hasAppeared && since <= recordingSince + sameStartMicros) return undefined
-  const lacking = lackingBefore({ ...window, fromTime: recordingSince }, since, nowMicros)
+  const lacking = lackingBefore({ ...window, fromTime: recordingSince }, since, nowMicros, 0)
   if (lacking === undefined) return undefined
   const noticed = hasAppeared ? ", when its definition was noticed" : ""
   const from = instant(Math.ceil(since / 1000))
@@ -186,7 +192,7 @@ export const incompleteKinds = (
       const lacking =
         isFromBeginning && beginning !== undefined && since !== undefined
           ? missedAtBeginning(window, { since, recordingSince, hasAppeared: beginning.hasAppeared(gvk) }, nowMicros)
-          : partlyRecorded(window, since, nowMicros)
+          : partlyRecorded(window, since, nowMicros, row?.removedThrough)
       return lacking === undefined ? [] : [{ gvk, namespace, ...lacking }]
     })
   })
@@ -230,6 +236,7 @@ const needsRows = (statuses: ReadonlyArray<KindStatus>, { fromTime }: RequestedW
 
 interface RecordedRow extends RecordedPart {
   readonly since: number
+  readonly removedThrough?: number
   readonly completeTime: number
 }
 

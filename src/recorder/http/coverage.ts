@@ -122,6 +122,12 @@ const partOf = (kind: ReadKind, { namespaces }: KindStatus): Pick<ReadKind, "sin
   }
 }
 
+/** What retention has removed of a window, like a gap; `undefined`: nothing. A window from 0 on begins with what is kept. */
+const removedOf = ({ removedThrough = 0 }: ReadKind, { start }: TimeRange) =>
+  start === 0 || start > removedThrough
+    ? undefined
+    : { start, end: removedThrough, namespace: "", reason: "retention", detail: "it was no longer to be kept" }
+
 const kindCoverage = (
   { gvk, state, detail, namespaces: states }: Pick<KindCoverage, "gvk" | "state" | "detail" | "namespaces">,
   recorded: ReadKind | undefined,
@@ -136,13 +142,15 @@ const kindCoverage = (
   // Until the next bookmark, the row is older than what is known: an open watch misses nothing, as long as it can be written.
   const end = state === "watching" ? watchedUntil : completeTime
   const whole = { start: Math.max(window.start, since ?? completeTime), end: Math.min(window.end, end + 1) }
-  const gaps = recorded.gaps.map(({ fromTime, toTime, namespace, reason, detail: said }) => ({
+  const kept = recorded.gaps.map(({ fromTime, toTime, namespace, reason, detail: said }) => ({
     start: fromTime,
     end: toTime,
     namespace,
     reason,
     detail: said,
   }))
+  const removed = removedOf(recorded, window)
+  const gaps = removed === undefined ? kept : [removed, ...kept]
   const late = recorded.late.map((range) => ({
     start: range.notBefore,
     end: latestOf(range),

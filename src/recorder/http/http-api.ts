@@ -1,5 +1,6 @@
 /**
- * The recorder's HTTP interface: `/healthz`, `/readyz`, `/metrics`, `GET /v1/coverage`, `POST /export`.
+ * The recorder's HTTP interface: `/healthz`, `/readyz`, `/metrics`, `GET /v1/coverage`, `POST /export`, and questions
+ * about the past (`GET /v1/objects`, …).
  *
  * Health probes are open to anyone; every other request is authorised before its body is read. Every response carries the ID of its
  * request. Nothing that a client sends or fails to read affects any other request.
@@ -26,11 +27,13 @@ import { RequestBodies } from "./body/request-bodies.ts"
 import type { Coverage, TimeRange } from "./coverage.ts"
 import { refuse, respondJson, text } from "./http-answer.ts"
 import { bracketed, ListenError } from "./listen-error.ts"
+import { answerPast, type PastSources } from "./past.ts"
+import { isPastPath, pastPaths } from "./past-request.ts"
 
 export { ListenError } from "./listen-error.ts"
 
 /** What the interface needs from the recorder. */
-export interface HttpApiSources extends ExportSources {
+export interface HttpApiSources extends ExportSources, PastSources {
   /** Why the recorder is not ready; `undefined` if it is. */
   readonly notReady: () => string | undefined
   /** What is not as it should be although the recorder is ready; `undefined`: nothing. */
@@ -176,13 +179,14 @@ const answer = (
       const body = url?.searchParams.has("verbose") ? sources.verboseReadiness() : short
       return text(response, reason === undefined ? 200 : 503, body)
     }
-    const action = actions.get(path)
+    // What these show is what an export contains.
+    const action = actions.get(path) ?? (isPastPath(path) ? "export" : undefined)
     if (action === undefined) {
       if (path !== "/healthz" && path !== "/readyz")
         return text(
           response,
           404,
-          "not found; available are /healthz, /readyz, /metrics, /v1/coverage and POST /export\n",
+          `not found; available are /healthz, /readyz, /metrics, /v1/coverage, ${pastPaths.join(", ")} and POST /export\n`,
         )
       return wrongMethod(response, "GET, HEAD")
     }
@@ -190,6 +194,12 @@ const answer = (
     if (decision.tag === "refused") {
       if (isExport) bodies.discard(request, response, from)
       return rejectRequest(request, response, { requestId, path, decision, sources })
+    }
+    if (isPastPath(path)) {
+      if (!reads) return wrongMethod(response, "GET, HEAD")
+      const client = `${decision.who} at ${from}`
+      const parameters = url?.searchParams ?? new URLSearchParams()
+      return yield* answerPast(request, response, { path, parameters, client }, sources, clock)
     }
     if (isExport) {
       return yield* handleExportRequest(request, response, { who: decision.who, requestId, bodies }, sources, clock)

@@ -99,6 +99,9 @@ export class NoticeLog {
             `reel store salvage --data-dir ${notice.path} --to DIR copies what is sound of it`,
           { reason: notice.reason },
         )
+      case "retention":
+        if (notice.trouble === undefined) return this.#relief("retention", "old events are removed again")
+        return this.#trouble("retention", `old events cannot be removed: ${notice.trouble} Recording goes on`)
       case "exposed":
         return log.warn(notice.message)
       case "owners":
@@ -109,6 +112,17 @@ export class NoticeLog {
         return log.error(
           `the store rejected data from ${notice.name}, which is restarted from the last recorded state`,
           { reason: notice.reason },
+        )
+      case "redaction-key":
+        if ("made" in notice)
+          return log.warn(
+            `values are redacted with a new key in ${notice.made}: whoever has this directory can test guesses of them. ` +
+              "A key outside of it is given with --redact-key-file",
+          )
+        if (notice.trouble === undefined) return this.#relief("redaction-key", "there is a key for redacted values")
+        return this.#trouble(
+          "redaction-key",
+          `kinds with redacted values are not recorded yet: ${notice.trouble}. The recorder keeps retrying`,
         )
       case "unwritten":
         return log.error(`the recording was closed before this could be written: ${notice.what}`)
@@ -129,6 +143,8 @@ export class NoticeLog {
         return this.#state(gvk, report.state, report.detail)
       case "alarm":
         return log.warn(`${gvk}: ${report.detail}`)
+      case "resource":
+        return
       case "unauthorized":
         // The state that follows is logged, once for all kinds.
         return log.debug(`${gvk}: the server does not accept the credentials (401); refreshing them`)

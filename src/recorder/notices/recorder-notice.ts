@@ -1,6 +1,7 @@
 /** What the actors of a recorder report about themselves, for the log. */
 import type { WatcherReport } from "../../actors/watcher/definition.ts"
 import type { ActorGaveUp } from "../../runtime/errors.ts"
+import type { RedactionKeyNotice } from "../redaction/redaction-key.ts"
 
 /** All are rare, except reports of `event`. */
 export type RecorderNotice =
@@ -26,6 +27,8 @@ export type RecorderNotice =
   | { readonly type: "set-aside"; readonly path: string; readonly reason: string }
   /** Other users have access to the recording's files. */
   | { readonly type: "exposed"; readonly message: string }
+  /** `trouble`: why the beginning of the recording cannot be removed, although its time is up; `undefined` when it can. */
+  | { readonly type: "retention"; readonly trouble: string | undefined }
   /** Owners of a kind cannot be looked up; reported once per kind and reason. */
   | { readonly type: "owners"; readonly trouble: string }
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }
@@ -33,3 +36,4 @@ export type RecorderNotice =
   | { readonly type: "refused"; readonly name: string; readonly reason: string }
   /** The recording was closed before the store took this write, which `what` describes. */
   | { readonly type: "unwritten"; readonly what: string }
+  | RedactionKeyNotice

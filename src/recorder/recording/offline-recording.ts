@@ -33,6 +33,7 @@ import type { ExportService } from "../export/service.ts"
 import { type ExportContext, startExport } from "../export/start.ts"
 import { askCoverage } from "../http/coverage.ts"
 import { makeApiServer, serveHttpApi } from "../http/http-api.ts"
+import { startQuery } from "../http/past.ts"
 import { type KindStatus, KindStatuses } from "../kind-status.ts"
 import { memoryLimitsOf } from "../memory/memory-shares.ts"
 import { workerEntry } from "../worker-entries.ts"
@@ -114,6 +115,8 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       access: anonymousAccess,
       rejected: () => undefined,
       coverage: (window) => askCoverage(recording, window, facts.lastTime),
+      startQuery: (question, answerReader) => startQuery(recording, question, answerReader, facts.lastTime + 1),
+      nowMicros: () => facts.lastTime,
       forecast: (request) => forecastExport(context, request),
       startExport: (request, sink, gone) => startExport(context, request, sink, gone),
       places: new ExportPlaces(systemClock),

@@ -19,7 +19,7 @@ export interface Reach {
 
 export interface Recording {
   readonly statuses: Pick<KindStatuses, "all" | "hasAppeared">
-  readonly reader: Pick<ReaderService, "ask">
+  readonly reader: Pick<ReaderService, "ask" | "query">
   readonly exports: Pick<ExportService, "start">
   readonly owners: Pick<OwnerResolution, "settle">
   /** Makes durable what was received, if that is possible now. A full disk is no reason to keep what is on it. */

@@ -52,7 +52,7 @@ const pauseMs = 1000
 export const listOnce = async (
   order: ListOrder,
   surroundings: ListSurroundings,
-  item: (object: Uint8Array) => void,
+  item: (object: Buffer) => void,
 ): Promise<ListEnd> => {
   const { resource, namespace, labelSelector, fieldSelector } = order
   const selection: Selection = { path: collectionPath(resource, namespace), labelSelector, fieldSelector }

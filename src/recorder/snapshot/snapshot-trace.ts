@@ -8,6 +8,7 @@
 import { type Discovery, discover } from "../../kube/discovery.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { collectionPath } from "../../kube/kind.ts"
+import { ObjectRedactor } from "../../kube/redaction/object-redactor.ts"
 import type { ApiStatus } from "../../kube/status.ts"
 import { clusterUid } from "../../kube/watch/enquiries.ts"
 import { permissionHint } from "../../kube/watch/protocol/permission-hint.ts"
@@ -17,6 +18,7 @@ import { labelsOf } from "../../trace/selection/filters.ts"
 import type { Spool } from "../../trace/spool.ts"
 import type { TraceItem } from "../../trace/trace-item.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
+import { redactionOfPods } from "../watchers/pod-stream.ts"
 import { type HeldObject, itemsOf, type MissingKind, type SnapshotOrder } from "./snapshot-items.ts"
 import { type ListSurroundings, listOnce } from "./snapshot-list.ts"
 import { SnapshotLives } from "./snapshot-lives.ts"
@@ -24,6 +26,8 @@ import { SnapshotOwners } from "./snapshot-owners.ts"
 
 interface SnapshotSurroundings extends Omit<ListSurroundings, "client"> {
   readonly client: Pick<HttpClient, "get">
+  /** Of the hashes that stand for redacted values. */
+  readonly redactionKey: Uint8Array
   /** Holds the objects. Owned by the caller. */
   readonly spool: Spool
   /** µs since the Unix epoch. */
@@ -114,6 +118,7 @@ const podsBelow = (kinds: ReadonlyArray<TrackedKind>): TrackedKind => {
   const tracking = kinds.filter(({ trackLifecycle }) => trackLifecycle)
   const namespaces = tracking.flatMap((kind) => kind.namespaces ?? [])
   const isWhole = tracking.some((kind) => kind.namespaces === undefined)
+  const redaction = redactionOfPods(tracking)
   return {
     gvk: { group: "", version: "v1", kind: "Pod" },
     gvkText: podKind,
@@ -123,6 +128,7 @@ const podsBelow = (kinds: ReadonlyArray<TrackedKind>): TrackedKind => {
     keepManagedFields: false,
     detect: "all",
     ignore: [],
+    ...(redaction !== undefined && { redaction }),
     ...(!isWhole && { namespaces: [...new Set(namespaces)] }),
   }
 }
@@ -134,13 +140,17 @@ const listKind = async (
   item: (bytes: Uint8Array, object: JsonObject) => void,
 ): Promise<MissingKind | undefined> => {
   const { client, signal } = surroundings
-  const { gvkText, labelSelector, fieldSelector } = kind
+  const { gvkText, labelSelector, fieldSelector, redaction } = kind
+  const redactor = redaction && new ObjectRedactor(redaction, surroundings.redactionKey)
   const discovery = await discover(client, kind.gvk, { signal })
   signal.throwIfAborted()
   if (discovery.tag !== "found") return missingKind(gvkText, discovery)
   const { resource } = discovery
   for (const namespace of (resource.namespaced ? kind.namespaces : undefined) ?? [undefined]) {
-    const end = await listOnce({ resource, namespace, labelSelector, fieldSelector }, surroundings, (bytes) => {
+    const end = await listOnce({ resource, namespace, labelSelector, fieldSelector }, surroundings, (listed) => {
+      // Only a whole JSON value can be redacted; nothing else becomes an object either.
+      if (exactJsonIn(listed) === undefined) return
+      const bytes = redactor?.redacted(listed, 0, listed.length) ?? listed
       const object = parsedObject(bytes)
       if (object !== undefined) item(bytes, object)
     })

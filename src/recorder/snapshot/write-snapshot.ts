@@ -28,6 +28,8 @@ interface SnapshotCluster {
 export interface SnapshotJob {
   readonly cluster: SnapshotCluster
   readonly order: SnapshotOrder
+  /** Of the hashes that stand for redacted values. */
+  readonly redactionKey: Uint8Array
   readonly format: TraceFormatName
   readonly compression: Compression
   /** Called once the credentials are loaded. */
@@ -61,7 +63,7 @@ export type SnapshotOutcome =
 
 /** Rejects only for defects. */
 export const writeSnapshot = async (job: SnapshotJob): Promise<SnapshotOutcome> => {
-  const { order, signal, sleep, now, onProgress } = job
+  const { order, redactionKey, signal, sleep, now, onProgress } = job
   const spools: Spool[] = []
   const openSpool = (): Spool => {
     const spool = fileSpool(tmpdir())
@@ -75,7 +77,15 @@ export const writeSnapshot = async (job: SnapshotJob): Promise<SnapshotOutcome> 
     if (endpoint instanceof Error) return { tag: "failed", error: endpoint }
     client = new HttpClient(endpoint, { userAgent: job.cluster.userAgent })
     sink = await job.openSink()
-    const snapshot = await takeSnapshot(order, { client, signal, sleep, spool: openSpool(), now, onProgress })
+    const snapshot = await takeSnapshot(order, {
+      client,
+      redactionKey,
+      signal,
+      sleep,
+      spool: openSpool(),
+      now,
+      onProgress,
+    })
     const { missing } = snapshot
     if (missing.length === order.kinds.length) {
       await sink.discard()

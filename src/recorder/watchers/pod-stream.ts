@@ -21,7 +21,7 @@ export const watchedKinds = (kinds: ReadonlyArray<TrackedKind>): WatchedKinds =>
   const namespaces = unionOf(tracking)
   const pods = kinds.find((kind) => kind.gvkText === podKind)
   if (pods !== undefined && seesAll(pods, namespaces)) return { kinds, podStream: podKind }
-  return { kinds: [...kinds, livesOnly(namespaces)], podStream: podLivesKind }
+  return { kinds: [...kinds, livesOnly(namespaces, redactionOfPods(tracking))], podStream: podLivesKind }
 }
 
 /** The namespaces of all these kinds, since pods live in the namespaces of their owners; `undefined`: all namespaces. */
@@ -40,7 +40,19 @@ const seesAll = (pods: TrackedKind, wanted: ReadonlyArray<string> | undefined): 
   return namespaces === undefined || wanted?.every((each) => namespaces.includes(each)) === true
 }
 
-const livesOnly = (namespaces: ReadonlyArray<string> | undefined): TrackedKind => ({
+/**
+ * A lifecycle has a hash of the pod's spec, which must be that of the pod as its owner's template would make it: with the same environment
+ * variables replaced. The patterns for them are the same for every kind that has any.
+ */
+export const redactionOfPods = (owners: ReadonlyArray<TrackedKind>): TrackedKind["redaction"] => {
+  const env = owners.flatMap(({ redaction }) => (redaction === undefined ? [] : [redaction.env]))[0] ?? []
+  return env.length === 0 ? undefined : { secret: false, env, annotations: [], toolAnnotations: [], pointers: [] }
+}
+
+const livesOnly = (
+  namespaces: ReadonlyArray<string> | undefined,
+  redaction: TrackedKind["redaction"],
+): TrackedKind => ({
   gvk: { group: "", version: "v1", kind: "Pod" },
   gvkText: podLivesKind,
   podSpecTemplatePaths: [],
@@ -50,5 +62,6 @@ const livesOnly = (namespaces: ReadonlyArray<string> | undefined): TrackedKind =
   // Nothing is compared, so no hashes are needed.
   detect: "all",
   ignore: [],
+  ...(redaction !== undefined && { redaction }),
   ...(namespaces !== undefined && { namespaces }),
 })

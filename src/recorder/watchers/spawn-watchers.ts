@@ -18,6 +18,7 @@ import {
   watcherDefinition,
 } from "../../actors/watcher/definition.ts"
 import { VersionClock } from "../../actors/watcher/late/version-clock.ts"
+import type { DiscoveredKind } from "../../archive/rows/discovery.ts"
 import type { Clock } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { LineBudget } from "../../kube/scanner/line-budget.ts"
@@ -73,6 +74,8 @@ interface WatchersOptions {
   readonly endpoint: (name: string) => Promise<ApiEndpoint>
   /** How to list the kind. */
   readonly lists: (gvk: string, endpoint: ApiEndpoint) => Promise<ListManner>
+  /** The key of the hashes that stand for redacted values; called only for kinds that have any. */
+  readonly redactionKey: () => Promise<Uint8Array>
   /** Runs in the scope of the recorder. */
   readonly run: <A>(effect: Effect.Effect<A>) => Promise<A>
   /** The store numbers their lives, because it remembers their messages. Not called any more once `ended` is aborted. */
@@ -81,6 +84,8 @@ interface WatchersOptions {
   readonly statuses: KindStatuses
   readonly clock: Clock
   readonly onCluster: (uid: string) => void
+  /** What the server's discovery says of a kind, when it is first known and when it changes. */
+  readonly onResource: (kind: DiscoveredKind) => void
   readonly onUnauthorized: () => void
   readonly onGaveUp: (gvk: string, error: ActorGaveUp) => void
 }
@@ -225,9 +230,15 @@ export class Watchers {
       config: async () => {
         const endpoint = await options.endpoint(name)
         const lists = await options.lists(gvk, endpoint)
+        const redaction = kind.redaction && { rules: kind.redaction, key: await options.redactionKey() }
         const limits = this.#shares.take(name, this.#plan.kinds.size)
         const lines = { memory: this.#lines, slot: this.#slotOf(name), limitBytes: largeLinesBytes }
-        return { ...watcherConfig(kind, tracksPods, endpoint, limits, options, this.#versions), lists, lines }
+        return {
+          ...watcherConfig(kind, tracksPods, endpoint, limits, options, this.#versions),
+          lists,
+          lines,
+          redaction,
+        }
       },
       incarnation: () => options.nextIncarnation(name, ended.signal),
       restart: options.restart,
@@ -248,6 +259,7 @@ export class Watchers {
         }
         if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros, report.namespaces)
         if (report.type === "cluster") options.onCluster(report.uid)
+        if (report.type === "resource") options.onResource(report.resource)
         if (report.type === "unauthorized") {
           statuses.setUnauthorized(gvk)
           options.onUnauthorized()
@@ -289,6 +301,7 @@ const settingsOf = (kind: TrackedKind) => ({
   labelSelector: kind.labelSelector,
   fieldSelector: kind.fieldSelector,
   namespaces: kind.namespaces?.toSorted(),
+  redaction: kind.redaction,
 })
 
 const watcherConfig = (
@@ -304,6 +317,7 @@ const watcherConfig = (
   endpoint,
   userAgent,
   ...settingsOf(kind),
+  redaction: undefined,
   policy,
   reportEvents,
   versions,

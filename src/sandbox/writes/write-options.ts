@@ -57,7 +57,7 @@ export const parseWriteOptions = (
   const dryRun = query.getAll("dryRun").filter((value) => value !== "")
   const errors = [...dryRunErrors(dryRun), ...managerErrors(manager, contentType === applyPatch)]
   if (!validations.includes(validation)) errors.push(notSupported("fieldValidation", validation, validations))
-  if (query.has("force") && contentType !== applyPatch)
+  if (verb === "patch" && query.has("force") && contentType !== applyPatch)
     errors.push(forbidden("force", "may not be specified for non-apply patch"))
   if (errors.length > 0) refuse(invalidOptions(kinds[verb], errors))
   return {

@@ -110,7 +110,8 @@ export const formatOfBytes = (head: Uint8Array): TraceFormatName | undefined => 
   if ((first >= 0x80 && first <= 0x9f) || (first >= 0xdc && first <= 0xdf)) return "simkube"
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, FORMAT_SIGNATURE_BYTES)).toString()
   if (/^\s*\{/.test(text)) return "ndjson"
-  return /^\uFEFF?(?:\s*(?:#[^\n]*|---[^\n]*|%YAML[^\n]*)?\n)*\s*(?:apiVersion|kind|metadata|resource|target|---|#)/.test(
+  // White space within a line only: if the repeated part could match line ends in more than one way, 60 empty lines would take for ever.
+  return /^\uFEFF?(?:[ \t\r]*(?:#[^\n]*|---[^\n]*|%YAML[^\n]*)?\n)*\s*(?:apiVersion|kind|metadata|resource|target|---|#)/.test(
     text,
   )
     ? "kwok"

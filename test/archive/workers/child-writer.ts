@@ -3,6 +3,7 @@
  *
  * node child-writer.js hold <directory>                 takes the directory and keeps it node child-writer.js record <directory> <last
  * version> goes on recording where the recording ends
+ * node child-writer.js retain <directory> <last version> the same, and keeps what was received in the last 400 µs, without a pause
  *
  * Recording writes one line per commit that returned: the version up to which everything was acknowledged. A commit that fails is the last
  * line and the end.
@@ -10,6 +11,7 @@
 
 import { writeSync } from "node:fs"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { keepsAll } from "../../../src/archive/retention/policy.ts"
 import { encodeFrame, START } from "../sample-frames.ts"
 
 const [mode = "", directory = "", last = "0"] = process.argv.slice(2)
@@ -42,6 +44,7 @@ const record = (writer: ArchiveWriter, lastVersion: number): void => {
       const frame = encodeFrame({ gvk: "v1.Pod", events, newObjects, completeThrough: String(version) })
       if (writer.append("watcher", incarnation, ++frameNumber, frame) !== "appended") throw new Error("not appended")
     }
+    latest = version
     try {
       writer.commit()
     } catch (error) {
@@ -51,11 +54,22 @@ const record = (writer: ArchiveWriter, lastVersion: number): void => {
       process.exit(1)
     }
     say(String(version))
+    // Some transactions of retention between two commits.
+    if (mode === "retain") for (let steps = version % 4; steps > 0 && writer.retention.step(() => true); steps--);
   }
 }
 
-const writer = ArchiveWriter.open(directory, { limits: { blockBytes: 30_000, blocksPerCheckpoint: 4 } })
-if (mode === "record") {
+let latest = 0
+
+const writer = ArchiveWriter.open(directory, {
+  now: () => START + latest,
+  limits: {
+    ...{ blockBytes: 30_000, blocksPerCheckpoint: 4 },
+    retention: { stride: { blocks: 3, events: 200, rows: 10 }, collectAfter: 30 },
+  },
+})
+writer.retention.setPolicy(mode === "retain" ? { forMicros: 400, kinds: new Map() } : keepsAll)
+if (mode === "record" || mode === "retain") {
   record(writer, Number(last))
   writer.close()
 } else {

@@ -38,7 +38,6 @@ beforeAll(async () => {
   recorder = place.record({
     cluster: { server: sandbox.url },
     kinds: { "v1.ConfigMap": "{}", "v1.Secret": "{}" },
-    more: ["--allow-secrets"],
   })
   await recorder.ready()
   await recorded(2)

@@ -58,6 +58,6 @@ test("manifests for all of them are the same with and without the API server", a
   const config = join(directory, "all.yml")
   await writeFile(config, `trackedObjects:\n${kinds.map((kind) => `  ${kind}: {}\n`).join("")}`)
   const print = async (...words: ReadonlyArray<string>): Promise<string> =>
-    (await run(process.execPath, [reel, "k8s", "-c", config, "--allow-secrets", ...words])).stdout
+    (await run(process.execPath, [reel, "k8s", "-c", config, ...words])).stdout
   expect(await print("--offline")).toBe(await print("--kubeconfig", cluster.kubeconfig))
 })

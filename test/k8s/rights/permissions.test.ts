@@ -127,7 +127,7 @@ describe("the permissions", () => {
       "v1.Node: {}",
       "v1.Secret: {namespaces: [shop]}",
     )
-    const output = await printed("--offline", "--auth", "none", "-c", config, "--allow-secrets")
+    const output = await printed("--offline", "--auth", "none", "-c", config)
     expect(rightsOf(output.one("ClusterRole"))).toEqual(["list,watch /nodes", clusterIdentity])
     expect(output.named("Role", "kubereel").flatMap(rightsOf)).toEqual([
       "list,watch /configmaps",

@@ -18,16 +18,16 @@ const defaults: DetectionDefaults = {
 
 const parse = (
   text: string | Uint8Array,
-  allowSecrets = false,
+  secretsInPlainText = false,
 ): Result.Result<ParsedConfiguration, ConfigurationInvalidError> =>
   parseConfiguration(typeof text === "string" ? new TextEncoder().encode(text) : text, {
     source: "tracer.yml",
-    allowSecrets,
+    secretsInPlainText,
     defaults,
   })
 
-const accept = (text: string | Uint8Array, allowSecrets = false): ParsedConfiguration =>
-  Result.getOrThrowWith(parse(text, allowSecrets), (error) => error)
+const accept = (text: string | Uint8Array, secretsInPlainText = false): ParsedConfiguration =>
+  Result.getOrThrowWith(parse(text, secretsInPlainText), (error) => error)
 
 const kindsOf = (text: string): readonly TrackedKind[] => accept(text).configuration.kinds
 
@@ -66,6 +66,7 @@ trackedObjects:
         keepManagedFields: true,
         detect: "content",
         ignore: ["/metadata/annotations/leader"],
+        redaction: expect.objectContaining({ secret: false }),
       },
       {
         gvk: { group: "ml.example.com", version: "v1", kind: "Training" },
@@ -76,6 +77,7 @@ trackedObjects:
         keepManagedFields: true,
         detect: "content",
         ignore: ["/metadata/annotations/leader"],
+        redaction: expect.objectContaining({ secret: false }),
       },
     ])
   })
@@ -151,7 +153,7 @@ trackedObjects:
       'tracer.yml:2:1: the key "trackedObject" has no effect here; did you mean trackedObjects?',
       'tracer.yml:3:1: the key "detect" has no effect here; it belongs inside a kind below trackedObjects',
       'tracer.yml:4:1: the key "apps/v1.Deployment" has no effect here; indent it below trackedObjects to record that kind',
-      'tracer.yml:5:1: the key "notes" has no effect here; only trackedObjects is read',
+      'tracer.yml:5:1: the key "notes" has no effect here; only trackedObjects and redact are read',
     ])
   })
 
@@ -208,6 +210,7 @@ trackedObjects:
         labelSelector: "app=web,tier notin (cache)",
         fieldSelector: "metadata.name!=x",
         namespaces: ["shop", "pay"],
+        redaction: expect.objectContaining({ secret: false }),
       },
     ])
   })
@@ -219,13 +222,58 @@ trackedObjects:
     ])
   })
 
-  test("secrets are recorded only when allowed", () => {
-    const text = "trackedObjects: {v1.Secret: {}}"
-    expect(mistakesOf(text)).toEqual([
-      "tracer.yml:1:18: v1.Secret is not allowed: the recording would contain every secret of the cluster in plain text. Remove the kind, or use --allow-secrets to record it anyway",
+  test("values of Secrets are redacted, however the kind is spelled, unless that is switched off", () => {
+    const redactions = (text: string, secretsInPlainText: boolean) =>
+      accept(text, secretsInPlainText).configuration.kinds.map(({ redaction }) => redaction?.secret)
+    for (const kind of ["v1.Secret", "/v1.Secret"]) {
+      expect(redactions(`trackedObjects: {${kind}: {}}`, false)).toEqual([true])
+      expect(redactions(`trackedObjects: {${kind}: {}}`, true)).toEqual([undefined])
+    }
+  })
+
+  test("redaction rules are those of the kind, and of no kind that needs none", () => {
+    const kinds = kindsOf(`
+redact:
+  env: ["*_DSN2"]
+  annotations: [example.com/key]
+  pointers: {v1.ConfigMap: [/data/*], "*": [/spec/token]}
+  without: [env-tokens]
+trackedObjects: {v1.ConfigMap: {}, v1.Pod: {}, example.com/v1.Thing: {}}
+`)
+    expect(kinds.map(({ redaction }) => redaction?.pointers)).toEqual([
+      ["/spec/token", "/data/*"],
+      ["/spec/token"],
+      ["/spec/token"],
     ])
-    expect(mistakesOf("trackedObjects: {/v1.Secret: {}}")).toHaveLength(1)
-    expect(accept(text, true).configuration.kinds).toHaveLength(1)
+    expect(kinds.map(({ redaction }) => redaction?.env.includes("*_DSN2"))).toEqual([false, true, true])
+    expect(kinds.some(({ redaction }) => redaction?.env.includes("*TOKEN*"))).toBe(false)
+    expect(kinds.every(({ redaction }) => redaction?.annotations.includes("example.com/key"))).toBe(true)
+    const plain = kindsOf("trackedObjects: {v1.ConfigMap: {}, v1.Node: {}, apps/v1.Deployment: {}}")
+    expect(plain.map(({ redaction }) => redaction !== undefined)).toEqual([false, false, true])
+  })
+
+  test("mistakes in redaction rules are reported with their positions", () => {
+    expect(
+      mistakesOf(`
+redact:
+  envs: [A]
+  env: [""]
+  pointers: {ConfigMap: [/data], v1.Pod: [data, /metadata/name, /*, /kind]}
+  without: [env-token]
+trackedObjects: {v1.Pod: {}}
+redact: {}
+`),
+    ).toEqual([
+      'tracer.yml:3:3: unknown key "envs" in redact; did you mean "env"? allowed: env, annotations, pointers, without',
+      'tracer.yml:4:9: env[0] of redact is "": it names nothing; write a name such as *_DSN, in which * is any text',
+      'tracer.yml:5:14: "ConfigMap" is not a kind: write a kind as group/version.Kind, as version.Kind for the core group, or * for every kind; did you mean "v1.ConfigMap"?',
+      'tracer.yml:5:43: pointers.v1.Pod[0] of redact is "data": it does not start with /; it must be a JSON pointer such as /data/password or /spec/users/*/token',
+      'tracer.yml:5:49: pointers.v1.Pod[1] of redact is "/metadata/name": it names metadata other than annotations, without which the object cannot be told from others; it must be a JSON pointer such as /data/password or /spec/users/*/token',
+      'tracer.yml:5:65: pointers.v1.Pod[2] of redact is "/*": it names the object as a whole; it must be a JSON pointer such as /data/password or /spec/users/*/token',
+      'tracer.yml:5:69: pointers.v1.Pod[3] of redact is "/kind": it names what kind of object it is; it must be a JSON pointer such as /data/password or /spec/users/*/token',
+      'tracer.yml:6:13: without[0] of redact is "env-token": it is not a default rule; they are env-passwords, env-tokens, env-keys, env-connections, env-docker, annotation-copies, annotation-tokens; did you mean "env-tokens"?',
+      'tracer.yml:8:1: the key "redact" appears twice in the file, first in line 2; remove one of them',
+    ])
   })
 
   test("a misspelt built-in kind is accepted, with a warning; custom resources are not second-guessed", () => {

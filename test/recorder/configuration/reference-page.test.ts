@@ -2,12 +2,14 @@
 import { readFile } from "node:fs/promises"
 import * as Result from "effect/Result"
 import { expect, test } from "vitest"
+import { defaultRules } from "../../../src/kube/redaction/redaction-rules.ts"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { kindKeys } from "../../../src/recorder/configuration/kind-settings.ts"
 import {
   type ParsedConfiguration,
   parseConfiguration,
 } from "../../../src/recorder/configuration/parse-configuration.ts"
+import { redactionKeys } from "../../../src/recorder/configuration/redaction-settings.ts"
 import { DEFAULT_TEMPLATE_PATHS } from "../../../src/trace/formats/simkube/simkube-config.ts"
 
 const page = await readFile(new URL("../../../docs/reference/configuration.md", import.meta.url), "utf8")
@@ -19,12 +21,22 @@ const parse = (text: string): ParsedConfiguration =>
 
 test("its examples are accepted without a warning", () => {
   const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = ""]) => text)
-  expect(examples).toHaveLength(2)
+  expect(examples).toHaveLength(3)
   for (const example of examples) expect(parse(example).warnings).toEqual([])
 })
 
 test("it has a row for every setting", () => {
-  for (const key of [...kindKeys, "podSpecTemplatePath"]) expect(page).toContain(`\n| \`${key}\` | `)
+  for (const key of [...kindKeys, "podSpecTemplatePath", ...redactionKeys]) expect(page).toContain(`\n| \`${key}\` | `)
+})
+
+test("it names every default rule of redaction, and what each replaces", () => {
+  for (const [name, { env = [], annotations = [] }] of defaultRules) {
+    const row = page.split("\n").find((line) => line.startsWith(`| \`${name}\` | `))
+    for (const pattern of [...env, ...annotations]) {
+      const [, family, ending] = /^(\*[A-Z]+\*)(_UR[IL])$/.exec(pattern) ?? []
+      for (const part of family === undefined ? [pattern] : [family, ending]) expect(row).toContain(`\`${part}\``)
+    }
+  }
 })
 
 test("it states the actual defaults", () => {

@@ -65,7 +65,7 @@ export class OwnerRecorder {
           bind: "127.0.0.1",
           dataDir: place.path("data"),
           namespaces: [],
-          allowSecrets: false,
+          secretsInPlainText: false,
           fsync: "interval",
           reportEvents: false,
           version: "test",

@@ -47,6 +47,8 @@ class Exports {
       access: anonymousAccess,
       rejected: () => undefined,
       coverage: () => Effect.fail({ status: 500, message: "not here" }),
+      startQuery: () => Effect.fail({ status: 500, message: "not here" }),
+      nowMicros: () => 0,
       forecast: () => Effect.fail({ status: 500, message: "not here" }),
       places: new ExportPlaces(this.clock),
       limits: defaultExportLimits,

@@ -9,7 +9,7 @@ import { loadConfiguration } from "../../../src/recorder/configuration/load-conf
 import { followConfiguration, Reloads } from "../../../src/recorder/configuration/reload/follow-configuration.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
-const load = { allowSecrets: false, defaults: { defaultDetect, defaultIgnore } }
+const load = { secretsInPlainText: false, defaults: { defaultDetect, defaultIgnore } }
 
 test("a mistake is reported with its position, and is fixed by the old text as by a new one", async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-follow-"))
@@ -24,8 +24,8 @@ test("a mistake is reported with its position, and is fixed by the old text as b
       const { configuration } = yield* loadConfiguration(file, load)
       const reconfigure = async () => ({ added: [], restarted: [], kept: [], removed: [], isComplete: true })
       const reload = yield* followConfiguration(
-        { reconfigure },
-        { file, configuration, load, namespaces: [] },
+        { reconfigure, setRetention: () => undefined },
+        { file, configuration, load, namespaces: [], limits: undefined },
         { error: say, warn: say, info: say, debug: say },
         new Reloads(new ManualClock()),
         {

@@ -34,6 +34,8 @@ const sources: HttpApiSources = {
   access: anonymousAccess,
   rejected: () => undefined,
   coverage: () => Effect.fail({ status: 500, message: "not here" }),
+  startQuery: () => Effect.fail({ status: 500, message: "not here" }),
+  nowMicros: () => 0,
   forecast: () => Effect.fail({ status: 500, message: "not here" }),
   places: new ExportPlaces(systemClock),
   limits: defaultExportLimits,

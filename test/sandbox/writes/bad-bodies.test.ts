@@ -131,3 +131,40 @@ describe("a patch that is nested deeper than the server reads", () => {
     }
   })
 })
+
+describe("YAML that Go's reader refuses", () => {
+  const yaml = { type: "application/yaml" }
+  test.each<[string, string | Buffer]>([
+    ["is not UTF-8", Buffer.from("metadata:\n  name: odd\ndata:\n  a: \xff\n", "latin1")],
+    ["has null as a key", "metadata:\n  name: odd\ndata:\n  ~: a\n"],
+    ["has a list as a key", "metadata:\n  name: odd\ndata:\n  ? [a]\n  : b\n"],
+  ])("because it %s is refused with 400, applied and created", async (_, body) => {
+    expect((await send(sandbox, "POST", configMaps, body, yaml)).status).toBe(400)
+    const applied = Buffer.concat([Buffer.from("apiVersion: v1\nkind: ConfigMap\n"), Buffer.from(body as string)])
+    const answer = await send(sandbox, "PATCH", `${configMaps}/odd?fieldManager=m`, applied, applyPatch)
+    expect([answer.status, bodyOf(answer).reason]).toEqual([400, "BadRequest"])
+  })
+
+  test("bytes that are not UTF-8 in JSON are replaced when created, and refused when applied", async () => {
+    const body = Buffer.from(
+      '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"odd"},"data":{"a":"\xff"}}',
+      "latin1",
+    )
+    expect((await send(sandbox, "POST", configMaps, body)).status).toBe(201)
+    expect((await send(sandbox, "PATCH", `${configMaps}/odd?fieldManager=m`, body, applyPatch)).status).toBe(400)
+  })
+})
+
+test("a method that a subresource has not is a 405, also where the sandbox has no such subresource", async () => {
+  const pod = "/api/v1/namespaces/default/pods/p"
+  for (const [method, subresource] of [
+    ["PATCH", "log"],
+    ["POST", "log"],
+    ["DELETE", "exec"],
+    ["PUT", "portforward"],
+    ["POST", "resize"],
+  ] as const) {
+    const { status } = await send(sandbox, method, `${pod}/${subresource}`, {})
+    expect([method, subresource, status]).toEqual([method, subresource, 405])
+  }
+})

@@ -34,7 +34,7 @@ export interface WriteOptions {
   readonly userAgent?: string
 }
 
-/** A body other than text is sent as JSON. */
+/** A body other than text and bytes is sent as JSON. */
 export const send = (
   sandbox: Sandbox,
   method: string,
@@ -43,7 +43,10 @@ export const send = (
   { type = "application/json", userAgent = "probe/1.0" }: WriteOptions = {},
 ): Promise<WriteAnswer> =>
   new Promise((resolve, reject) => {
-    const bytes = body === undefined ? undefined : Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
+    const bytes =
+      body === undefined
+        ? undefined
+        : Buffer.from(typeof body === "string" || body instanceof Buffer ? body : JSON.stringify(body))
     const headers: Record<string, string> = { "User-Agent": userAgent }
     if (type !== "") headers["Content-Type"] = type
     if (bytes !== undefined) headers["Content-Length"] = String(bytes.length)

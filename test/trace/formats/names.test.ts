@@ -72,6 +72,13 @@ describe("a format", () => {
     expect(formatOfBytes(Buffer.from(head))).toBe(format)
   })
 
+  test("is decided at once however many empty lines a file begins with", () => {
+    // 40 such lines took minutes: each could end the one before or belong to it.
+    for (const line of ["\r\n", "\n", " \n", "\t\r\n"])
+      expect(formatOfBytes(Buffer.from(`${line.repeat(512 / line.length)}`))).toBeUndefined()
+    expect(formatOfBytes(Buffer.from(`${"\r\n".repeat(100)}kind: ResourcePatch\n`))).toBe("kwok")
+  })
+
   test("version 1 of SimKube's format, an array, is passed to the reader that recognises it", () => {
     expect(formatOfBytes(Uint8Array.of(0x94, 0x81))).toBe("simkube")
   })

@@ -12,6 +12,7 @@ import {
 } from "../../../src/trace/index.ts"
 import { rounds } from "../../harness/effort.ts"
 import { jsonValue, mutated } from "../json-values.ts"
+import { goldenTrace } from "../recording.ts"
 import { converted, realTraces, whyNoPublished } from "./traces.ts"
 
 describe.each(realTraces)("the trace %s", (_, read, isPublished) => {
@@ -143,6 +144,13 @@ describe("any trace of SimKube's structure", () => {
         expect(Buffer.compare((await converted(ndjson, "ndjson", "simkube")).bytes, bytes)).toBe(0)
       }),
     )
+  })
+
+  test("is not written with a configuration that cannot be read again, which NDJSON may have after an edit", async () => {
+    const ndjson = (await converted(goldenTrace("recording-2"), "simkube", "ndjson")).bytes.toString()
+    const edited = ndjson.replace(/"podSpecTemplatePaths":\[/, '"podSpecTemplatePaths":[7,')
+    expect(edited).not.toBe(ndjson)
+    await expect(converted(Buffer.from(edited), "ndjson", "simkube")).rejects.toThrow(UnwritableTraceError)
   })
 
   test("when damaged, is read or rejected, on every path", async () => {

@@ -6,7 +6,7 @@
  */
 import type { NamespaceListReason, NamespaceProgress } from "../../../wire/namespace-progress.ts"
 import type { KindResumePoint, StoredObject } from "../../../wire/stored-state.ts"
-import { isSelected, withoutNamespaces } from "../selection.ts"
+import { areRedactedAlike, isSelected, withoutNamespaces } from "../selection.ts"
 import { interruptedList, type OwedList, selectionChanged } from "./owed-list.ts"
 
 /** One namespace to be watched. */
@@ -34,7 +34,9 @@ export const resumeByNamespace = (
   // A cluster-scoped kind is watched as if it were in the first of them.
   const isPopulated = (namespace: string): boolean => populated.has(namespace) || populated.has("")
   const before = statesBefore(resume)
-  const isOther = resume.selection !== "" && withoutNamespaces(resume.selection) !== withoutNamespaces(selection)
+  const isOther =
+    (resume.selection !== "" && withoutNamespaces(resume.selection) !== withoutNamespaces(selection)) ||
+    !areRedactedAlike(resume.selection, selection)
   return namespaces.map((namespace) => {
     const known = before(namespace)
     const { completeThrough = "", listReason = "" } = known ?? {}

@@ -9,6 +9,7 @@
 import type { ListReason } from "../../../kube/watch/protocol/protocol.ts"
 import type { GapReason } from "../../../trace/event.ts"
 import type { KindResumePoint } from "../../../wire/stored-state.ts"
+import { areRedactedAlike } from "../selection.ts"
 
 export interface OwedList {
   readonly reason: GapReason
@@ -28,7 +29,8 @@ export const owedList = (resume: KindResumePoint, selection: string): OwedList |
   }
   if (listReason === "first" && nextObjectNumber > 1)
     return { reason: "stopped", detail: interruptedList("the first list") }
-  if (resumeVersion !== "" && resume.selection !== "" && resume.selection !== selection)
+  const isOther = resume.selection !== "" && resume.selection !== selection
+  if (resumeVersion !== "" && (isOther || !areRedactedAlike(resume.selection, selection)))
     return selectionChanged(resume.selection, selection)
   return undefined
 }
@@ -36,7 +38,7 @@ export const owedList = (resume: KindResumePoint, selection: string): OwedList |
 /** The selection has changed. */
 export const selectionChanged = (before: string, now: string): OwedList => ({
   reason: "stopped",
-  detail: `the selection of this kind's objects was changed from ${before} to ${now}; its current state was listed`,
+  detail: `the selection of this kind's objects was changed from ${before || "an unknown one"} to ${now}; its current state was listed`,
 })
 
 /** For a first list that is repeated in the same life, after part of it was recorded. */

@@ -9,7 +9,7 @@
 
 import { isWhiteSpace } from "../json/white-space.ts"
 import { encodeRules } from "../simd/simd-rules.ts"
-import { SimdScan } from "../simd/simd-scan.ts"
+import { threadScan as simd } from "../simd/simd-scan.ts"
 import type { DetectRules } from "./detect-rules.ts"
 import { KeptMembers } from "./kept-members.ts"
 import { Capture, compileMemberTrie, type MemberNode } from "./member-trie.ts"
@@ -23,9 +23,6 @@ const OPEN_BRACKET = 91
 const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
-
-/** Shared by all scanners of a thread. */
-const simd = SimdScan.create()
 
 /** Reused for every object of one kind; its fields are the result, undefined after a false. */
 export class ObjectScanner extends ObjectReport {

@@ -52,9 +52,8 @@ const OPEN_BRACE = 123
  */
 export const longestReadSlowly = 4 * 1024 * 1024
 
-const parse = (bytes: Buffer, from: number, to: number): Parsed | UnreadableError => {
-  if (to - from > longestReadSlowly)
-    return new UnreadableError({ reason: `more than ${longestReadSlowly} bytes of unusual JSON` })
+const parse = (bytes: Buffer, from: number, to: number, longest = longestReadSlowly): Parsed | UnreadableError => {
+  if (to - from > longest) return new UnreadableError({ reason: `more than ${longest} bytes of unusual JSON` })
   let start = from
   let end = to
   while (start < end && isWhiteSpace(bytes[start] as number)) start++
@@ -128,7 +127,8 @@ const withPlainStrings = (scanner: ObjectScanner, bytes: Buffer): Buffer => {
 }
 
 /**
- * Reads the object in [start, end), white space around it allowed, and fills the fields of `scanner` as its `scan` would.
+ * Reads the object in [start, end), white space around it allowed, and fills the fields of `scanner` as its `scan` would. `longest`: bytes, default
+ * {@link longestReadSlowly}.
  *
  * @returns the position of the object and the spans, or why this is not a Kubernetes object
  */
@@ -137,8 +137,9 @@ export const scanObjectSlowly = (
   bytes: Buffer,
   start: number,
   end: number,
+  longest?: number,
 ): SlowScan | UnreadableError => {
-  const parsed = parse(bytes, start, end)
+  const parsed = parse(bytes, start, end, longest)
   if (parsed instanceof UnreadableError) return parsed
   const original = bytes.subarray(parsed.start, parsed.end)
   const canonical = canonicalObject(scanner.root, original)
@@ -169,8 +170,10 @@ export const scanWatchLineSlowly = (
   const spelled = memberNamed(line.members, "type")
   const type = spelled === undefined ? WatchEventType.unknown : typeOf(bytes, spelled)
   if (type === WatchEventType.unknown) {
+    // Quoted only if it can be a type: a line that was mangled on the way may have anything here.
     const text = spelled && bytes.toString("utf8", spelled.valueStart, Math.min(spelled.end, spelled.valueStart + 40))
-    return new UnreadableError({ reason: `a watch event of unknown type ${text}` })
+    const shown = text === undefined || /^"[A-Z]{1,16}"$/.test(text) ? ` ${text}` : ""
+    return new UnreadableError({ reason: `a watch event of unknown type${shown}` })
   }
   const object = memberNamed(line.members, "object")
   if (object === undefined || bytes[object.valueStart] !== OPEN_BRACE) {

@@ -13,6 +13,7 @@ import { rulesStart } from "./simd-rules.ts"
 const resultsStart = 4096
 const resultWords = 24
 const inputStart = 65_536
+const positionsStart = 65_536 + 1024 * 1024 + 65_536
 
 /** Largest number of bytes to copy. An object at etcd's usual limit is larger; a usual object is not a hundredth of this. */
 const largest = 1024 * 1024
@@ -24,12 +25,15 @@ interface SimdExports {
   readonly memory: WebAssembly.Memory
   readonly scanLine: (length: number, offset: number) => number
   readonly scanObject: (length: number, offset: number) => number
+  readonly findCandidates: (length: number) => number
 }
 
 /** One for each thread that scans, shared by all its scanners. */
 export class SimdScan {
   /** The results of the last scan that returned true; positions refer to the bytes passed to it. */
   readonly results: Int32Array
+  /** What {@link findCandidates} found, counted from the start of the bytes; valid until the next call of any method. */
+  readonly positions: Int32Array
   readonly #memory: Uint8Array
   readonly #exports: SimdExports
   #rules: Uint8Array | undefined
@@ -38,6 +42,7 @@ export class SimdScan {
     const { buffer } = exports.memory
     this.#memory = new Uint8Array(buffer)
     this.results = new Int32Array(buffer, resultsStart, resultWords)
+    this.positions = new Int32Array(buffer, positionsStart)
     this.#exports = exports
   }
 
@@ -62,13 +67,26 @@ export class SimdScan {
     return this.#load(rules, bytes, start, end) && this.#exports.scanObject(end - start, start) !== 0
   }
 
+  /**
+   * Fills {@link positions} with the places in `bytes[start, end)` where redaction has to look closer (assembly/candidates.ts).
+   *
+   * @returns how many there are; -1 for more bytes than the memory has room for
+   */
+  findCandidates(bytes: Buffer, start: number, end: number): number {
+    return this.#copy(bytes, start, end) ? this.#exports.findCandidates(end - start) : -1
+  }
+
   #load(rules: Uint8Array, bytes: Buffer, start: number, end: number): boolean {
-    const length = end - start
-    if (length > largest) return false
+    if (!this.#copy(bytes, start, end)) return false
     if (rules !== this.#rules) {
       this.#rules = rules
       this.#memory.set(rules, rulesStart)
     }
+    return true
+  }
+
+  #copy(bytes: Buffer, start: number, end: number): boolean {
+    if (end - start > largest) return false
     // Creates no view of the range, which would cost as much as the copy.
     copyBytes.call(bytes, this.#memory, inputStart, start, end)
     return true
@@ -76,3 +94,6 @@ export class SimdScan {
 }
 
 const copyBytes = Buffer.prototype.copy
+
+/** The one that all scanners of this thread share; `undefined` without SIMD. */
+export const threadScan: SimdScan | undefined = SimdScan.create()

@@ -13,6 +13,7 @@ import type { PodEvents } from "../../notices/pod-events.ts"
 import type { Reconfiguration, RecorderActors } from "../../recorder-actors.ts"
 import type { LoadOptions } from "../load-configuration.ts"
 import { formatWarning } from "../problem.ts"
+import { type GivenLimits, retentionSettings } from "../retention-limits.ts"
 import { type RecorderConfiguration, withinNamespaces } from "../tracked-kind.ts"
 import { type ConfigurationChange, ConfigurationWatch } from "./configuration-watch.ts"
 
@@ -79,6 +80,8 @@ interface FollowedConfiguration {
   readonly load: LoadOptions
   /** The namespaces of the command line. */
   readonly namespaces: ReadonlyArray<string>
+  /** The limits of the command line. */
+  readonly limits: GivenLimits | undefined
 }
 
 /** Where invalid configurations are reported, in addition to the log. Default: nowhere. */
@@ -86,8 +89,8 @@ type WarningEvents = Pick<PodEvents, "warn" | "mended">
 
 /** Follows the file until the scope ends; returns a function that reads it immediately. */
 export const followConfiguration = (
-  actors: Pick<RecorderActors, "reconfigure">,
-  { file, configuration, load, namespaces }: FollowedConfiguration,
+  actors: Pick<RecorderActors, "reconfigure" | "setRetention">,
+  { file, configuration, load, namespaces, limits }: FollowedConfiguration,
   log: RecorderLog,
   reloads: Reloads,
   events?: WarningEvents,
@@ -112,6 +115,7 @@ export const followConfiguration = (
         case "changed":
           events?.mended()
           for (const warning of change.warnings) log.warn(formatWarning(file, warning))
+          actors.setRetention(retentionSettings(change.configuration, limits))
           logReconfiguration(await actors.reconfigure(withinNamespaces(change.configuration, namespaces).kinds), log)
           reloads.applied()
       }

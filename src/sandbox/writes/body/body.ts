@@ -1,5 +1,6 @@
 /** The body of a write, decoded: JSON or YAML, of the path's kind. Anything else is refused with 400. */
 
+import { isUtf8 } from "node:buffer"
 import { badRequest, type Failure } from "../../../apiserver/answers/failure.ts"
 import { invalid } from "../../../apiserver/answers/field-error.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
@@ -52,6 +53,7 @@ export const decodeBody = (
   }
   const text = bytes.toString("utf8")
   if (isYaml) {
+    if (!isUtf8(bytes)) refuse(notOfKind(expected, "not YAML: it is not UTF-8"))
     const { value, json, repeated } = yamlValue(text, expected)
     return { object: checkedObject(value, expected, custom), text: { json, mayRepeat: false, repeated } }
   }

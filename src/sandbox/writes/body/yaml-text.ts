@@ -5,7 +5,7 @@
  * Aliases are followed 100 times at most, whatever their nesting.
  */
 
-import { type Document, isMap, isScalar, LineCounter, parseAllDocuments, visit } from "yaml"
+import { type Document, isAlias, isMap, isScalar, LineCounter, parseAllDocuments, visit } from "yaml"
 
 export interface YamlText {
   readonly value: unknown
@@ -19,7 +19,7 @@ const maximumAliases = 100
 /** Tags of YAML 1.1 that Go's parser does not resolve. */
 const unknownTags: ReadonlySet<string> = new Set(["tag:yaml.org,2002:timestamp"])
 
-/** @throws the parser's error for text that is not YAML */
+/** @throws the parser's error for text that is not YAML, and an Error for keys that JSON cannot have */
 export const readYaml = (text: string): YamlText => {
   const lines = new LineCounter()
   const [document] = parseAllDocuments(text, {
@@ -32,8 +32,18 @@ export const readYaml = (text: string): YamlText => {
   if (document === undefined) return { value: null, json: "null", repeated: [] }
   const [problem] = (document as Document).errors
   if (problem !== undefined) throw problem
+  refuseOtherKeys(document as Document)
   const json = jsonOf((document as Document).toJS({ maxAliasCount: maximumAliases }))
   return { value: JSON.parse(json) as unknown, json, repeated: repeatedKeys(document as Document, lines) }
+}
+
+/** Go's reader converts keys that are text, numbers or booleans, and refuses null, lists and maps. */
+const refuseOtherKeys = (document: Document): void => {
+  visit(document, {
+    Pair: (_, { key }) => {
+      if (!isScalar(key) ? !isAlias(key) : key.value === null) throw new Error("a key that is null, a list or a map")
+    },
+  })
 }
 
 /** An anchor inside its own value makes a cycle, which Go's parser refuses and JSON cannot express. */

@@ -65,7 +65,10 @@ const fromQuery = (query: URLSearchParams): Given => ({
   propagation: query.get("propagationPolicy") ?? "",
   orphan: flag(query, "orphanDependents"),
   grace: numberOrRefuse(integerOf(query, "gracePeriodSeconds")),
-  preconditions: undefined,
+  preconditions: {
+    ...(query.has("uid") && { uid: query.get("uid") }),
+    ...(query.has("resourceVersion") && { resourceVersion: query.get("resourceVersion") }),
+  },
 })
 
 const fromBody = ({ body, contentType, resource }: WriteRequest, registry: ResourceRegistry): Given => {

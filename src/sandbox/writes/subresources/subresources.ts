@@ -10,7 +10,7 @@ import type { WriteSurroundings } from "../surroundings.ts"
 import { checkPatchType } from "../verbs/patch.ts"
 import { notImplemented } from "../write-failures.ts"
 import { parseWriteOptions } from "../write-options.ts"
-import type { WriteRequest, Written } from "../write-request.ts"
+import type { WriteRequest, WriteVerb, Written } from "../write-request.ts"
 import { bindPod, evictPod } from "./pod-subresources.ts"
 import { readScale, writeScale } from "./scale.ts"
 import { requestToken } from "./token-request.ts"
@@ -18,10 +18,21 @@ import { requestToken } from "./token-request.ts"
 /** Not in discovery, because the only response is a 501. */
 export const unlistedSubresources: ReadonlySet<string> = new Set(Object.keys(notImplementedSubresources))
 
+/** Which writes the real server knows, where not all; others get its 405 and not our 501. */
+const verbsOfUnimplemented: Readonly<Record<string, ReadonlyArray<WriteVerb>>> = {
+  "pods/attach": ["create"],
+  "pods/exec": ["create"],
+  "pods/log": [],
+  "pods/portforward": ["create"],
+  "pods/ephemeralcontainers": ["update", "patch"],
+  "pods/resize": ["update", "patch"],
+}
+
 /** Throws Refusal: 405 for a wrong method, 501 for what is not implemented. */
 export const writeSubresource = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {
   const { resource, subresource, verb } = request
   const path = `${resource.plural}/${subresource}`
+  if (verbsOfUnimplemented[path]?.includes(verb) === false) notAllowed()
   refuseUnimplemented(around, request, path)
   switch (path) {
     case "namespaces/finalize":

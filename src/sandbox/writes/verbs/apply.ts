@@ -1,5 +1,6 @@
 /** Server-side apply: the merge itself is patch/apply-server-side.ts; this is what comes before and after it. */
 
+import { isUtf8 } from "node:buffer"
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { apiVersionOf } from "../../../kube/gvk.ts"
@@ -105,6 +106,7 @@ const refuseForeignUid = ({ resource }: WritableKind, { metadata }: MutableObjec
 
 /** JSON is YAML, but is read many times faster as JSON. Throws Refusal. */
 export const decodeApplied = (body: Buffer): Fields => {
+  if (!isUtf8(body)) refuse(badRequest("the configuration is not YAML: it is not UTF-8"))
   const text = body.toString("utf8")
   const value = jsonOr(text, () => {
     try {

@@ -25,7 +25,7 @@ import { type IsInTrace, replayObject } from "../../sanitising/replay-object.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { countIncomplete, type LeftOut, type TraceEncoder, type TraceFacts, UnwritableTraceError } from "../format.ts"
 import { formatHeader } from "./kwok-header.ts"
-import { ResourceNames } from "./resource-names.ts"
+import { type ResourceName, ResourceNames } from "./resource-names.ts"
 import { API_VERSION, FORMAT, KIND, keyOf, type PatchMethod } from "./resource-patch.ts"
 import { strategicDiff } from "./strategic-diff.ts"
 import { formatYaml } from "./yaml-text.ts"
@@ -83,6 +83,8 @@ class KwokEncoder implements TraceEncoder {
 
   #event(event: ObjectEvent, isSnapshot: boolean): void {
     const { gvk, namespace, name, action } = event
+    // Neither kwok nor our reader could tell which object such a document is about.
+    if (name === "") throw unwritable(`an object of kind ${JSON.stringify(gvk)} has no name`)
     this.#base ??= event.time
     const key = keyOf(gvk, namespace, name)
     const former = this.#states.get(key)
@@ -98,7 +100,7 @@ class KwokEncoder implements TraceEncoder {
     const json = Buffer.from(formatExactJson(state))
     this.#states.set(key, json)
     if (former === undefined) {
-      if (isSnapshot && !this.#hasPatch) this.#document(state)
+      if (isSnapshot && !this.#hasPatch) this.#snapshotObject(event, state)
       else this.#patch(event, "create", state)
       return
     }
@@ -114,9 +116,7 @@ class KwokEncoder implements TraceEncoder {
   }
 
   #patch({ gvk, namespace, name, time }: ObjectEvent, method: PatchMethod, template?: JsonObject): void {
-    const resourceName = this.#names.of(gvk)
-    if (resourceName === undefined) throw unwritable(`${JSON.stringify(gvk)} is not a kind`)
-    const { group, version, resource } = resourceName
+    const { group, version, resource } = this.#resourceOf(gvk)
     const offset = BigInt(Math.max(0, time - (this.#base ?? time))) * 1000n
     this.#lastOffset = offset > this.#lastOffset ? offset : this.#lastOffset + 1n
     this.#hasPatch = true
@@ -129,6 +129,22 @@ class KwokEncoder implements TraceEncoder {
       method,
       ...(template !== undefined && { template }),
     })
+  }
+
+  #snapshotObject({ gvk, name }: ObjectEvent, state: JsonObject): void {
+    // A plain object is read back by its own kind and name: the document says nothing else about it.
+    this.#resourceOf(gvk)
+    const { metadata } = state
+    if (!isJsonObject(metadata) || metadata.name !== name)
+      throw unwritable(`${gvk} ${name} has another name in its metadata`)
+    this.#document(state)
+  }
+
+  /** Throws UnwritableTraceError if the text is not a GVK. */
+  #resourceOf(gvk: string): ResourceName {
+    const resource = this.#names.of(gvk)
+    if (resource === undefined) throw unwritable(`${JSON.stringify(gvk)} is not a kind`)
+    return resource
   }
 
   #document(document: JsonObject): void {

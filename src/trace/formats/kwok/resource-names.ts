@@ -9,7 +9,7 @@ import { parseGvk } from "../../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
 
 /** The resource that a patch names. */
-interface ResourceName {
+export interface ResourceName {
   /** Empty for the core group. */
   readonly group: string
   readonly version: string

@@ -7,7 +7,7 @@
  * the whole trace (RecordingWriter).
  */
 
-import { MalformedJsonError } from "../../json/exact-json.ts"
+import { isJsonObject, MalformedJsonError, parseExactJson } from "../../json/exact-json.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import {
   BadTraceError,
@@ -20,6 +20,7 @@ import {
 import { MessagePackError, type MessagePackValue } from "./message-pack/message-pack.ts"
 import { formatOrderedJson } from "./message-pack/message-pack-json.ts"
 import type { MessagePackReader } from "./message-pack/message-pack-reader.ts"
+import { readTrackedObjects } from "./simkube-config.ts"
 import { SimkubeCopyWriter } from "./simkube-copy-writer.ts"
 import { RecordingWriter, unwritable } from "./simkube-recording.ts"
 import { SimkubeTraceError, UnwritableChangeError } from "./simkube-trace.ts"
@@ -169,6 +170,8 @@ class SimkubeEncoder implements TraceEncoder {
 const addCopy = (writer: SimkubeCopyWriter, item: Exclude<TraceItem, { type: "header" }>): void => {
   switch (item.type) {
     case "config":
+      // A line of NDJSON may be edited; a file with such a configuration could not be read again, neither by SimKube nor by us.
+      if (!isConfig(item.config)) throw unwritable("its SimKube configuration is invalid: trackedObjects")
       return writer.config(item.config)
     case "batch":
       return writer.event(Math.floor(item.time / MICROS))
@@ -182,6 +185,11 @@ const addCopy = (writer: SimkubeCopyWriter, item: Exclude<TraceItem, { type: "he
     case "lifecycles":
       return writer.lifecycles(item)
   }
+}
+
+const isConfig = (json: Uint8Array): boolean => {
+  const config = parseExactJson(json)
+  return isJsonObject(config) && readTrackedObjects(config.trackedObjects) !== undefined
 }
 
 const asUnwritable = (error: unknown): unknown =>

@@ -1,5 +1,6 @@
 /** Deletions: preconditions, propagation, finalizers, grace, collections. */
 
+import type { JsonObject } from "../../exact-json.ts"
 import {
   get,
   inNamespace,
@@ -60,6 +61,20 @@ const owned = (name: string, owner: string, more: { readonly [key: string]: bool
   },
 })
 
+/**
+ * Waits until the garbage collector has seen what was created before in that collection: it takes the changes of a kind in their order, so
+ * an object whose owner never was, and which it deletes for that, comes last. Until then it orphans nothing: it would find no dependents, let
+ * the owner go, and delete them later as objects without an owner.
+ */
+const seenByCollector = (collection: string, object: JsonObject): readonly Step[] => {
+  const name = "last-seen"
+  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "never", uid: "11111111-2222-3333-4444-555555555555" }
+  return [
+    post("the last one", collection, { ...object, metadata: { name, ownerReferences: [owner] } }),
+    get("the last one is seen", `${collection}/${name}`, { until: isGone }),
+  ]
+}
+
 const policySteps = (policy: string): readonly Step[] => {
   const name = policy.toLowerCase()
   return [
@@ -79,6 +94,7 @@ const propagation: Script = {
     get("background: dependent is gone", map("background-1"), { until: isGone }),
     get("background: the other too", map("background-2"), { until: isGone }),
     ...policySteps("Orphan"),
+    ...seenByCollector(maps, configMap("last-seen")),
     remove("orphan", map("orphan"), options({ propagationPolicy: "Orphan" })),
     get("orphan: owner is gone", map("orphan"), { until: isGone }),
     get("orphan: dependent is free", map("orphan-1"), {
@@ -226,9 +242,10 @@ const jobDefaults: Script = {
         ownerReferences: [{ apiVersion: "batch/v1", kind: "Job", name: "j", uid: "<uid>", controller: true }],
       },
     }),
+    ...seenByCollector(pods, unscheduledPod("last-seen")),
     remove("delete without a policy", `${jobs}/j`),
     get("it is gone", `${jobs}/j`, { until: isGone }),
-    get("its pod is free or gone", pod("j-pod"), {
+    get("its pod is free", pod("j-pod"), {
       until: (status, body) => !isThere(status) || !JSON.stringify(body).includes("ownerReferences"),
     }),
     post("another job", jobs, unmanagedJob("k")),

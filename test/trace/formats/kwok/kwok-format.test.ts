@@ -71,7 +71,29 @@ const named = (state: JsonObject): JsonObject => {
   return { ...state, metadata: { ...(isJsonObject(metadata) ? metadata : {}), name: "web", namespace: "shop" } }
 }
 
+test("empty lines take no time, and no memory but their own", () => {
+  const start = process.threadCpuUsage()
+  const decoder = kwokDecoder()
+  const piece = Buffer.alloc(65_536, "\n")
+  for (let bytes = 0; bytes < 30_000_000; bytes += piece.length) expect([...decoder.push(piece)]).toEqual([])
+  const { user, system } = process.threadCpuUsage(start)
+  expect((user + system) / 1e6).toBeLessThan(1.5)
+})
+
 describe("a kwok recording", () => {
+  test.each<[string, Parameters<typeof event>[0], string]>([
+    ["without a name", { name: "", state: {} }, 'an object of kind "v1.Pod" has no name'],
+    ["of no kind", { gvk: "apps/v1.", state: named({}) }, '"apps/v1." is not a kind'],
+    [
+      "with another name in its metadata",
+      { name: "other", state: named({}) },
+      "v1.Pod other has another name in its metadata",
+    ],
+  ])("is not written for an object %s: nothing could read it again", (_, facts, problem) => {
+    expect(() => written(header, event(facts, true))).toThrow(`cannot be written as kwok: ${problem}`)
+    if (facts.name !== "other") expect(() => written(header, event(facts))).toThrow(problem)
+  })
+
   test("starts with the start snapshot as plain objects; changes follow with their offsets in nanoseconds", () => {
     const state = (replicas: number): JsonObject => named({ spec: { replicas } })
     const gvk = "apps/v1.Deployment"

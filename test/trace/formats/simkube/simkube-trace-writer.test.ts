@@ -343,6 +343,7 @@ describe("the events before they are written", () => {
         spool.append(bytes)
       },
       read: () => spool.read(),
+      copyOf: (start, length) => spool.copyOf(start, length),
       [Symbol.dispose]: () => spool[Symbol.dispose](),
     }
   }

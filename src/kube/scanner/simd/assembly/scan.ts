@@ -12,6 +12,8 @@ import { indexQuotes, isPlain } from "./quotes"
 import { beginAt, skipValue, takeString } from "./values"
 import { add, addIfNone, enter, finish, forget, leave } from "./kept"
 
+export { findCandidates } from "./candidates"
+
 const QUOTE: u32 = 34
 const COMMA: u32 = 44
 const COLON: u32 = 58

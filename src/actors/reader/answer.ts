@@ -1,0 +1,233 @@
+/**
+ * The answer to a question, as JSON: one value per object or change, and at the end what the answer may lack.
+ *
+ * Objects are passed on byte by byte as they were recorded; only what has to be compared is parsed.
+ */
+import { changeSteps, type RecordedChange } from "../../archive/queries/changes.ts"
+import type { ObjectSelection } from "../../archive/queries/object-selection.ts"
+import { eventKinds, eventsAbout, ownersAbove, ownerTree, type TreeObject } from "../../archive/queries/owner-tree.ts"
+import type { QueriedRecording } from "../../archive/queries/queried-recording.ts"
+import { QuestionRefused } from "../../archive/queries/query-errors.ts"
+import { recordedKinds, recordedRange } from "../../archive/queries/recorded-kinds.ts"
+import { isComplete, type Shortcomings } from "../../archive/queries/shortcomings.ts"
+import { stateSteps } from "../../archive/queries/state-at.ts"
+import { differenceSteps, type StateDifference } from "../../archive/queries/state-differences.ts"
+import { parseFieldSelector } from "../../kube/field-selector.ts"
+import { formatGvk, parseGvk } from "../../kube/gvk.ts"
+import { findKind } from "../../kube/kind-names.ts"
+import { parseLabelSelector } from "../../kube/label-selector.ts"
+import type { ObjectEvent } from "../../trace/event.ts"
+import { compactJson } from "../../trace/json/compact-json.ts"
+import { differencesBetween } from "../../trace/json/difference.ts"
+import {
+  exactJsonIn,
+  formatExactJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../trace/json/exact-json.ts"
+import { managersBetween } from "../../trace/json/field-managers.ts"
+import { isFieldPath, parseFieldPath } from "../../trace/json/field-path.ts"
+import type { Question } from "./question.ts"
+
+/** A value of the answer: JSON text in pieces, valid until the next value is taken. Without pieces: nothing yet, others may have their turn. */
+export type AnswerItem = ReadonlyArray<string | Uint8Array>
+
+/** Fields that differ in one step, beyond which the answer says that there are more. */
+const mostDifferences = 200
+
+/**
+ * The values, one at a time; the last one, of type `end`, is what the generator returns. Throws QuestionRefused, as far as possible before the first value,
+ * and ArchiveError.
+ */
+export function* answerOf(recording: QueriedRecording, question: Question): Generator<AnswerItem, JsonObject, void> {
+  const { from, to } = question
+  switch (question.about) {
+    case "kinds":
+      for (const { discovered, namespaced, ...kind } of recordedKinds(recording))
+        yield [json({ type: "kind", ...kind, namespaced: namespaced ?? null, discovered: discovered ?? null })]
+      return { type: "end", ...recordedRange(recording), cut: recording.cut }
+    case "objects": {
+      const [gvk, another] = kindsOf(recording, question.kinds)
+      if (gvk === undefined || another !== undefined) throw refused("objects are asked for kind by kind: name one kind")
+      const { order, limit, continue: page } = question
+      const answer = stateSteps(recording, { ...selectionOf(question), gvk, time: to, order, limit, continue: page })
+      const { continue: next, ...lacks } = yield* mapped(answer, objectItem)
+      return { ...endOf(recording, lacks), ...(next !== undefined && { continue: next }) }
+    }
+    case "changes": {
+      const path = question.field === undefined ? undefined : parseFieldPath(question.field)
+      if (path !== undefined && !isFieldPath(path)) throw refused(`the field ${question.field}: ${path.problem}`)
+      const tree = treeOf(recording, question)
+      const selection = tree === undefined ? { ...selectionOf(question), kinds: kindsOrAll(recording, question) } : tree
+      const withObjects = question.withObjects === true
+      const answer = changeSteps(recording, { ...selection, from, to, field: path, withBefore: true })
+      const { hasField, ...lacks } = yield* mapped(answer, (change) =>
+        tree?.isAbout(change.event) === false ? undefined : changeItem(change, withObjects),
+      )
+      return { ...endOf(recording, lacks), hasField }
+    }
+    case "differences": {
+      const withObjects = question.withObjects === true
+      const asked = { ...selectionOf(question), kinds: kindsOrAll(recording, question), from, to }
+      const answer = differenceSteps(recording, asked)
+      return endOf(recording, yield* mapped(answer, (difference) => differenceItem(difference, withObjects)))
+    }
+  }
+}
+
+function* mapped<Item, End>(
+  answer: Generator<Item | undefined, End, void>,
+  item: (item: Item) => AnswerItem | undefined,
+): Generator<AnswerItem, End, void> {
+  for (;;) {
+    const next = answer.next()
+    if (next.done === true) return next.value
+    yield (next.value === undefined ? undefined : item(next.value)) ?? []
+  }
+}
+
+const refused = (problem: string, fault: "request" | "not-recorded" = "request"): QuestionRefused =>
+  new QuestionRefused({ problem, fault })
+
+/** All values are plain: numbers, texts, lists. */
+const json = (value: object): string => JSON.stringify(value)
+
+const endOf = (recording: QueriedRecording, lacks: Shortcomings): JsonObject => {
+  const { gaps, unrecorded, late, selected } = lacks
+  const plain = { gaps, unrecorded, late, selected } as unknown as JsonObject
+  return { type: "end", isComplete: isComplete(lacks), ...plain, cut: recording.cut }
+}
+
+const kindsOrAll = (recording: QueriedRecording, { kinds }: Question): ReadonlyArray<string> | undefined =>
+  kinds === undefined ? undefined : kindsOf(recording, kinds)
+
+/** The exact names of kinds; one that was never recorded stays, if it is exact, and the answer says so. */
+const kindsOf = (recording: QueriedRecording, names: ReadonlyArray<string> = []): ReadonlyArray<string> => {
+  const known = recordedKinds(recording).flatMap(({ gvk, discovered }) => {
+    const parsed = parseGvk(gvk)
+    if (parsed === undefined) return []
+    const { plural, singular = "", shortNames = [] } = discovered ?? {}
+    return [{ gvk: parsed, plural, singular, shortNames }]
+  })
+  return names.map((name) => {
+    if (recording.kindOf(name) !== undefined) return name
+    const found = findKind(name, known)
+    if (found !== undefined) return formatGvk(found)
+    if (/[.][A-Z][A-Za-z]*$/.test(name) && parseGvk(name) !== undefined) return name
+    const all = known.map(({ gvk }) => formatGvk(gvk)).join(", ")
+    throw refused(`no recorded kind is called ${JSON.stringify(name)}; recorded are ${all || "none"}`, "not-recorded")
+  })
+}
+
+const selectionOf = ({ namespace, name, uid, labels, fields }: Question): ObjectSelection => {
+  const selector = parseLabelSelector(labels ?? "")
+  if ("problem" in selector) throw refused(`the label selector: ${selector.problem}`)
+  const requirements = parseFieldSelector(fields ?? "")
+  if ("problem" in requirements) throw refused(`the field selector: ${requirements.problem}`)
+  for (const { field } of requirements) {
+    const path = parseFieldPath(field)
+    if (!isFieldPath(path)) throw refused(`the field selector names ${JSON.stringify(field)}: ${path.problem}`)
+  }
+  return { namespace, name, uid, labels: selector, fields: requirements }
+}
+
+/** The objects above and below the named one, where they were asked for, and which Kubernetes Events are about them. */
+const treeOf = (recording: QueriedRecording, question: Question) => {
+  const { withOwned = false, withOwners = false, namespace, name } = question
+  if (!withOwned && !withOwners) return undefined
+  const [gvk, another] = kindsOf(recording, question.kinds)
+  if (gvk === undefined || another !== undefined || name === undefined)
+    throw refused("an owner tree is that of one object: name its kind and its name")
+  const below = ownerTree(recording, { gvk, namespace, name })
+  const roots = below.filter(({ depth }) => depth === 0)
+  const tree = [
+    ...(withOwners ? roots.flatMap((root) => ownersAbove(recording, root)) : []),
+    ...(withOwned ? below : roots),
+  ]
+  const objects = new Map<string, Set<number>>([[gvk, new Set()]])
+  for (const object of tree) {
+    const numbers = objects.get(object.gvk) ?? new Set()
+    objects.set(object.gvk, numbers.add(object.number))
+  }
+  for (const [events, numbers] of eventsAbout(recording, tree)) objects.set(events, new Set(numbers))
+  return { kinds: [...objects.keys()], objects, isAbout: aboutOneOf(tree) }
+}
+
+/** Whether an event is that of an object of the tree: a Kubernetes Event may be about another object of the same name. */
+const aboutOneOf = (tree: ReadonlyArray<TreeObject>): ((event: ObjectEvent) => boolean) => {
+  const uids = new Set(tree.map(({ uid }) => uid))
+  return ({ gvk, object }) => {
+    if (!eventKinds.includes(gvk) || object.length === 0) return true
+    const event = exactJsonIn(object)
+    const about = isJsonObject(event) ? (event.involvedObject ?? event.regarding) : undefined
+    const uid = isJsonObject(about) ? about.uid : undefined
+    return typeof uid !== "string" || uid === "" || uids.has(uid)
+  }
+}
+
+const factsOf = ({ gvk, namespace, name, uid, resourceVersion, time, received, sequence }: ObjectEvent) => ({
+  ...{ gvk, namespace, name, uid, resourceVersion, time, ...(received !== undefined && { received }), sequence },
+})
+
+const objectItem = (event: ObjectEvent): AnswerItem => [
+  `${json({ type: "object", ...factsOf(event) }).slice(0, -1)},"object":`,
+  compactJson(event.object),
+  "}",
+]
+
+const changeItem = ({ type, event, before }: RecordedChange, withObjects: boolean): AnswerItem => {
+  const one = objectIn(before)
+  const other = type === "vanished" ? undefined : objectIn(event.object)
+  // Who deletes an object leaves no entry; the last one is of whoever wrote to it before.
+  const managers = other === undefined || type === "deleted" ? undefined : managersBetween(one, other)
+  const head = json({ type, ...factsOf(event), ...(managers !== undefined && { managers }) }).slice(0, -1)
+  const compared = one !== undefined && other !== undefined ? differencesText(one, other) : ""
+  if (!withObjects || event.object.length === 0) return [`${head}${compared}}`]
+  return [`${head}${compared},"object":`, compactJson(event.object), "}"]
+}
+
+const differenceItem = ({ gvk, namespace, name, before, after }: StateDifference, withObjects: boolean): AnswerItem => {
+  const type =
+    before === undefined
+      ? "created"
+      : after === undefined
+        ? "deleted"
+        : before.uid === after.uid
+          ? "changed"
+          : "replaced"
+  const [one, other] = [objectIn(before?.object), objectIn(after?.object)]
+  const managers = other === undefined || type === "replaced" ? undefined : managersBetween(one, other)
+  const times = { ...(before && { timeBefore: before.time }), ...(after && { timeAfter: after.time }) }
+  const head = json({ type, gvk, namespace, name, ...times, ...(managers !== undefined && { managers }) }).slice(0, -1)
+  const item: (string | Uint8Array)[] = [head]
+  if (one !== undefined && other !== undefined) item.push(differencesText(one, other))
+  if (withObjects && before !== undefined) item.push(`,"before":`, compactJson(before.object))
+  if (withObjects && after !== undefined) item.push(`,"after":`, compactJson(after.object))
+  return [...item, "}"]
+}
+
+const objectIn = (bytes: Uint8Array | undefined): JsonObject | undefined => {
+  const value = bytes === undefined || bytes.length === 0 ? undefined : exactJsonIn(bytes)
+  return isJsonObject(value) ? value : undefined
+}
+
+/** What every write changes, and what {@link managersBetween} says in other words. */
+const bookkeeping = new Set([
+  "metadata.resourceVersion",
+  "metadata.generation",
+  "metadata.managedFields",
+  "metadata.uid",
+])
+
+const differencesText = (one: JsonValue, other: JsonValue): string => {
+  const options = { isLeftOut: (path: string) => bookkeeping.has(path), maximum: mostDifferences + 1 }
+  const found = differencesBetween(one, other, options)
+  const more = found.length > mostDifferences ? `,"hasMoreDifferences":true` : ""
+  const shown = found
+    .slice(0, mostDifferences)
+    .map(({ path, before, after }) =>
+      formatExactJson({ path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }),
+    )
+  return `,"differences":[${shown.join(",")}]${more}`
+}

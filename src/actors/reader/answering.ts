@@ -1,0 +1,165 @@
+/**
+ * Runs questions in the reader: several at once, each a piece at a time in turn, and each only as fast as its client takes the answer. A question whose client
+ * has gone, or whose recording cannot be read any further, ends, and nothing else does.
+ */
+import { type Lease, takeLease } from "../../archive/leases/lease.ts"
+import { QueriedRecording } from "../../archive/queries/queried-recording.ts"
+import { QuestionRefused } from "../../archive/queries/query-errors.ts"
+import { messageOf } from "../../message-of.ts"
+import type { OutgoingStream } from "../../runtime/stream/outgoing-stream.ts"
+import type { JsonObject } from "../../trace/json/exact-json.ts"
+import { type AnswerItem, answerOf } from "./answer.ts"
+import { ReadingFailed } from "./definition.ts"
+import type { Question } from "./question.ts"
+
+/** Largest piece in bytes; a larger object is sent in several. */
+const pieceBytes = 64 * 1024
+
+/** ms of work after which others get their turn, although the piece is not full: a filter may pass over much. */
+const turnMs = 8
+
+interface OpenAnswer {
+  readonly recording: QueriedRecording
+  /** Retention leaves what is being read. */
+  readonly lease: Lease
+  readonly items: Generator<AnswerItem, JsonObject, void>
+  readonly stream: OutgoingStream
+  readonly isDocument: boolean
+  /** The part of the answer that was not sent yet. */
+  pending: (string | Uint8Array)[]
+  hasItems: boolean
+  /** Whether the end is among what is pending. */
+  isDone: boolean
+}
+
+export class Answering {
+  readonly #directory: string
+  readonly #open = new Set<OpenAnswer>()
+  #isScheduled = false
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** Begins an answer; throws ReadingFailed if there is none. */
+  start(question: Question, stream: OutgoingStream): void {
+    const known = new Map(question.known.map(({ gvk, until }) => [gvk, until]))
+    const knownUntil = (gvk: string): number | undefined => known.get(gvk) ?? recording.kindOf(gvk)?.completeThroughTime
+    const { about, from, to } = question
+    const lease = takeLease(this.#directory, {
+      fromTime: about === "objects" ? to : from,
+      purpose: `a question about ${about}`,
+    })
+    let recording: QueriedRecording
+    try {
+      recording = attempt(() => QueriedRecording.open(this.#directory, { knownUntil }))
+    } catch (error) {
+      lease.release()
+      throw error
+    }
+    const isDocument = question.isDocument === true
+    const items = answerOf(recording, question)
+    const open: OpenAnswer = {
+      recording,
+      lease,
+      items,
+      stream,
+      isDocument,
+      pending: [],
+      hasItems: false,
+      isDone: false,
+    }
+    try {
+      // A question that has no answer is refused before the answer begins.
+      attempt(() => this.#take(open, items.next()))
+    } catch (error) {
+      recording.close()
+      lease.release()
+      throw error
+    }
+    this.#open.add(open)
+    stream.onWritable(() => this.#schedule())
+    stream.onClosed(() => this.#end(open))
+    this.#schedule()
+  }
+
+  /** Ends all of them. */
+  stop(): void {
+    for (const open of this.#open) {
+      open.stream.end("the recorder is stopping")
+      this.#end(open)
+    }
+  }
+
+  #end(open: OpenAnswer): void {
+    if (!this.#open.delete(open)) return
+    open.recording.close()
+    open.lease.release()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || ![...this.#open].some(({ stream }) => stream.isWritable)) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      for (const open of this.#open) if (open.stream.isWritable) this.#advance(open)
+      this.#schedule()
+    })
+  }
+
+  #advance(open: OpenAnswer): void {
+    const until = performance.now() + turnMs
+    let size = 0
+    try {
+      while (!open.isDone && this.#open.has(open) && size < pieceBytes && performance.now() < until)
+        size += this.#take(open, open.items.next())
+      if (open.isDone) open.recording.requireUndisturbed()
+      send(open)
+      if (!open.isDone) return
+      open.stream.end()
+      this.#end(open)
+    } catch (error) {
+      open.stream.end(messageOf(error) || "it failed")
+      this.#end(open)
+    }
+  }
+
+  /** Copies what is valid only until the next item; returns its bytes. */
+  #take(open: OpenAnswer, { done, value }: IteratorResult<AnswerItem, JsonObject>): number {
+    if (done === true) {
+      open.isDone = true
+      const end = JSON.stringify(value)
+      const tail = open.isDocument ? `${open.hasItems ? "\n" : `{"items":[`}],${end.slice(1)}\n` : `${end}\n`
+      open.pending.push(tail)
+      return tail.length
+    }
+    if (value.length === 0) return 0
+    const before = open.isDocument ? (open.hasItems ? ",\n" : `{"items":[\n`) : ""
+    open.hasItems = true
+    const after = open.isDocument ? "" : "\n"
+    const copied = value.map((part) => (typeof part === "string" ? part : Uint8Array.from(part)))
+    open.pending.push(before, ...copied, after)
+    return copied.reduce((sum, part) => sum + part.length, 0)
+  }
+}
+
+const send = (open: OpenAnswer): void => {
+  const bytes = Buffer.concat(open.pending.map((part) => (typeof part === "string" ? Buffer.from(part) : part)))
+  open.pending = []
+  for (let start = 0; start < bytes.length; start += pieceBytes)
+    open.stream.send(bytes.subarray(start, start + pieceBytes))
+}
+
+const attempt = <Value>(run: () => Value): Value => {
+  try {
+    return run()
+  } catch (cause) {
+    throw failureOf(cause)
+  }
+}
+
+const failureOf = (cause: unknown): ReadingFailed => {
+  if (cause instanceof QuestionRefused)
+    return new ReadingFailed({ message: cause.problem, fault: cause.fault === "request" ? "question" : "not-recorded" })
+  return new ReadingFailed({ message: messageOf(cause), fault: "recording" })
+}

@@ -1,0 +1,41 @@
+/** Questions about the past, as they come to the reader. */
+import * as Schema from "effect/Schema"
+
+/**
+ * One question. Its parts are those of src/archive/queries; which of them have a meaning depends on what it is about, and the others are ignored.
+ */
+export const Question = Schema.Struct({
+  /**
+   * `objects`: as they were at a moment, of one kind. `changes`: what happened in a stretch of time. `differences`: what two moments differ in. `kinds`: what
+   * is recorded.
+   */
+  about: Schema.Literals(["objects", "changes", "differences", "kinds"]),
+  /** Names of kinds: exact ones, or those that discovery gave when they were recorded. Default: all. */
+  kinds: Schema.optionalKey(Schema.Array(Schema.String)),
+  namespace: Schema.optionalKey(Schema.String),
+  name: Schema.optionalKey(Schema.String),
+  uid: Schema.optionalKey(Schema.String),
+  /** A label selector: `app=web,tier in (a,b)`. */
+  labels: Schema.optionalKey(Schema.String),
+  /** A field selector, of any field: `spec.nodeName=a`. */
+  fields: Schema.optionalKey(Schema.String),
+  /** Only changes of the field at this path: `spec.replicas`. */
+  field: Schema.optionalKey(Schema.String),
+  /** µs since the Unix epoch, inclusive. Objects are those at `to`. */
+  from: Schema.Number,
+  to: Schema.Number,
+  order: Schema.optionalKey(Schema.Literals(["name", "change"])),
+  limit: Schema.optionalKey(Schema.Number),
+  continue: Schema.optionalKey(Schema.String),
+  /** Changes of what the named object owned as well, and the Kubernetes Events about all of them. */
+  withOwned: Schema.optionalKey(Schema.Boolean),
+  /** Changes of its owners as well, and of theirs. */
+  withOwners: Schema.optionalKey(Schema.Boolean),
+  /** Changes and differences come with whole objects. Default: with the fields that differ. */
+  withObjects: Schema.optionalKey(Schema.Boolean),
+  /** The answer is one JSON document. Default: a JSON object per line. */
+  isDocument: Schema.optionalKey(Schema.Boolean),
+  /** µs since the Unix epoch up to which kinds are known that are being watched. */
+  known: Schema.Array(Schema.Struct({ gvk: Schema.String, until: Schema.Number })),
+})
+export type Question = typeof Question.Type

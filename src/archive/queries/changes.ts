@@ -1,0 +1,121 @@
+/**
+ * What happened in a stretch of time: the changes of some kinds, filtered by name, labels and field, in the order of (time, sequence).
+ *
+ * Names are compared by number in tables of contents, before a block is decompressed. Where a filter depends on content, the state before a change counts
+ * as well: an object that stops matching is in the answer with that change. Memory: one table of contents per kind, and {@link FormerStates}.
+ */
+import type { ObjectEvent } from "../../trace/event.ts"
+import { exactJsonIn } from "../../trace/json/exact-json.ts"
+import { type FieldPath, fieldTextOf } from "../../trace/json/field-path.ts"
+import type { KeptKind } from "../rows/kind-table.ts"
+import { DamageFound } from "./damage-found.ts"
+import { FormerStates } from "./former-states.ts"
+import { KindChanges } from "./kind-changes.ts"
+import { objectRowsOf } from "./object-rows-of.ts"
+import { contentMatcher, hasNames, type ObjectSelection, selectsByName } from "./object-selection.ts"
+import { passedOver, withoutPauses } from "./pauses.ts"
+import type { QueriedRecording } from "./queried-recording.ts"
+import { type Shortcomings, shortcomingsOf } from "./shortcomings.ts"
+
+export interface ChangesQuestion extends ObjectSelection {
+  /** `apps/v1.Deployment` …. Default: all that are recorded. */
+  readonly kinds?: ReadonlyArray<string> | undefined
+  /** µs since the Unix epoch, inclusive. 0: from the beginning. */
+  readonly from: number
+  /** µs since the Unix epoch, inclusive. Default: to the end. */
+  readonly to?: number | undefined
+  /** Only changes by which the values at this path become different, appear or go. */
+  readonly field?: FieldPath | undefined
+  /** Only objects with these numbers, by kind, such as those of an owner tree. Default: all. */
+  readonly objects?: ReadonlyMap<string, ReadonlySet<number>> | undefined
+  /** Whether each change comes with the state before it, which has to be read. Default: only what a filter needs is read. */
+  readonly withBefore?: boolean | undefined
+}
+
+/**
+ * What became of the object. `appeared`: the recording has no earlier state of it; it was created, or existed already when recording began. `vanished`: a list
+ * no longer contained it.
+ */
+export type ChangeType = "appeared" | "changed" | "deleted" | "vanished"
+
+/** One change of one object. */
+export interface RecordedChange {
+  readonly type: ChangeType
+  readonly event: ObjectEvent
+  /** Its state before, a copy; `undefined`: there was none, it was not needed, or it is damaged. */
+  readonly before: Uint8Array | undefined
+}
+
+/** What is known at the end. */
+export interface ChangesEnd extends Shortcomings {
+  /** Whether any state that was read had the field; true if none was asked for. */
+  readonly hasField: boolean
+}
+
+/**
+ * Changes in order. An event's bytes are valid until the next one is taken.
+ *
+ * @throws ArchiveError
+ */
+export const changes = (
+  recording: QueriedRecording,
+  question: ChangesQuestion,
+): Generator<RecordedChange, ChangesEnd, void> => withoutPauses(changeSteps(recording, question))
+
+/** The same with pauses ({@link withoutPauses}). */
+export function* changeSteps(
+  recording: QueriedRecording,
+  question: ChangesQuestion,
+): Generator<RecordedChange | undefined, ChangesEnd, void> {
+  const { from, to = Number.MAX_SAFE_INTEGER, namespace, field, withBefore = false } = question
+  const gvks = question.kinds ?? recording.objectKinds
+  const damage = new DamageFound(recording)
+  const former = new FormerStates(recording, damage)
+  const matches = contentMatcher(question)
+  const needsBefore = withBefore || field !== undefined || !selectsByName(question)
+  const cursors = gvks
+    .flatMap((gvk) => recording.kindOf(gvk) ?? [])
+    .map((kind) => new KindChanges(recording, kind, { from, to, numbers: numbersOf(recording, kind, question) }))
+    .filter((cursor) => cursor.advance())
+  let hasField = field === undefined
+  for (let taken = 1; cursors.length > 0; taken++) {
+    if (taken % passedOver === 0) yield undefined
+    const cursor = cursors.reduce((first, other) => (other.isBefore(first) ? other : first))
+    const { kind, number, sequence, isIntroduced } = cursor
+    if (!cursor.advance()) cursors.splice(cursors.indexOf(cursor), 1)
+    const isFirst = former.sequenceBefore(kind, number, sequence, isIntroduced) === undefined
+    const before = needsBefore && !isFirst ? former.objectBefore(kind, number, sequence) : undefined
+    const event = damage.event(kind, sequence)
+    if (event === undefined) continue
+    if (event.action !== "vanished") {
+      former.pass(kind, number, sequence)
+      if (needsBefore) former.keep(kind, number, event.object)
+    }
+    const type = event.action === "applied" ? (isFirst ? "appeared" : "changed") : event.action
+    if (!matches(event.object) && (before === undefined || !matches(before))) continue
+    if (field !== undefined) {
+      const texts = [before, type === "deleted" ? undefined : event.object].map((each) => fieldIn(each, field))
+      hasField ||= texts.some((each) => each !== undefined)
+      if (texts[0] === texts[1]) continue
+    }
+    yield { type, event, before }
+  }
+  for (const kind of gvks.flatMap((gvk) => recording.kindOf(gvk) ?? [])) damage.noteLostTables(kind, 0, from, to + 1)
+  return { ...shortcomingsOf(recording, { kinds: gvks, namespace, from, to }, damage.gaps), hasField }
+}
+
+const numbersOf = (
+  recording: QueriedRecording,
+  kind: KeptKind,
+  question: ChangesQuestion,
+): ReadonlySet<number> | undefined => {
+  if (question.objects !== undefined) return question.objects.get(kind.gvk) ?? new Set()
+  if (!hasNames(question)) return undefined
+  const numbers = new Set<number>()
+  for (const { number } of objectRowsOf(recording, kind, question)) numbers.add(number)
+  return numbers
+}
+
+/** `undefined`: the object has no such field, or there is no object. */
+const fieldIn = (object: Uint8Array | undefined, field: FieldPath): string | undefined =>
+  object === undefined || object.length === 0 ? undefined : fieldTextOf(exactJsonIn(object), field)

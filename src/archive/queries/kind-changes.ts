@@ -1,0 +1,72 @@
+/** A position among the changes of one kind in a stretch of time, moved by tables of contents alone. */
+import type { BlockFrame } from "../blocks/block.ts"
+import type { KeptKind } from "../rows/kind-table.ts"
+import type { QueriedRecording } from "./queried-recording.ts"
+
+interface Stretch {
+  /** µs since the Unix epoch, both inclusive. */
+  readonly from: number
+  readonly to: number
+  /** The objects whose changes count. Absent: all. */
+  readonly numbers: ReadonlySet<number> | undefined
+}
+
+/** Before the first change until {@link KindChanges.advance} was called. */
+export class KindChanges {
+  readonly kind: KeptKind
+  readonly #stretch: Stretch
+  readonly #cut: number
+  readonly #frames: Generator<BlockFrame, void, void>
+  #frame: BlockFrame | undefined
+  #index = -1
+  #time = 0
+  sequence = 0
+  /** The object's number within its kind. */
+  number = 0
+
+  constructor(recording: QueriedRecording, kind: KeptKind, stretch: Stretch) {
+    this.kind = kind
+    this.#stretch = stretch
+    this.#cut = recording.cut
+    this.#frames = recording.source.framesOf(kind, 0, stretch.from)
+  }
+
+  /** Moves to the next change; `false` if there is none. */
+  advance(): boolean {
+    const { from, to, numbers } = this.#stretch
+    if (numbers?.size === 0) return false
+    for (;;) {
+      this.#index++
+      let frame = this.#frame
+      if (frame === undefined || this.#index >= frame.events.count) {
+        const next = this.#frames.next()
+        if (next.done === true) return false
+        frame = next.value
+        this.#frame = frame
+        this.#index = 0
+        // Objects that are looked for may not change any more.
+        if (frame.events.count > 0 && frame.time(0) > to) return false
+      }
+      this.number = frame.events.objectNumber(this.#index)
+      this.sequence = frame.firstSequence + this.#index
+      if (this.sequence > this.#cut) return false
+      if (numbers !== undefined && !numbers.has(this.number)) continue
+      this.#time = frame.time(this.#index)
+      if (this.#time > to) return false
+      if (this.#time >= from) return true
+    }
+  }
+
+  /** Whether the change is the first of its object. Others than the first may look like it only if several are in one frame. */
+  get isIntroduced(): boolean {
+    const frame = this.#frame
+    if (frame === undefined) return false
+    for (let index = 0; index < frame.events.newObjectCount; index++)
+      if (frame.events.newObject(index).number === this.number) return true
+    return false
+  }
+
+  isBefore(other: KindChanges): boolean {
+    return this.#time < other.#time || (this.#time === other.#time && this.sequence < other.sequence)
+  }
+}

@@ -1,0 +1,66 @@
+/** Which objects an answer is about. */
+import type { FieldRequirement } from "../../kube/field-selector.ts"
+import { type LabelSelector, matchesLabels } from "../../kube/label-selector.ts"
+import { exactJsonIn, isJsonObject, type JsonObject, MalformedJsonError } from "../../trace/json/exact-json.ts"
+import { isFieldPath, parseFieldPath, valuesAt } from "../../trace/json/field-path.ts"
+import { metadataOf } from "../../trace/sanitising/managed-fields.ts"
+
+/** All of it must hold. */
+export interface ObjectSelection {
+  /** Absent: all namespaces, and cluster-scoped objects. The empty string: cluster-scoped objects only. */
+  readonly namespace?: string | undefined
+  readonly name?: string | undefined
+  readonly uid?: string | undefined
+  readonly labels?: LabelSelector | undefined
+  /** Any field of the object may be named; one that it does not have is the empty string, as at an API server. */
+  readonly fields?: ReadonlyArray<FieldRequirement> | undefined
+}
+
+/** Whether an object's content need not be known. */
+export const selectsByName = ({ labels = [], fields = [] }: ObjectSelection): boolean =>
+  labels.length === 0 && fields.length === 0
+
+/** Whether names, which are in rows, restrict the selection. */
+export const hasNames = ({ namespace, name, uid }: ObjectSelection): boolean =>
+  namespace !== undefined || name !== undefined || uid !== undefined
+
+/**
+ * A function that says whether an object's state is selected by its labels and fields. An object that cannot be read matches only a selection without
+ * either.
+ */
+export const contentMatcher = ({ labels = [], fields = [] }: ObjectSelection): ((object: Uint8Array) => boolean) => {
+  const requirements = fields.map(({ field, isEqual, value }) => {
+    const path = parseFieldPath(field)
+    return { path: isFieldPath(path) ? path : [], isEqual, value, isMetadata: field.startsWith("metadata.") }
+  })
+  if (labels.length === 0 && requirements.length === 0) return () => true
+  // Labels and names are found in a few µs without parsing the rest of an object.
+  const needsWhole = requirements.some(({ isMetadata }) => !isMetadata)
+  return (bytes) => {
+    const object = needsWhole ? exactJsonIn(bytes) : metadataAlone(bytes)
+    if (!isJsonObject(object)) return false
+    const metadata = isJsonObject(object.metadata) ? object.metadata : {}
+    if (!matchesLabels(labels, isJsonObject(metadata.labels) ? metadata.labels : undefined)) return false
+    return requirements.every(({ path, isEqual, value }) => {
+      const [found] = valuesAt(object, path)
+      return (found === undefined || found === null || typeof found === "object" ? "" : String(found)) === value
+        ? isEqual
+        : !isEqual
+    })
+  }
+}
+
+const metadataAlone = (bytes: Uint8Array): JsonObject | undefined => {
+  const metadata = bytes.length === 0 ? undefined : exactMetadata(bytes)
+  return metadata === undefined ? undefined : { metadata }
+}
+
+const exactMetadata = (bytes: Uint8Array): JsonObject | undefined => {
+  try {
+    return metadataOf(bytes)
+  } catch (error) {
+    // Bytes that are no JSON have no labels; who prints the object reports them.
+    if (error instanceof MalformedJsonError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * A recording opened for questions about its past: everything that the modules of this folder read through.
+ *
+ * Like {@link ArchiveReader} it changes nothing, holds no transaction between two statements and may be used while a recorder writes. It is cheap to
+ * open (some ms), and what it caches is bounded: open it for a question, or keep it for a series of them. Damage is passed over and remembered: each
+ * answer names what of it concerned it ({@link DamageFound}). Where a recorder may remove what is old, take a lease first (leases/lease.ts): else an answer may end with
+ * RetentionOutranError.
+ */
+import type { DatabaseSync } from "node:sqlite"
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { RecordingDisturbedError, toArchiveError } from "../archive-errors.ts"
+import { BlockSource, type BlockSourceOptions } from "../blocks/block-source.ts"
+import { StateHistory } from "../checkpoints/state-history.ts"
+import { isBeingWritten } from "../reading-access.ts"
+import { type KeptKind, readKeptKinds } from "../rows/kind-table.ts"
+import { KnownOwners } from "../rows/known-owners.ts"
+import { readMetadata } from "../rows/metadata.ts"
+import { ObjectNames } from "../rows/object-rows.ts"
+import { lastSequenceOf, openForReading } from "../schema.ts"
+import { requireSoundTables } from "../soundness/sound-rows.ts"
+
+/** How a recording is opened for questions. */
+export interface QueriedRecordingOptions extends Pick<BlockSourceOptions, "cachedBytes"> {
+  /**
+   * µs since the Unix epoch up to which a kind is known, where that is later than the recording itself says: a recorder that watches a kind knows that
+   * nothing has changed since. Default: up to the last moment at which anything was recorded.
+   */
+  readonly knownUntil?: (gvk: string) => number | undefined
+}
+
+/** One open recording. Use {@link QueriedRecording.open}. Every method may throw an ArchiveError. */
+export class QueriedRecording {
+  readonly directory: string
+  readonly database: DatabaseSync
+  readonly source: BlockSource
+  readonly names: ObjectNames
+  readonly history: StateHistory
+  readonly owners: KnownOwners
+  readonly #knownUntil: (gvk: string) => number | undefined
+  readonly #isAlone: boolean
+  #now: Now
+  #hasSoundObjects = false
+
+  /** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
+  static open(directory: string, options: QueriedRecordingOptions = {}): QueriedRecording {
+    const isAlone = !isBeingWritten(directory)
+    const database = openForReading(directory)
+    try {
+      return new QueriedRecording(directory, database, options, isAlone)
+    } catch (error) {
+      database.close()
+      throw toArchiveError(directory, "open", error)
+    }
+  }
+
+  private constructor(directory: string, database: DatabaseSync, options: QueriedRecordingOptions, isAlone: boolean) {
+    this.directory = directory
+    this.database = database
+    this.#isAlone = isAlone
+    this.#now = readNow(database)
+    this.#knownUntil = options.knownUntil ?? (() => undefined)
+    this.source = new BlockSource(database, directory, { ...options, passesOverDamage: true })
+    this.names = new ObjectNames(database, directory)
+    this.history = new StateHistory(database, this.source, directory)
+    this.owners = new KnownOwners(database, directory)
+  }
+
+  /** Makes what was recorded meanwhile visible to the questions from now on. */
+  refresh(): void {
+    this.#now = this.reading(() => readNow(this.database))
+  }
+
+  /** Sequence number of the last event when it was opened or refreshed; what comes later is not read. */
+  get cut(): number {
+    return this.#now.cut
+  }
+
+  /** In the order in which they were first recorded. */
+  get kinds(): ReadonlyArray<KeptKind> {
+    return [...this.#now.kinds.values()]
+  }
+
+  /** The names of all that have objects: pod lifecycles have none. */
+  get objectKinds(): ReadonlyArray<string> {
+    return [...this.#now.kinds.keys()].filter((gvk) => gvk !== podLivesKind)
+  }
+
+  /** `undefined`: it was never recorded. */
+  kindOf(gvk: string): KeptKind | undefined {
+    return this.#now.kinds.get(gvk)
+  }
+
+  /** µs since the Unix epoch: up to and including this moment everything of a kind is known, apart from gaps. */
+  knownUntil(gvk: string): number {
+    return this.#knownUntil(gvk) ?? this.#now.lastTime
+  }
+
+  /** Facts about the recording as a whole. */
+  metadata(): ReadonlyMap<string, string> {
+    return this.reading(() => readMetadata(this.database))
+  }
+
+  /** Call it before a search among the names of objects, where a row that damage hides would not be missed. */
+  requireSoundObjects(): void {
+    if (this.#hasSoundObjects) return
+    this.reading(() => requireSoundTables(this.database, this.directory, ["object"]))
+    this.#hasSoundObjects = true
+  }
+
+  /** Runs statements; what SQLite throws becomes an ArchiveError. */
+  reading<Answer>(read: () => Answer): Answer {
+    try {
+      return read()
+    } catch (error) {
+      throw toArchiveError(this.directory, "read", error)
+    }
+  }
+
+  /**
+   * Call it after an answer: a recorder that has started meanwhile may have changed pages that this reader believes constant.
+   *
+   * @throws RecordingDisturbedError
+   */
+  requireUndisturbed(): void {
+    if (this.#isAlone && isBeingWritten(this.directory))
+      throw new RecordingDisturbedError({ directory: this.directory })
+  }
+
+  close(): void {
+    this.database.close()
+  }
+}
+
+/** What grows while a recorder writes. */
+interface Now {
+  readonly cut: number
+  readonly kinds: ReadonlyMap<string, KeptKind>
+  /** µs since the Unix epoch: the last event or bookmark of any kind. */
+  readonly lastTime: number
+}
+
+const readNow = (database: DatabaseSync): Now => {
+  const kinds = readKeptKinds(database)
+  const times = kinds.flatMap(({ completeThroughTime, lastEventTime, namespaces }) => [
+    completeThroughTime,
+    lastEventTime,
+    ...namespaces.map(({ completeTime }) => completeTime),
+  ])
+  return {
+    cut: lastSequenceOf(database),
+    kinds: new Map(kinds.map((kind) => [kind.gvk, kind])),
+    lastTime: Math.max(0, ...times),
+  }
+}

@@ -1,0 +1,51 @@
+/** The kinds of a recording, with what is known about each without reading an object. */
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { type DiscoveredKind, decodeDiscovery, discoveryKey } from "../rows/discovery.ts"
+import type { QueriedRecording } from "./queried-recording.ts"
+
+/** Times are µs since the Unix epoch. */
+export interface RecordedKindFacts {
+  /** `apps/v1.Deployment`. */
+  readonly gvk: string
+  /** When its first list was complete; 0 while it is in progress. */
+  readonly since: number
+  /** Up to and including this moment it is known, apart from gaps. */
+  readonly until: number
+  /** Whether its objects are in namespaces; `undefined`: discovery was not recorded, and there is no object. */
+  readonly namespaced: boolean | undefined
+  /** `undefined`: not recorded. */
+  readonly discovered: DiscoveredKind | undefined
+  /** Which of its objects are recorded, in words; the empty string or `all namespaces`: all. */
+  readonly selection: string
+}
+
+/** In the order in which they were first recorded. */
+export const recordedKinds = (recording: QueriedRecording): ReadonlyArray<RecordedKindFacts> => {
+  const discovered = new Map(decodeDiscovery(recording.metadata().get(discoveryKey)).map((kind) => [kind.gvk, kind]))
+  const first = recording.database.prepare("SELECT namespace FROM object WHERE kind = ? LIMIT 1")
+  return recording.kinds
+    .filter(({ gvk }) => gvk !== podLivesKind)
+    .map(({ id, gvk, recordedSince, selection }) => {
+      const namespace = recording.reading(() => first.get(id)?.namespace)
+      const facts = discovered.get(gvk)
+      return {
+        ...{ gvk, since: recordedSince, until: recording.knownUntil(gvk), selection, discovered: facts },
+        namespaced: facts?.namespaced ?? (namespace === undefined ? undefined : namespace !== ""),
+      }
+    })
+}
+
+/** µs since the Unix epoch, both inclusive. */
+export interface RecordedRange {
+  /** When the first list of any kind was complete; 0 if none is. */
+  readonly since: number
+  /** The last moment at which anything is known. */
+  readonly until: number
+}
+
+/** From when to when anything is recorded. */
+export const recordedRange = (recording: QueriedRecording): RecordedRange => {
+  const kinds = recordedKinds(recording)
+  const since = kinds.map((kind) => kind.since).filter((time) => time !== 0)
+  return { since: since.length === 0 ? 0 : Math.min(...since), until: Math.max(0, ...kinds.map(({ until }) => until)) }
+}

@@ -1,0 +1,36 @@
+/** What the API server's discovery said of the recorded kinds: so that a recording can be asked, and served, by the names that people use. */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+/** Key of a recording's metadata: what the API server's discovery said of the recorded kinds, as JSON. */
+export const discoveryKey = "discovery"
+
+/** What an API server says of a kind. */
+export const DiscoveredKind = Schema.Struct({
+  /** `apps/v1.Deployment`. */
+  gvk: Schema.String,
+  /** `deployments`. */
+  plural: Schema.String,
+  /** `deployment`; empty if the server did not say. */
+  singular: Schema.String,
+  /** `deploy`. */
+  shortNames: Schema.Array(Schema.String),
+  /** `all`. */
+  categories: Schema.Array(Schema.String),
+  namespaced: Schema.Boolean,
+})
+export type DiscoveredKind = typeof DiscoveredKind.Type
+
+const Discovered = Schema.fromJsonString(Schema.Array(DiscoveredKind))
+
+/** The text of the metadata with one kind added, or replaced. */
+export const withDiscovered = (text: string | undefined, kind: DiscoveredKind): string => {
+  const others = decodeDiscovery(text).filter(({ gvk }) => gvk !== kind.gvk)
+  return Schema.encodeSync(Discovered)([...others, kind])
+}
+
+/** None for a recording without, or of another version. */
+export const decodeDiscovery = (text: string | undefined): ReadonlyArray<DiscoveredKind> => {
+  const reading = Schema.decodeUnknownResult(Discovered)(text ?? "[]")
+  return Result.isSuccess(reading) ? reading.success : []
+}

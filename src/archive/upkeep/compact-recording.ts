@@ -1,0 +1,36 @@
+/** Makes a recording that nobody writes as small as it can be, and removes what is older than it is to be kept. */
+import { ArchiveWriter } from "../archive-writer.ts"
+import type { RetentionPolicy } from "../retention/policy.ts"
+
+export interface Compaction {
+  /** Bytes on disk. */
+  readonly before: number
+  readonly after: number
+  /** Events that were removed. */
+  readonly removedEvents: number
+}
+
+/**
+ * Needs no room beside the recording: free pages are moved to its end some at a time. May be interrupted at any moment.
+ *
+ * @throws DirectoryInUseError if a recorder runs, NotARecordingError, NewerRecordingError, OlderRecordingError, DiskFullError, ArchiveIoError,
+ * CorruptArchiveError
+ */
+export const compactRecording = (directory: string, policy: RetentionPolicy): Compaction => {
+  const writer = ArchiveWriter.open(directory)
+  try {
+    const before = bytesOf(writer)
+    writer.retention.setPolicy(policy)
+    for (const _ of writer.retention.compact());
+    writer.commit()
+    writer.shrinkLog()
+    return { before, after: bytesOf(writer), removedEvents: writer.retention.statistics.events }
+  } finally {
+    writer.close()
+  }
+}
+
+const bytesOf = (writer: ArchiveWriter): number => {
+  const { database, log } = writer.retention.diskUse()
+  return database + log
+}

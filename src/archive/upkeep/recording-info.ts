@@ -1,0 +1,128 @@
+/** What a recording holds and what it takes on disk, by kind, and how fast it grows. Reads rows, no event. */
+import { statfsSync } from "node:fs"
+import type { DatabaseSync } from "node:sqlite"
+import { toArchiveError } from "../archive-errors.ts"
+import { type HeldLease, heldLeases } from "../leases/lease.ts"
+import { diskUse } from "../retention/space.ts"
+import { readKeptKinds } from "../rows/kind-table.ts"
+import { openForReading } from "../schema.ts"
+import { formatOf, hasRetention } from "../soundness/sound-rows.ts"
+
+/** One kind. Times are µs since the Unix epoch. */
+export interface KindInfo {
+  readonly gvk: string
+  /** Since when it is recorded without what retention removed; 0: its first list is not complete. */
+  readonly since: number
+  /** Retention removed what happened up to then; 0: nothing. */
+  readonly removedThrough: number
+  /** When it was last known to be complete. */
+  readonly until: number
+  readonly events: number
+  readonly gaps: number
+  readonly lateRanges: number
+  /** On disk: its share of the blocks. */
+  readonly storedBytes: number
+}
+
+export interface RecordingInfo {
+  readonly format: number
+  /** Bytes of the database file, of them free, and of the log. */
+  readonly databaseBytes: number
+  readonly freeBytes: number
+  readonly logBytes: number
+  readonly blocks: number
+  readonly events: number
+  /** Events that are kept only because their objects live on. */
+  readonly carriedEvents: number
+  readonly gaps: number
+  readonly kinds: ReadonlyArray<KindInfo>
+  /** Bytes by which it grows in a day, going by the last day that was recorded; `undefined` with less than a minute. */
+  readonly growthPerDay: number | undefined
+  /** Bytes that its file system has free. */
+  readonly diskFreeBytes: number
+  /** Days until the disk is full, if nothing is removed; `undefined` if it does not grow. */
+  readonly daysLeft: number | undefined
+  /** Who reads it now. */
+  readonly leases: ReadonlyArray<HeldLease>
+}
+
+const dayMicros = 86_400_000_000
+const minuteMicros = 60_000_000
+
+/** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
+export const readRecordingInfo = (directory: string, nowMicros: number): RecordingInfo => {
+  const database = openForReading(directory)
+  try {
+    const { database: databaseBytes, free: freeBytes, log: logBytes } = diskUse(database, directory)
+    const kinds = kindsOf(database)
+    const [whole] = database.prepare(`SELECT count(*) AS blocks, ${carriedOf(database)} AS carried FROM block`).all()
+    const { bavail, bsize } = statfsSync(directory)
+    const diskFreeBytes = bavail * bsize
+    const stored = kinds.reduce((sum, { storedBytes }) => sum + storedBytes, 0)
+    const growthPerDay = growthOf(database, stored === 0 ? 1 : Math.max(1, (databaseBytes - freeBytes) / stored))
+    const daysLeft =
+      growthPerDay === undefined || growthPerDay === 0 ? undefined : (diskFreeBytes + freeBytes) / growthPerDay
+    return {
+      ...{
+        format: formatOf(database),
+        databaseBytes,
+        freeBytes,
+        logBytes,
+        kinds,
+        growthPerDay,
+        diskFreeBytes,
+        daysLeft,
+      },
+      blocks: Number(whole?.blocks),
+      carriedEvents: Number(whole?.carried),
+      events: kinds.reduce((sum, { events }) => sum + events, 0),
+      gaps: kinds.reduce((sum, { gaps }) => sum + gaps, 0),
+      leases: heldLeases(directory, nowMicros),
+    }
+  } catch (error) {
+    throw toArchiveError(directory, "read", error)
+  } finally {
+    database.close()
+  }
+}
+
+const carriedOf = (database: DatabaseSync): string => (hasRetention(database) ? "coalesce(sum(carried), 0)" : "0")
+
+/** Bytes on disk of a kind in a block: its part of the block's bytes, or in older formats of its events. */
+const shareOf = (database: DatabaseSync): string =>
+  hasRetention(database)
+    ? "block_kind.bytes * (length(toc) + length(data)) / (toc_size + data_size + 1.0)"
+    : "block_kind.events * (length(toc) + length(data)) / (block.events + 0.0)"
+
+const kindsOf = (database: DatabaseSync): ReadonlyArray<KindInfo> => {
+  const sums = database.prepare(`
+    SELECT coalesce(sum(block_kind.events), 0) AS events, coalesce(sum(${shareOf(database)}), 0) AS stored
+    FROM block_kind JOIN block ON block.last_sequence = block_kind.last_sequence WHERE kind = ?`)
+  const gaps = database.prepare("SELECT count(*) AS gaps FROM gap WHERE kind = ?")
+  const late = database.prepare("SELECT count(*) AS late FROM late_range WHERE kind = ?")
+  return readKeptKinds(database).map(({ id, gvk, recordedSince, removedThrough, completeThroughTime }) => {
+    const found = sums.get(id)
+    return {
+      ...{ gvk, since: recordedSince, removedThrough, until: completeThroughTime },
+      ...{ events: Number(found?.events), storedBytes: Math.round(Number(found?.stored)) },
+      gaps: Number(gaps.get(id)?.gaps),
+      lateRanges: Number(late.get(id)?.late),
+    }
+  })
+}
+
+/** `factor`: bytes of the database for each byte of a block. */
+const growthOf = (database: DatabaseSync, factor: number): number | undefined => {
+  const [range] = database
+    .prepare("SELECT coalesce(min(min_time), 0) AS first, coalesce(max(max_received), 0) AS last FROM block_kind")
+    .all()
+  const [first, last] = [Number(range?.first), Number(range?.last)]
+  const from = Math.max(first, last - dayMicros)
+  if (last - from < minuteMicros) return undefined
+  const stored = database
+    .prepare(`
+      SELECT coalesce(sum(${shareOf(database)}), 0) AS stored
+      FROM block_kind JOIN block ON block.last_sequence = block_kind.last_sequence WHERE max_received >= ?`)
+    .get(from)?.stored
+  return Math.round((Number(stored) * factor * dayMicros) / (last - from))
+}

@@ -1,0 +1,82 @@
+/** `reel events`: everything that happened in a stretch of time. */
+import {
+  type CommandSyntax,
+  list,
+  type OptionValues,
+  oneOf,
+  optional,
+  text,
+  withDefault,
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { fieldOption, printChanges } from "./history.ts"
+import { type Asking, ask, pastOptions } from "./past/asking.ts"
+import { changesOf } from "./past/changes-of.ts"
+import { readMoment } from "./past/moments.ts"
+import { exactKinds } from "./past/object-name.ts"
+
+const options = {
+  since: withDefault("10m", {
+    placeholder: "TIME",
+    help: "from this moment on: 10m, 03:12; 0 is the beginning of the recording",
+    parse: text,
+  }),
+  until: withDefault("now", { placeholder: "TIME", help: "up to this moment", parse: text }),
+  kind: list({
+    short: "k",
+    placeholder: "KIND",
+    help: "only these kinds: pods,deploy; default: all",
+    parse: text,
+    split: true,
+  }),
+  namespace: optional({ short: "n", placeholder: "NAME", help: "only this namespace", parse: text }),
+  name: optional({ placeholder: "NAME", help: "only objects of this name", parse: text }),
+  selector: optional({
+    short: "l",
+    placeholder: "SELECTOR",
+    help: "only objects that have these labels before or after the change",
+    parse: text,
+  }),
+  fieldSelector: optional({
+    placeholder: "SELECTOR",
+    help: "only objects that have these fields before or after the change",
+    parse: text,
+  }),
+  field: fieldOption,
+  output: withDefault("text", {
+    short: "o",
+    placeholder: "FORMAT",
+    help: "text, or json: one JSON object a line",
+    parse: oneOf("text", "json"),
+  }),
+  ...pastOptions,
+}
+
+type Options = OptionValues<typeof options>
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel events",
+  summary: "Shows what changed in a stretch of time, of all recorded kinds or some.",
+  options,
+  examples: [
+    "reel events --since 10m",
+    "reel events --since 03:00 --until 03:12 -n shop",
+    "reel events --since 1d -k deploy --field spec.replicas",
+  ],
+}
+
+/** The command. `now`: µs since the Unix epoch. */
+export const eventsCommand = (now: () => number = () => Date.now() * 1000): Command =>
+  command(syntax, async (given, terminal) =>
+    ask(given, { name: syntax.name, terminal, now }, (asking) => events(given, asking)),
+  )
+
+const events = async (given: Options, asking: Asking): Promise<undefined> => {
+  const kind = given.kind.length === 0 ? undefined : await exactKinds(asking, given.kind)
+  const from = readMoment("--since", given.since, asking)
+  const to = readMoment("--until", given.until, asking)
+  const { namespace, name, selector: labels, fieldSelector: fields, field } = given
+  const answer = changesOf(asking, { kind, name, namespace, labels, fields, field, from, to })
+  const count = await printChanges(answer, asking, { field, isJson: given.output === "json" })
+  if (count === 0) asking.say("nothing changed in that time")
+}

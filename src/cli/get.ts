@@ -1,0 +1,201 @@
+/** `reel get`: objects as they were at a moment, printed as kubectl prints them. */
+import { formatGvk, parseGvk } from "../kube/gvk.ts"
+import { isJsonObject, type JsonObject } from "../trace/json/exact-json.ts"
+import {
+  type CommandSyntax,
+  flag,
+  integerBetween,
+  type OptionValues,
+  oneOf,
+  optional,
+  text,
+  withDefault,
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Asking, ask, Misasked, pastOptions } from "./past/asking.ts"
+import { readMoment } from "./past/moments.ts"
+import { exactKinds, readObjectName } from "./past/object-name.ts"
+import { askPast, type PastParameters } from "./past/past-client.ts"
+import { builtinResource, customResource, PastTable, unknownResource } from "./past/past-table.ts"
+import { ListWriter, printedObject } from "./past/printed-objects.ts"
+
+const options = {
+  at: withDefault("now", {
+    placeholder: "TIME",
+    help: "the moment: 03:12, yesterday 03:12, -10m, 2026-11-21T10:00:00Z; now is, with --data-dir, the end of the recording",
+    parse: text,
+  }),
+  namespace: optional({ short: "n", placeholder: "NAME", help: "only this namespace; default: all", parse: text }),
+  allNamespaces: flag({ short: "A", help: "all namespaces, which is the default" }),
+  selector: optional({
+    short: "l",
+    placeholder: "SELECTOR",
+    help: "only objects with these labels: app=web,tier in (a,b)",
+    parse: text,
+  }),
+  fieldSelector: optional({
+    placeholder: "SELECTOR",
+    help: "only objects with these fields, of any name: spec.nodeName=a",
+    parse: text,
+  }),
+  output: optional({
+    short: "o",
+    placeholder: "FORMAT",
+    help: "wide, name, json or yaml; default: a table",
+    parse: oneOf("wide", "name", "json", "yaml"),
+  }),
+  limit: optional({
+    placeholder: "N",
+    help: "at most so many objects of each kind",
+    parse: integerBetween(1, 1_000_000),
+  }),
+  showManagedFields: flag({ help: "keep metadata.managedFields in json and yaml" }),
+  ...pastOptions,
+}
+
+type Options = OptionValues<typeof options>
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel get",
+  summary: "Shows objects as they were at a moment of a recording, as kubectl get does.",
+  description: [
+    "Ages are those at that moment. The exit code is 3 if the recording lacks anything that concerns the answer, which is said as well.",
+  ],
+  options,
+  operand: {
+    placeholder: "KIND [NAME]",
+    help: "kinds and a name as with kubectl: pods, deploy web, deploy/web, pods,services",
+    isRepeated: true,
+  },
+  examples: [
+    "reel get pods -A --at 03:12",
+    "reel get deploy web -n shop --at -10m -o yaml --data-dir /var/lib/kubereel",
+    "reel get pods -A --at 2026-11-21T10:00:00Z -o json | jq '.items[].metadata.name'",
+  ],
+}
+
+/** The command. `now`: µs since the Unix epoch. */
+export const getCommand = (now: () => number = () => Date.now() * 1000): Command =>
+  command(syntax, async (given, terminal, operands) =>
+    ask(given, { name: syntax.name, terminal, now }, (asking) => get(given, operands, asking)),
+  )
+
+const get = async (given: Options, operands: ReadonlyArray<string>, asking: Asking): Promise<ExitCode | undefined> => {
+  const { kind, name } = readObjectName(operands)
+  if (given.namespace !== undefined && given.allNamespaces) throw new Misasked("-n and -A contradict each other")
+  const kinds = await exactKinds(asking, kind.split(","))
+  const at = readMoment("--at", given.at, asking)
+  const { namespace, selector: labels, fieldSelector: fields, limit } = given
+  const parameters = { namespace, name, labels, fields, limit, at }
+  const shown = await show(given, asking, kinds, { ...parameters, isSingle: name !== undefined })
+  if (shown > 0) return undefined
+  if (name === undefined) {
+    asking.say(namespace === undefined ? "No resources found" : `No resources found in ${namespace} namespace`)
+    return undefined
+  }
+  asking.say(`there was no ${kinds.join(" or ")} ${JSON.stringify(name)} at that moment`)
+  return exitCodes.failed
+}
+
+interface Shown extends PastParameters {
+  readonly at: number
+  readonly isSingle: boolean
+}
+
+/** Returns how many objects there are. */
+const show = async (
+  given: Options,
+  asking: Asking,
+  kinds: ReadonlyArray<string>,
+  { isSingle, ...parameters }: Shown,
+): Promise<number> => {
+  const { output, showManagedFields, namespace } = given
+  let count = 0
+  if (output === "json" || output === "yaml") {
+    const writer = new ListWriter(asking.print, output, isSingle)
+    for (const kind of kinds)
+      for await (const item of objectsOf(asking, kind, parameters)) {
+        count++
+        writer.add(printedObject(objectIn(item), kind, showManagedFields))
+      }
+    writer.end()
+    return count
+  }
+  for (const [index, kind] of kinds.entries()) {
+    if (output === "name") {
+      for await (const item of objectsOf(asking, kind, parameters)) {
+        count++
+        asking.print(`${qualifiedName(kind)}/${item.name}`)
+      }
+      continue
+    }
+    const resource = builtinResource(kind) ?? (await definedKind(asking, kind, parameters.at)) ?? unknownResource(kind)
+    const table = new PastTable(resource, {
+      isWide: output === "wide",
+      hasNamespaces: resource.namespaced && namespace === undefined,
+      prefix: kinds.length > 1 ? `${qualifiedName(kind)}/` : "",
+      atMs: parameters.at / 1000,
+    })
+    for await (const item of objectsOf(asking, kind, parameters)) {
+      count++
+      table.add(objectIn(item))
+    }
+    if (table.isEmpty) continue
+    if (index > 0 && count > 0) asking.print("")
+    for (const line of table.lines()) asking.print(line)
+  }
+  return count
+}
+
+const objectIn = ({ object }: JsonObject): JsonObject => (isJsonObject(object) ? object : {})
+
+/** `pod`, `deployment.apps`. */
+const qualifiedName = (gvk: string): string => {
+  const { group, kind } = parseGvk(gvk) ?? { group: "", kind: gvk }
+  return group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`
+}
+
+/** The objects of all places, in the order of names within each; of two states of one object the one that was recorded later counts. */
+async function* objectsOf(
+  asking: Asking,
+  kind: string,
+  parameters: PastParameters,
+): AsyncGenerator<JsonObject, void, void> {
+  const { places, signal, lacks } = asking
+  const [only, ...others] = places
+  if (only !== undefined && others.length === 0) {
+    lacks(yield* askPast(only, "objects", { ...parameters, kind }, signal))
+    return
+  }
+  const found = new Map<string, JsonObject>()
+  const ends: JsonObject[] = []
+  for (const place of places) {
+    const answer = askPast(place, "objects", { ...parameters, kind }, signal)
+    for (;;) {
+      const next = await answer.next()
+      if (next.done === true) {
+        ends.push(next.value)
+        break
+      }
+      const key = `${next.value.namespace}/${next.value.name}`
+      const known = found.get(key)
+      if (known === undefined || Number(known.time) <= Number(next.value.time)) found.set(key, next.value)
+    }
+  }
+  // One recording that has all of the moment is enough.
+  if (!ends.some(({ isComplete }) => isComplete === true)) for (const end of ends) lacks(end)
+  yield* [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, item]) => item)
+}
+
+const definitions = formatGvk({ group: "apiextensions.k8s.io", version: "v1", kind: "CustomResourceDefinition" })
+
+/** The columns of a custom kind are those of its definition at that moment, if definitions are recorded. */
+const definedKind = async ({ places, signal }: Asking, gvk: string, at: number) => {
+  for (const place of places)
+    for await (const item of askPast(place, "objects", { kind: definitions, at }, signal)) {
+      const resource = customResource(objectIn(item), gvk)
+      if (resource !== undefined) return resource
+    }
+  return undefined
+}

@@ -1,0 +1,119 @@
+/** `reel history`: every change of an object, what differed and who made it. */
+import { formatExactJson, type JsonObject } from "../trace/json/exact-json.ts"
+import { isFieldPath, parseFieldPath } from "../trace/json/field-path.ts"
+import {
+  type CommandSyntax,
+  flag,
+  type OptionValues,
+  oneOf,
+  optional,
+  refused,
+  text,
+  value,
+  withDefault,
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Asking, ask, pastOptions } from "./past/asking.ts"
+import { changesOf } from "./past/changes-of.ts"
+import { changeLines, objectName } from "./past/describe-change.ts"
+import { readMoment } from "./past/moments.ts"
+import { exactKinds, readObjectName } from "./past/object-name.ts"
+
+/** A path to a field, as text. */
+export const fieldOption = optional({
+  placeholder: "PATH",
+  help: 'only changes of this field: spec.replicas, metadata.labels["app"], spec.template.spec.containers[name=web].image',
+  parse: (given: string) => {
+    const path = parseFieldPath(given)
+    return isFieldPath(path) ? value(given) : refused(`is no path to a field: ${path.problem}`)
+  },
+})
+
+const options = {
+  namespace: optional({ short: "n", placeholder: "NAME", help: "namespace of the object; default: any", parse: text }),
+  since: withDefault("0", {
+    placeholder: "TIME",
+    help: "from this moment on: 2h, 03:12, 2026-11-21T10:00:00Z; 0 is the beginning of the recording",
+    parse: text,
+  }),
+  until: withDefault("now", { placeholder: "TIME", help: "up to this moment", parse: text }),
+  field: fieldOption,
+  withOwned: flag({
+    help: "the objects that it owned as well, such as a Deployment's ReplicaSets and Pods, and the Kubernetes Events about them",
+  }),
+  output: withDefault("text", {
+    short: "o",
+    placeholder: "FORMAT",
+    help: "text, or json: one JSON object a line",
+    parse: oneOf("text", "json"),
+  }),
+  ...pastOptions,
+}
+
+type Options = OptionValues<typeof options>
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel history",
+  summary: "Shows every recorded change of an object: what differed, and who made it.",
+  description: [
+    "An object that was deleted and made again under its name is one history, with a mark. Who made a change is what metadata.managedFields says.",
+  ],
+  options,
+  operand: { placeholder: "KIND/NAME", help: "the object, as with kubectl: deploy/web", isRepeated: true },
+  examples: [
+    "reel history deploy/web -n shop --since 2h",
+    "reel history deploy/web --field spec.replicas --data-dir /var/lib/kubereel",
+  ],
+}
+
+/** The command. `now`: µs since the Unix epoch. */
+export const historyCommand = (now: () => number = () => Date.now() * 1000): Command =>
+  command(syntax, async (given, terminal, operands) =>
+    ask(given, { name: syntax.name, terminal, now }, (asking) => history(given, operands, asking)),
+  )
+
+const history = async (
+  given: Options,
+  operands: ReadonlyArray<string>,
+  asking: Asking,
+): Promise<ExitCode | undefined> => {
+  const { kind: named, name } = readObjectName(operands)
+  const [kind] = await exactKinds(asking, [named])
+  const from = readMoment("--since", given.since, asking)
+  const to = readMoment("--until", given.until, asking)
+  const { namespace, field, withOwned: owned, output } = given
+  const answer = changesOf(asking, { kind, name, namespace, field, from, to, ...(owned && { owned }) })
+  const count = await printChanges(answer, asking, { field, isJson: output === "json" })
+  if (count > 0) return undefined
+  asking.say(`there are no changes of ${kind} ${name ?? ""} in that time`.replaceAll(/ {2,}/g, " "))
+  return field === undefined && name !== undefined ? exitCodes.failed : undefined
+}
+
+/** Prints changes as they come; returns how many there are. */
+export const printChanges = async (
+  changes: AsyncGenerator<JsonObject, boolean, void>,
+  { print, say, nowMs }: Asking,
+  { field, isJson }: { readonly field: string | undefined; readonly isJson: boolean },
+): Promise<number> => {
+  /** By name, the UID of the object that had it last. */
+  const uids = new Map<string, string>()
+  for (let count = 0; ; count++) {
+    const next = await changes.next()
+    if (next.done === true) {
+      if (field !== undefined && !next.value && count === 0)
+        say(`no object in the answer has a field ${field}: is it spelt like that?`)
+      return count
+    }
+    const change = next.value
+    if (isJson) {
+      print(formatExactJson(change))
+      continue
+    }
+    const name = objectName(change)
+    const before = uids.get(name)
+    if (before !== undefined && before !== change.uid) print(`--- ${name} was made again, as another object`)
+    uids.set(name, String(change.uid))
+    for (const line of changeLines(change, nowMs)) print(line)
+  }
+}

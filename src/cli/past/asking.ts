@@ -1,0 +1,145 @@
+/**
+ * What all commands that ask about the past share: the places that are asked, what their answers lack, and how a command ends.
+ *
+ * Several data directories are one past: each is asked, and the answers are put together. Where two have the same object at a moment, that of the recording that
+ * knows more recent changes counts.
+ */
+import { formatLocalTime, withLocalTimes } from "../../local-time.ts"
+import { visible } from "../../recorder/configuration/quoted.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { list, type OptionValues, text } from "../command-line/arguments.ts"
+import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { UsageError } from "../command-line/usage-error.ts"
+import { faultOfPlace, type OpenPlace, openPlace, placeOptions } from "../export/connection/recorder-place.ts"
+import { exitCodeOfExport, isExportError } from "../export/export-errors.ts"
+import type { Terminal } from "../terminal/terminal.ts"
+
+/** Which recordings to ask. */
+export const pastOptions = {
+  ...placeOptions,
+  dataDir: list({
+    placeholder: "DIR",
+    help: "ask the recording in this directory instead, which may be a copy or belong to someone else",
+    parse: text,
+    split: false,
+  }),
+  trace: list({
+    placeholder: "FILE",
+    help: "ask this trace instead, a file of reel export or reel snapshot in NDJSON, compressed or not",
+    parse: text,
+    split: false,
+  }),
+}
+
+type PastOptions = OptionValues<typeof pastOptions>
+
+/** What a command can use while it asks. */
+export interface Asking {
+  readonly places: ReadonlyArray<OpenPlace>
+  readonly signal: AbortSignal
+  /** µs since the Unix epoch: now, or the end of what is recorded in directories. */
+  readonly moment: number
+  readonly nowMs: number
+  /** A line for people. */
+  readonly say: (line: string) => void
+  /** A line of the result. */
+  readonly print: (line: string) => void
+  /** Notes what an answer lacks, which is said at the end. */
+  readonly lacks: (end: JsonObject) => void
+}
+
+/** A mistake in the command line that only the recording shows. */
+export class Misasked extends Error {}
+
+interface AskingSurroundings {
+  readonly name: string
+  readonly terminal: Terminal
+  /** µs since the Unix epoch. */
+  readonly now: () => number
+}
+
+/** Opens the places, runs the command, says what is missing and ends. The exit code is 3 if anything is. */
+export const ask = async (
+  options: PastOptions,
+  { name, terminal, now }: AskingSurroundings,
+  run: (asking: Asking) => Promise<ExitCode | undefined>,
+): Promise<ExitCode> => {
+  const { standardOutput, standardError } = terminal
+  const say = (line: string): void => void standardError.write(`${name}: ${visible(line)}\n`)
+  const misused = (problem: string): ExitCode => {
+    standardError.write(`${new UsageError({ command: name, problem }).message}\n`)
+    return exitCodes.usage
+  }
+  const { dataDir: directories, trace: traces, ...others } = options
+  const single = directories.length + traces.length === 0 ? [undefined] : directories
+  const problem = faultOfPlace({ ...others, dataDir: single[0] ?? traces[0] })
+  if (problem !== undefined) return misused(problem)
+  const abort = new AbortController()
+  const stopListening = terminal.onInterrupt(() => abort.abort())
+  const places: OpenPlace[] = []
+  /** Of what was made for traces. */
+  const removals: (() => Promise<void>)[] = []
+  const nowMs = now() / 1000
+  const missing = new Set<string>()
+  try {
+    for (const dataDir of single) places.push(await openPlace({ ...others, dataDir }, terminal, say, abort.signal))
+    for (const path of traces) {
+      const { traceDirectory } = await import("./trace-place.ts")
+      const { directory, close } = await traceDirectory(path, abort.signal)
+      removals.push(close)
+      places.push(await openPlace({ ...others, dataDir: directory }, terminal, say, abort.signal))
+    }
+    const ends = places.map(({ recorder }) => recorder.offline?.knownUntil)
+    const isOffline = ends.every((end) => end !== undefined)
+    const asking: Asking = {
+      ...{ places, signal: abort.signal, nowMs, say },
+      moment: isOffline ? Math.max(...ends.map((end) => (end ?? 1) - 1)) : now(),
+      print: (line) => void standardOutput.write(`${line}\n`),
+      lacks: (end) => {
+        for (const line of shortcomingLines(end, nowMs)) missing.add(line)
+      },
+    }
+    const code = await run(asking)
+    for (const line of missing) say(line)
+    if (code !== undefined) return code
+    return [...missing].some((line) => !line.startsWith("late: ")) ? exitCodes.incomplete : exitCodes.ok
+  } catch (cause) {
+    if (cause instanceof Misasked) return misused(cause.message)
+    if (!isExportError(cause)) throw cause
+    say(cause._tag === "ExportRefused" ? withLocalTimes(cause.message, nowMs) : cause.message)
+    return exitCodeOfExport(cause)
+  } finally {
+    stopListening()
+    for (const place of places) await place.close()
+    for (const remove of removals) await remove()
+  }
+}
+
+const members = (end: JsonObject, name: string): ReadonlyArray<JsonObject> => {
+  const value = end[name]
+  return Array.isArray(value) ? (value as ReadonlyArray<JsonValue>).filter(isJsonObject) : []
+}
+
+/** What an answer lacks, a line each; those about late changes begin with `late: `, because nothing of these is missing. */
+const shortcomingLines = (end: JsonObject, nowMs: number): ReadonlyArray<string> => {
+  const time = (micros: JsonValue | undefined): string => formatLocalTime(Number(micros) / 1000, nowMs)
+  const within = ({ namespace }: JsonObject): string => (namespace === "" ? "" : ` in namespace ${namespace}`)
+  return [
+    ...members(end, "unrecorded").map((each) => {
+      if (each.why === "never") return `incomplete: ${each.gvk}${within(each)} is not recorded`
+      if (each.why === "after") return `incomplete: ${each.gvk} is known up to ${time(each.time)}`
+      return `incomplete: ${each.gvk}${within(each)} is recorded from ${time(each.time)} on`
+    }),
+    ...members(end, "gaps").map(
+      (gap) =>
+        `incomplete: a gap of ${gap.gvk}${within(gap)} from ${time(gap.fromTime)} to ${time(gap.toTime)}: ${gap.reason}${gap.detail === "" ? "" : ` (${gap.detail})`}`,
+    ),
+    ...members(end, "late").map(
+      (each) =>
+        `late: changes of ${each.gvk}${within(each)} between ${time(each.notBefore)} and ${time(each.notAfter)} were received later, so their times are estimates`,
+    ),
+    ...members(end, "selected").map(
+      (each) => `late: of ${each.gvk} only these objects are recorded: ${each.selection}`,
+    ),
+  ]
+}

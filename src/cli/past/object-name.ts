@@ -1,0 +1,55 @@
+/** Kinds and objects on the command line, as with kubectl: `deploy web`, `deploy/web`, `pods,services`. */
+import { formatGvk, parseGvk } from "../../kube/gvk.ts"
+import type { NamedKind } from "../../kube/kind-names.ts"
+import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
+import { readKind } from "../command-line/kind-option.ts"
+import { type Asking, Misasked } from "./asking.ts"
+import { askPast } from "./past-client.ts"
+
+/** The recorded kinds of all places, with the names that discovery gave. */
+export const recordedKindsOf = async ({ places, signal }: Asking): Promise<ReadonlyArray<NamedKind>> => {
+  const kinds = new Map<string, NamedKind>()
+  for (const place of places) {
+    for await (const { gvk: text, discovered } of askPast(place, "kinds", {}, signal)) {
+      const gvk = parseGvk(String(text))
+      if (gvk === undefined) continue
+      const facts: JsonObject | undefined = isJsonObject(discovered) ? discovered : undefined
+      const shortNames = Array.isArray(facts?.shortNames) ? facts.shortNames.map(String) : []
+      const named = { gvk, plural: facts === undefined ? undefined : String(facts.plural), shortNames }
+      kinds.set(String(text), named)
+    }
+  }
+  return [...kinds.values()]
+}
+
+/** Exact names, in the order given: a recorded kind of that name, else a built-in one, which is then not recorded. @throws Misasked */
+export const exactKinds = async (asking: Asking, names: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+  const recorded = await recordedKindsOf(asking)
+  return names.map((name) => {
+    const reading = readKind(name, recorded)
+    if (reading.tag === "unknown") {
+      const all = recorded.map(({ gvk }) => formatGvk(gvk)).join(", ")
+      throw new Misasked(`${reading.problem}. Recorded are ${all === "" ? "no kinds" : all}`)
+    }
+    return reading.text
+  })
+}
+
+/** One object, or all of a kind: `deploy/web`, `deploy`. */
+export interface NamedPart {
+  readonly kind: string
+  readonly name: string | undefined
+}
+
+/** `KIND/NAME`, `KIND NAME` or `KIND`. An exact kind contains a slash of its own. @throws Misasked */
+export const readObjectName = (operands: ReadonlyArray<string>): NamedPart => {
+  const [first, name, ...more] = operands
+  if (first === undefined) throw new Misasked("which object? Write KIND/NAME, such as deploy/web")
+  if (more.length > 0) throw new Misasked("name one object: KIND/NAME")
+  if (name !== undefined) return { kind: first, name }
+  const exact = /^([^/]+\/v\d\w*\.[A-Za-z]+)\/(.+)$/.exec(first)
+  if (exact !== null) return { kind: exact[1] as string, name: exact[2] }
+  if (/^[^/]+\/v\d\w*\.[A-Z]\w*$/.test(first)) return { kind: first, name: undefined }
+  const slash = first.indexOf("/")
+  return slash < 0 ? { kind: first, name: undefined } : { kind: first.slice(0, slash), name: first.slice(slash + 1) }
+}

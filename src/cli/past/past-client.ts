@@ -1,0 +1,67 @@
+/**
+ * Asks a recording about the past: a running recorder, or what is in a directory, over the same interface.
+ *
+ * Guarantees: an answer that breaks off is an error (an ExportError) and never passes for a short one; numbers of objects are exact.
+ */
+import { exactJsonIn, isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
+import { askRecorder, type RecorderAddress } from "../export/connection/recorder-connection.ts"
+import { piecesOf } from "../export/export-client.ts"
+import { ExportCut, ExportRefused } from "../export/export-errors.ts"
+
+/** Where questions are asked. */
+type PastPath = "kinds" | "objects" | "changes" | "differences"
+
+/** Parameters of a question; absent ones are left out, of a list each is given. */
+export type PastParameters = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
+
+const lineFeed = 0x0a
+
+/**
+ * The values of an answer, one at a time; the last one says what the answer lacks. Rejects with an ExportError, also with ExportRefused for a question that has no
+ * answer.
+ */
+export async function* askPast(
+  address: RecorderAddress,
+  path: PastPath,
+  parameters: PastParameters,
+  signal: AbortSignal,
+): AsyncGenerator<JsonObject, JsonObject, void> {
+  const { recorder } = address
+  const url = new URL(recorder.url)
+  url.pathname = url.pathname.replace(/export$/, `v1/${path}`)
+  for (const [name, value] of Object.entries(parameters))
+    for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each))
+  const question = { method: "GET", url, body: "", accept: "application/x-ndjson" } as const
+  const response = await askRecorder(address, question, signal).catch((cause: unknown) => {
+    throw cause instanceof ExportRefused ? new ExportRefused({ ...cause, what: "the question" }) : cause
+  })
+  const cut = (reason: string): ExportCut => new ExportCut({ server: recorder.name, bytes: 0, reason })
+  if (!/ndjson/.test(response.headers["content-type"] ?? "")) {
+    response.resume()
+    throw cut("it does not answer questions about the past: it is an older recorder, or none")
+  }
+  let end: JsonObject | undefined
+  for await (const line of linesOf(piecesOf(response, recorder.name, signal))) {
+    const value = exactJsonIn(line)
+    if (!isJsonObject(value)) throw cut("the answer is not one of a recorder")
+    if (value.type === "end") end = value
+    else yield value
+  }
+  if (end === undefined) throw cut("the answer has no end")
+  return end
+}
+
+/** Lines without their ends. A line may be as long as an object. */
+async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  let begun: Uint8Array[] = []
+  for await (const piece of pieces) {
+    let start = 0
+    for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, start)) {
+      yield Buffer.concat([...begun, piece.subarray(start, end)])
+      begun = []
+      start = end + 1
+    }
+    if (start < piece.length) begun.push(Uint8Array.from(piece.subarray(start)))
+  }
+  if (begun.length > 0) yield Buffer.concat(begun)
+}

@@ -1,0 +1,98 @@
+/** Objects of one kind as kubectl's table: the columns that an API server of that moment would have sent. */
+import { builtinResources } from "../../apiserver/kinds/builtin-resources.ts"
+import type { PrinterColumn, Resource } from "../../apiserver/kinds/resources.ts"
+import { printerOf } from "../../apiserver/table/printers.ts"
+import { formatGvk, parseGvk } from "../../kube/gvk.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { displayWidth } from "../terminal/display-width.ts"
+import { objectsIn } from "./describe-change.ts"
+
+const builtin = new Map(builtinResources.map((resource) => [formatGvk(resource.gvk), resource]))
+
+/** `undefined`: the kind is not built in. */
+export const builtinResource = (gvk: string): Resource | undefined => builtin.get(gvk)
+
+/** The kind that a recorded CustomResourceDefinition defines; `undefined` if it is another one. */
+export const customResource = (definition: JsonObject, gvk: string): Resource | undefined => {
+  const parsed = parseGvk(gvk)
+  const spec = definition.spec
+  if (parsed === undefined || !isJsonObject(spec) || spec.group !== parsed.group || !isJsonObject(spec.names))
+    return undefined
+  const version = objectsIn(spec.versions).find(({ name }) => name === parsed.version)
+  if (spec.names.kind !== parsed.kind || version === undefined) return undefined
+  return {
+    gvk: parsed,
+    plural: String(spec.names.plural),
+    namespaced: spec.scope === "Namespaced",
+    custom: true,
+    printerColumns: objectsIn(version.additionalPrinterColumns) as unknown as ReadonlyArray<PrinterColumn>,
+  }
+}
+
+/** A kind of which nothing but its name is known: name and age. */
+export const unknownResource = (gvk: string): Resource => ({
+  gvk: parseGvk(gvk) ?? { group: "", version: "", kind: gvk },
+  plural: gvk,
+  namespaced: true,
+  custom: true,
+})
+
+interface TableOptions {
+  readonly isWide: boolean
+  /** Whether there is a column for namespaces. */
+  readonly hasNamespaces: boolean
+  /** `deployment.apps/`, before each name, when several kinds are shown. */
+  readonly prefix: string
+  /** ms since the Unix epoch: ages are those of the moment that was asked about. */
+  readonly atMs: number
+}
+
+/** Rows as they come; the lines of the table at the end, because widths depend on all of them. Memory: the cells. */
+export class PastTable {
+  readonly #resource: Resource
+  readonly #options: TableOptions
+  readonly #columns: ReadonlyArray<number>
+  readonly #rows: ReadonlyArray<string>[]
+
+  constructor(resource: Resource, options: TableOptions) {
+    this.#resource = resource
+    this.#options = options
+    const { columns } = printerOf(resource)
+    this.#columns = columns.flatMap(({ priority }, index) => (options.isWide || priority === 0 ? [index] : []))
+    const names = this.#columns.map((index) => (columns[index]?.name ?? "").toUpperCase())
+    this.#rows = [options.hasNamespaces ? ["NAMESPACE", ...names] : names]
+  }
+
+  add(object: JsonObject): void {
+    const { hasNamespaces, prefix, atMs } = this.#options
+    const cells = printerOf(this.#resource).cells(object as Parameters<ReturnType<typeof printerOf>["cells"]>[0], atMs)
+    const shown = this.#columns.map((index) => cellText(cells[index]))
+    const row = [`${prefix}${shown[0]}`, ...shown.slice(1)]
+    this.#rows.push(hasNamespaces ? [namespaceOf(object), ...row] : row)
+  }
+
+  /** Whether no object was added. */
+  get isEmpty(): boolean {
+    return this.#rows.length === 1
+  }
+
+  lines(): ReadonlyArray<string> {
+    const widths = (this.#rows[0] ?? []).map((_, column) =>
+      this.#rows.reduce((widest, row) => Math.max(widest, displayWidth(row[column] ?? "")), 0),
+    )
+    return this.#rows.map((row) =>
+      row
+        .map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - displayWidth(cell)))
+        .join("   ")
+        .trimEnd(),
+    )
+  }
+}
+
+const cellText = (cell: unknown): string =>
+  cell === null || cell === undefined ? "<none>" : String(cell).replaceAll(/[\r\n]+/g, " ")
+
+const namespaceOf = ({ metadata }: JsonObject): string => {
+  const namespace: JsonValue | undefined = isJsonObject(metadata) ? metadata.namespace : undefined
+  return typeof namespace === "string" ? namespace : ""
+}

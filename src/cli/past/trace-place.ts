@@ -1,0 +1,32 @@
+/** A trace in a file, as a recording in a temporary directory: what can be asked of the one can be asked of the other. */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { isArchiveError } from "../../archive/archive-errors.ts"
+import { NoHistoryInTrace, recordTrace } from "../../archive/trace-recording.ts"
+import { openTraceFile } from "../../trace/files/trace-input.ts"
+import { openTraceItems } from "../../trace/files/trace-items.ts"
+import { BadTraceError } from "../../trace/formats/format.ts"
+import { RecordingUnreadable } from "../export/export-errors.ts"
+
+/** A directory that exists until it is closed. */
+interface TraceDirectory {
+  readonly directory: string
+  readonly close: () => Promise<void>
+}
+
+/** Rejects with RecordingUnreadable, and with what opening the file rejects with. */
+export const traceDirectory = async (path: string, signal: AbortSignal): Promise<TraceDirectory> => {
+  const directory = await mkdtemp(join(tmpdir(), "kubereel-trace-"))
+  const close = (): Promise<void> => rm(directory, { recursive: true, force: true })
+  try {
+    const { bytes } = await openTraceFile(path)
+    const { items } = await openTraceItems({ bytes, size: undefined }, { inputName: path, from: undefined, signal })
+    await recordTrace(directory, items)
+    return { directory, close }
+  } catch (cause) {
+    await close()
+    const isKnown = cause instanceof NoHistoryInTrace || cause instanceof BadTraceError || isArchiveError(cause)
+    throw isKnown ? new RecordingUnreadable({ message: `${path}: ${cause.message}` }) : cause
+  }
+}

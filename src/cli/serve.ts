@@ -1,0 +1,279 @@
+/** `reel serve`: arguments and printing. The server is in src/serve. */
+import { readFile, writeFile } from "node:fs/promises"
+import { isArchiveError } from "../archive/archive-errors.ts"
+import { TargetError } from "../blob/target-error.ts"
+import { systemClock } from "../clock.ts"
+import { formatLocalTime } from "../local-time.ts"
+import { isOwnHost } from "../recorder/access/browser-guard.ts"
+import { isLoopback } from "../recorder/access/open-access.ts"
+import { quoted, visible } from "../recorder/configuration/quoted.ts"
+import { bracketed, ListenError } from "../recorder/http/listen-error.ts"
+import {
+  HistoryServer,
+  historyKubeconfig,
+  historyUser,
+  MomentRefused,
+  NothingToServe,
+  type Past,
+} from "../serve/index.ts"
+import { makeServerCertificate } from "../simulation/webhook/certificate.ts"
+import { ExportInterrupted, OutputFailed } from "../trace/files/output-errors.ts"
+import { InputUnreadable } from "../trace/files/trace-input.ts"
+import { DecompressionError } from "../trace/formats/compression.ts"
+import { BadTraceError } from "../trace/formats/format.ts"
+import { SpoolError } from "../trace/spool.ts"
+import {
+  type CommandSyntax,
+  flag,
+  integerBetween,
+  list,
+  type OptionValues,
+  optional,
+  text,
+  withDefault,
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { describeInstant } from "./command-line/instant.ts"
+import { parseSize } from "./command-line/size.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { recorderToken } from "./export/connection/recorder-token.ts"
+import { TokenUnreadable } from "./export/export-errors.ts"
+import { parseSpeed } from "./replay/replay-values.ts"
+import { readServedMoment } from "./serve/serve-moments.ts"
+import { openPast } from "./serve/served-past.ts"
+import type { Terminal } from "./terminal/terminal.ts"
+
+const options = {
+  at: list({
+    placeholder: "TIME",
+    help: "a moment: start, end, 03:12, yesterday 03:12, 2026-11-21T10:00:00Z; durations such as -10m count back from the end. The first one is that of paths without a moment; each is a context of the kubeconfig; default: end, or with --play start",
+    parse: text,
+    split: false,
+  }),
+  play: flag({ help: "let time run from the first moment, and deliver the changes to watches as they happened" }),
+  speed: optional({
+    placeholder: "NUMBER",
+    help: "with --play: recorded time for each unit of real time; default: 1",
+    parse: parseSpeed,
+  }),
+  port: withDefault("8001", {
+    short: "p",
+    placeholder: "PORT",
+    help: "port to listen on; 0 picks any free port",
+    parse: integerBetween(0, 65_535),
+  }),
+  bind: withDefault("127.0.0.1", {
+    placeholder: "ADDRESS",
+    help: "address to listen on; one that other machines can reach needs --token-file",
+    parse: text,
+  }),
+  tokenFile: optional({
+    placeholder: "FILE",
+    help: "require the token in FILE of every request, over HTTPS with a certificate made for this run; the kubeconfig has both",
+    parse: text,
+  }),
+  kubeconfigOut: withDefault("history.kubeconfig", {
+    placeholder: "FILE",
+    help: "where to write a kubeconfig with a context for each moment, readable by its owner only",
+    parse: text,
+  }),
+  cache: withDefault("256Mi", {
+    placeholder: "SIZE",
+    help: "memory for states of moments that were read; older ones are read again when they are asked for",
+    parse: parseSize,
+  }),
+  force: flag({ short: "f", help: "overwrite FILE even if it is not a kubeconfig of reel serve" }),
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel serve",
+  summary: "Serves a recording or a trace as a read-only API server: kubectl sees the cluster as it was.",
+  description: [
+    "Every moment is served at once: the path /at/TIME in a server's URL names one. What was not recorded is not there; what may be missing or outdated is said in warnings.",
+    "docs/guides/history.md shows how.",
+  ],
+  options,
+  operand: {
+    placeholder: "DATA-DIR | TRACE",
+    help: "the data directory of a recorder, which may be running; or a trace: a file, s3://…, or - for standard input",
+    count: 1,
+  },
+  examples: [
+    "reel serve ./recording --at 03:12 --at end",
+    "KUBECONFIG=history.kubeconfig kubectl --context 03:12 get pods -A",
+    "kubectl --server http://127.0.0.1:8001/at/-10m get events -A",
+    "reel serve day.ndjson.zst --play --speed 10",
+  ],
+}
+
+type Options = OptionValues<typeof options>
+
+export const serveCommand = (): Command =>
+  command(syntax, async (given, terminal, [source = ""]) => {
+    const problem = await problemOf(given)
+    if (problem === undefined) return run(source, given, terminal)
+    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
+    return exitCodes.usage
+  })
+
+const problemOf = async ({
+  play,
+  speed,
+  bind,
+  tokenFile,
+  kubeconfigOut,
+  force,
+}: Options): Promise<string | undefined> => {
+  if (speed !== undefined && !play) return "--speed needs --play"
+  if (speed === "max") return "--speed max is for replays; name a number"
+  if (!isLoopback(bind) && tokenFile === undefined)
+    return `--bind ${quoted(bind)}: anyone who can reach that address could read everything; require a token with --token-file`
+  if (force || (await mayReplace(kubeconfigOut))) return undefined
+  return `${visible(kubeconfigOut)} exists and is not a kubeconfig of reel serve; name another file with --kubeconfig-out, or overwrite it with --force`
+}
+
+/** ms between the bookmarks of a watch: about the real server's. */
+const bookmarkInterval = 60_000
+
+const run = async (source: string, given: Options, terminal: Terminal): Promise<ExitCode> => {
+  const { standardOutput, standardError } = terminal
+  const stop = new AbortController()
+  const stopListening = terminal.onInterrupt(() => stop.abort())
+  const giveBack = terminal.keepInterrupts?.()
+  const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
+  let past: Past | undefined
+  try {
+    past = await openPast(source, { environment: terminal.environment, signal: stop.signal })
+    const { begin, end } = past
+    const [root = given.play ? "start" : "end"] = given.at
+    const token = await recorderToken(given.tokenFile, {})
+    const host = reachable(given.bind)
+    const certificate = token === undefined ? undefined : ownCertificate(host)
+    await using server = await HistoryServer.listen({
+      past,
+      clock: systemClock,
+      readMoment: (moment) => {
+        const reading = readServedMoment(moment, { begin, end })
+        return reading._tag === "Refused" ? reading.reason : reading.value
+      },
+      root: { moment: root, speed: given.play ? ((given.speed ?? 1) as number) : undefined },
+      host: given.bind,
+      port: given.port,
+      token,
+      refuseHost: token === undefined ? rebound : undefined,
+      tls: certificate && { key: certificate.key, cert: certificate.certificate },
+      cacheBytes: given.cache,
+      bookmarkInterval,
+      onTrouble: say,
+    })
+    const url = `${certificate === undefined ? "http" : "https"}://${bracketed(host)}:${server.port}`
+    await writeFile(
+      given.kubeconfigOut,
+      historyKubeconfig({ server: url, contexts: contextsOf(given, root), token, authority: certificate?.authority }),
+      { mode: 0o600 },
+    )
+    standardOutput.write(summaryOf(past, { url, root, given }))
+    await aborted(stop.signal)
+    return exitCodes.ok
+  } catch (error) {
+    if (error instanceof ExportInterrupted && stop.signal.aborted) return exitCodes.ok
+    const message = messageFor(error, given)
+    if (message === undefined) throw error
+    say(message)
+    return error instanceof MomentRefused ? exitCodes.usage : exitCodes.failed
+  } finally {
+    giveBack?.()
+    stopListening()
+    past?.close()
+  }
+}
+
+/** Without a token, a web page whose host name was made to resolve to this machine could read everything. */
+const rebound = (host: string | undefined): string | undefined =>
+  isOwnHost(host, ownNames)
+    ? undefined
+    : `the host name ${quoted(host ?? "")} is not allowed: without --token-file only localhost and IP addresses are`
+
+const ownNames: ReadonlySet<string> = new Set(["localhost"])
+
+/** An address of all interfaces is reached under this one from here. */
+const reachable = (bind: string): string => (bind === "0.0.0.0" ? "127.0.0.1" : bind === "::" ? "::1" : bind)
+
+const contextsOf = ({ at, play }: Options, root: string): ReadonlyArray<{ name: string; moment?: string }> => {
+  const moments = [...new Set(at.length === 0 ? [root] : at)].map((moment) => ({ name: moment, moment }))
+  // Without a moment in its path, the server's time runs.
+  return play ? [{ name: "play" }, ...moments] : moments
+}
+
+interface Started {
+  readonly url: string
+  readonly root: string
+  readonly given: Options
+}
+
+const summaryOf = (past: Past, { url, root, given }: Started): string => {
+  const now = systemClock.wallMicros()
+  const [begin, end] = [past.begin, past.end].map((micros) => formatLocalTime(micros / 1000, now / 1000))
+  const reading = readServedMoment(root, past)
+  const moment = reading._tag === "Refused" ? root : describeInstant(reading.value, now)
+  const running = given.play ? `; time runs from there, ${given.speed ?? 1} times as fast` : ""
+  return [
+    `recorded     ${visible(past.name)}, from ${begin} to ${end}`,
+    `API server   ${url}, at ${moment}${running}`,
+    `other times  ${url}/at/TIME`,
+    `kubeconfig   ${visible(given.kubeconfigOut)}`,
+    "",
+    `  kubectl --kubeconfig ${visible(given.kubeconfigOut)} get pods -A`,
+    "",
+    "Press Ctrl-C to stop it.",
+    "",
+  ].join("\n")
+}
+
+/** Longer than anybody runs one. */
+const validMs = 10 * 365 * 24 * 60 * 60 * 1000
+/** For clocks that differ. */
+const validBeforeMs = 24 * 60 * 60 * 1000
+
+/** kubectl sends no token over plain HTTP. */
+const ownCertificate = (host: string) => {
+  const nowMs = systemClock.wallMicros() / 1000
+  return makeServerCertificate({ host, notBeforeMs: nowMs - validBeforeMs, notAfterMs: nowMs + validMs })
+}
+
+/** Whether the file does not exist, or was written by an earlier run. */
+const mayReplace = async (path: string): Promise<boolean> => {
+  try {
+    return (await readFile(path, "utf8")).includes(`"user": "${historyUser}"`)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT"
+  }
+}
+
+const known = [
+  NothingToServe,
+  MomentRefused,
+  TokenUnreadable,
+  BadTraceError,
+  DecompressionError,
+  InputUnreadable,
+  SpoolError,
+  TargetError,
+]
+
+/** For failures that a person can do something about; `undefined` for defects. */
+const messageFor = (error: unknown, { bind, port, kubeconfigOut }: Options): string | undefined => {
+  if (isArchiveError(error) || known.some((each) => error instanceof each)) return (error as Error).message
+  const { code, syscall, path } = error as NodeJS.ErrnoException
+  if (code !== undefined && path === kubeconfigOut) return new OutputFailed({ path, code }).message
+  if (code !== undefined && (syscall === "listen" || syscall === "getaddrinfo"))
+    return new ListenError({ host: bind, port, code }).message
+  return undefined
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener("abort", () => resolve(), { once: true })
+  })

@@ -1,0 +1,54 @@
+/** What `reel serve` serves: a data directory, a trace in a file, a pipe or an object store. */
+import { stat } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { NotARecordingError } from "../../archive/archive-errors.ts"
+import { formatGvk } from "../../kube/gvk.ts"
+import type { Detect } from "../../kube/scanner/object/detect-rules.ts"
+import { decodeRecorderState, type RecorderState, recorderStateKey } from "../../recorder/recording/recorder-state.ts"
+import { ArchivePast, NothingToServe, type Past, TracePast } from "../../serve/index.ts"
+import { fileSpool } from "../../trace/spool.ts"
+import { openSource } from "../replay/source/replay-source.ts"
+
+/** What of an object can be older than the moment that is shown, where not every change of it counts. */
+const unrecorded: Readonly<Record<Detect, ReadonlyArray<string>>> = {
+  all: [],
+  content: ["it was recorded without changes of its status, which may be older than the rest"],
+  spec: ["only changes of its spec were recorded: everything else may be older"],
+}
+
+export interface PastSurroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Ends reading. */
+  readonly signal: AbortSignal
+}
+
+/** Rejects with NothingToServe, ArchiveError, SpoolError and the errors of sources. */
+export const openPast = async (source: string, surroundings: PastSurroundings): Promise<Past> => {
+  const status = await stat(source).catch(() => undefined)
+  if (status?.isDirectory() === true) return openDirectory(source)
+  const window = { from: undefined, to: undefined, duration: undefined }
+  const order = { trace: source, recorder: undefined, window, format: undefined, repetitions: 1 }
+  const opened = await openSource(order, surroundings)
+  try {
+    return await TracePast.read(opened.name, await opened.open(), () => fileSpool(tmpdir()))
+  } finally {
+    opened.close()
+  }
+}
+
+const openDirectory = (directory: string): Past => {
+  let decoded: RecorderState | undefined
+  let text: string | undefined
+  const remarksOn = (gvk: string, metadata: ReadonlyMap<string, string>): ReadonlyArray<string> => {
+    const given = metadata.get(recorderStateKey) ?? ""
+    if (given !== text) [text, decoded] = [given, decodeRecorderState(given)]
+    return unrecorded[decoded?.kinds.find((kind) => formatGvk(kind.gvk) === gvk)?.detect ?? "all"]
+  }
+  try {
+    return ArchivePast.open(directory, { remarksOn })
+  } catch (error) {
+    if (!(error instanceof NotARecordingError)) throw error
+    const reason = `it is a directory, but ${error.reason}; name a trace, or the data directory of a recorder`
+    throw new NothingToServe({ source: directory, reason })
+  }
+}

@@ -1,0 +1,55 @@
+/** `reel why`: the chain of events that led to what became of an object. */
+import { type CommandSyntax, type OptionValues, optional, text, withDefault } from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Asking, ask, Misasked, pastOptions } from "./past/asking.ts"
+import { changesOf } from "./past/changes-of.ts"
+import { readMoment } from "./past/moments.ts"
+import { exactKinds, readObjectName } from "./past/object-name.ts"
+import { WhyLines } from "./past/why-lines.ts"
+
+const options = {
+  namespace: optional({ short: "n", placeholder: "NAME", help: "namespace of the object; default: any", parse: text }),
+  since: withDefault("0", {
+    placeholder: "TIME",
+    help: "from this moment on; 0 is the beginning of the recording",
+    parse: text,
+  }),
+  until: withDefault("now", { placeholder: "TIME", help: "up to this moment", parse: text }),
+  ...pastOptions,
+}
+
+type Options = OptionValues<typeof options>
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel why",
+  summary:
+    "Shows what led to the state or the end of an object: its owners' changes, scheduling, conditions, deletion.",
+  options,
+  operand: { placeholder: "KIND/NAME", help: "the object, as with kubectl: pod/web-0", isRepeated: true },
+  examples: ["reel why pod/web-0 -n shop", "reel why pod/web-0 --until 03:12 --data-dir /var/lib/kubereel"],
+}
+
+/** The command. `now`: µs since the Unix epoch. */
+export const whyCommand = (now: () => number = () => Date.now() * 1000): Command =>
+  command(syntax, async (given, terminal, operands) =>
+    ask(given, { name: syntax.name, terminal, now }, (asking) => why(given, operands, asking)),
+  )
+
+const why = async (given: Options, operands: ReadonlyArray<string>, asking: Asking): Promise<ExitCode | undefined> => {
+  const { kind: named, name } = readObjectName(operands)
+  if (name === undefined) throw new Misasked("which object? Write KIND/NAME, such as pod/web-0")
+  const [kind = ""] = await exactKinds(asking, [named])
+  const from = readMoment("--since", given.since, asking)
+  const to = readMoment("--until", given.until, asking)
+  const { namespace } = given
+  const lines = new WhyLines(kind, asking.nowMs)
+  let isFound = false
+  for await (const change of changesOf(asking, { kind, name, namespace, from, to, owners: true, objects: true })) {
+    isFound ||= change.gvk === kind
+    for (const line of lines.of(change)) asking.print(line)
+  }
+  if (isFound) return undefined
+  asking.say(`there are no changes of ${kind} ${name} in that time`)
+  return exitCodes.failed
+}

@@ -1,0 +1,93 @@
+/** `GET /v1/objects`, `/v1/changes`, `/v1/differences`, `/v1/kinds`: parameters of the URL as a question for the reader. */
+import type { Question } from "../../actors/reader/question.ts"
+import type { ExportRefusal } from "../export/request.ts"
+
+/** What each path is about, and which parameters it has. */
+const paths: ReadonlyMap<string, { readonly about: Question["about"]; readonly parameters: ReadonlyArray<string> }> =
+  new Map(
+    Object.entries({
+      "/v1/kinds": { about: "kinds", parameters: [] },
+      "/v1/objects": {
+        about: "objects",
+        parameters: ["kind", "namespace", "name", "uid", "labels", "fields", "at", "order", "limit", "continue"],
+      },
+      "/v1/changes": {
+        about: "changes",
+        parameters: [
+          ...["kind", "namespace", "name", "uid", "labels", "fields", "field", "from", "to"],
+          ...["owned", "owners", "objects"],
+        ],
+      },
+      "/v1/differences": {
+        about: "differences",
+        parameters: ["kind", "namespace", "name", "uid", "labels", "fields", "from", "to", "objects"],
+      },
+    }),
+  )
+
+/** Whether questions about the past are asked at this path. */
+export const isPastPath = (path: string): boolean => paths.has(path)
+
+/** The paths, for messages. */
+export const pastPaths: ReadonlyArray<string> = [...paths.keys()]
+
+type GivenQuestion = Omit<Question, "known">
+
+/**
+ * The question, or the refusal. `nowMicros`: µs since the Unix epoch, the default of `at` and `to`. `accept`: with `application/x-ndjson` the answer is a JSON
+ * object per line, else one document.
+ */
+export const readPastRequest = (
+  path: string,
+  given: URLSearchParams,
+  { nowMicros, accept = "" }: { readonly nowMicros: number; readonly accept?: string | undefined },
+): GivenQuestion | ExportRefusal => {
+  const known = paths.get(path)
+  if (known === undefined) return refused(`there is no ${path}`)
+  const unknown = [...given.keys()].find((name) => !known.parameters.includes(name))
+  if (unknown !== undefined) {
+    const allowed = known.parameters.length === 0 ? "there are none" : `allowed are ${known.parameters.join(", ")}`
+    return refused(`unknown parameter ${JSON.stringify(unknown)}; ${allowed}`)
+  }
+  const repeated = known.parameters.find((name) => name !== "kind" && given.getAll(name).length > 1)
+  if (repeated !== undefined) return refused(`${repeated} is given more than once`)
+  const [at, from, to] = ["at", "from", "to"].map((name) => timeIn(given, name, name === "from" ? 0 : nowMicros))
+  if (at === undefined || from === undefined || to === undefined)
+    return refused("at, from and to must be µs since 1970, as integers")
+  if (from > to) return refused("from must not be after to")
+  const order = given.get("order") ?? undefined
+  if (order !== undefined && order !== "name" && order !== "change") return refused("order must be name or change")
+  const limit = given.get("limit") ?? undefined
+  if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit)) return refused("limit must be a positive integer")
+  const flags = ["owned", "owners", "objects"].map((name) => given.get(name) ?? "false")
+  if (flags.some((flag) => flag !== "true" && flag !== "false"))
+    return refused("owned, owners and objects must be true or false")
+  const [withOwned, withOwners, withObjects] = flags.map((flag) => flag === "true")
+  const kinds = given.getAll("kind")
+  return {
+    about: known.about,
+    ...(kinds.length > 0 && { kinds }),
+    ...textsIn(given),
+    from,
+    to: known.about === "objects" ? at : to,
+    ...(order !== undefined && { order }),
+    ...(limit !== undefined && { limit: Number(limit) }),
+    withOwned: withOwned === true,
+    withOwners: withOwners === true,
+    withObjects: withObjects === true,
+    isDocument: !accept.includes("application/x-ndjson"),
+  }
+}
+
+const textNames = ["namespace", "name", "uid", "labels", "fields", "field", "continue"] as const
+
+const textsIn = (given: URLSearchParams): Partial<Record<(typeof textNames)[number], string>> =>
+  Object.fromEntries(textNames.flatMap((name) => (given.has(name) ? [[name, given.get(name) ?? ""]] : [])))
+
+const refused = (message: string): ExportRefusal => ({ status: 400, message })
+
+const timeIn = (given: URLSearchParams, name: string, byDefault: number): number | undefined => {
+  const text = given.get(name)
+  if (text === null) return byDefault
+  return /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
+}

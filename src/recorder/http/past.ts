@@ -1,0 +1,124 @@
+/**
+ * Questions about the past, from an authorised request to its streamed answer.
+ *
+ * They share the places of exports, because both cost a reading thread's time: beyond them there is 429 with Retry-After, and a client that reads next to nothing
+ * gives its place up when another needs it. A client that goes away ends its question.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import * as Effect from "effect/Effect"
+import type { Question } from "../../actors/reader/question.ts"
+import type { Clock } from "../../clock.ts"
+import { type ExportLimits, withinLimits } from "../export/limits.ts"
+import { type ExportPlaces, retryAfterSeconds } from "../export/places.ts"
+import type { ExportRefusal } from "../export/request.ts"
+import { finishClient, responseSink } from "../export/response-sink.ts"
+import type { ExportReader } from "../export/service.ts"
+import type { StartedExport } from "../export/start.ts"
+import { transferExport } from "../export/transfer.ts"
+import { clockTolerance } from "../export/window-coverage.ts"
+import type { KindStatus } from "../kind-status.ts"
+import type { Recording } from "../recording/recording.ts"
+import { goneSignal, refuse } from "./http-answer.ts"
+import { readPastRequest } from "./past-request.ts"
+
+/** What questions about the past need from the recorder. */
+export interface PastSources {
+  /** Begins to answer; the answer goes to the reader. */
+  readonly startQuery: (
+    question: Omit<Question, "known">,
+    reader: ExportReader,
+  ) => Effect.Effect<StartedExport, ExportRefusal>
+  /** µs since the Unix epoch: the default moment. */
+  readonly nowMicros: () => number
+  readonly places: ExportPlaces
+  readonly limits: ExportLimits
+}
+
+/** `client`: who asks, from where. */
+export const answerPast = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  {
+    path,
+    parameters,
+    client,
+  }: { readonly path: string; readonly parameters: URLSearchParams; readonly client: string },
+  sources: PastSources,
+  clock: Clock,
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const { accept } = request.headers
+    const question = readPastRequest(path, parameters, { nowMicros: sources.nowMicros(), accept })
+    if ("status" in question) return refuse(response, question)
+    const contentType = question.isDocument === true ? "application/json" : "application/x-ndjson"
+    if (request.method === "HEAD") {
+      response.setHeader("Content-Type", contentType)
+      response.end()
+      return
+    }
+    const gone = goneSignal(response)
+    const place = sources.places.take(client)
+    if ("message" in place) return refuse(response, { status: 429, message: place.message, retryAfterSeconds })
+    const outcome = yield* transferExport({
+      start: (reader) => sources.startQuery(question, reader),
+      sink: responseSink(response, contentType, clock),
+      limits: withinLimits(sources.limits, {}),
+      gone,
+      clock,
+      place,
+    }).pipe(
+      Effect.flatMap((ended) =>
+        Effect.promise(async () => {
+          if (ended.tag === "whole") await finishClient(response, ended, clock)
+          return ended
+        }),
+      ),
+      Effect.ensuring(Effect.sync(() => place.giveBack())),
+    )
+    if (outcome.tag === "refused") return refuse(response, outcome.refusal)
+    if (outcome.tag !== "failed" && outcome.tag !== "limit") return
+    if (response.headersSent) response.destroy()
+    else refuse(response, { status: outcome.tag === "limit" ? outcome.status : 500, message: outcome.message })
+  })
+
+/** Asks the reader of a recording, once what was received is durable. `nowMicros`: µs since the Unix epoch. */
+export const startQuery = (
+  recording: Recording,
+  question: Omit<Question, "known">,
+  reader: ExportReader,
+  nowMicros: number,
+): Effect.Effect<StartedExport, ExportRefusal> =>
+  Effect.gen(function* () {
+    const { knownUntil } = yield* recording.reach()
+    const until = Math.min(nowMicros, (knownUntil ?? Number.POSITIVE_INFINITY) - 1)
+    const known = recording.statuses
+      .all()
+      .filter(isWatched)
+      .map(({ gvk }) => ({ gvk, until }))
+    // The clock of whoever asks about this moment may be ahead.
+    const isNow = question.to > until && question.to <= until + clockTolerance
+    const close = yield* recording.reader.query(
+      { ...question, to: isNow ? Math.max(until, question.from) : question.to, known },
+      {
+        frame: (payload) => reader.piece(payload),
+        end: (error) => {
+          reader.end(error)
+        },
+      },
+    )
+    return { ...noFacts, cancel: close }
+  })
+
+const isWatched = ({ state }: KindStatus): boolean => state === "watching"
+
+/** What an answer lacks is in the answer. */
+const noFacts = {
+  gaps: 0,
+  leftOut: [],
+  warnings: [],
+  late: undefined,
+  incomplete: undefined,
+  future: undefined,
+  unknownOwners: undefined,
+  removed: [],
+} as const

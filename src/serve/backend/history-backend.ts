@@ -1,0 +1,160 @@
+/**
+ * A moment of a recorded past as the source of an API server. A kind is loaded when it is first asked for.
+ *
+ * Versions are those that the objects had. A list has the highest version that its kind had reached, so a watch can begin there; a watch from an older
+ * version gets the recorded changes since, and one from before the beginning of the kind's history a 410.
+ */
+import {
+  expiredContinue,
+  expiredList,
+  expiredWatch,
+  type Failure,
+  fail,
+  tooLargeVersion,
+} from "../../apiserver/answers/failure.ts"
+import type { Backend, WatchFeed } from "../../apiserver/backend.ts"
+import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
+import { encodeContinue } from "../../apiserver/list/continue-token.ts"
+import type { ListRequest, WatchRequest } from "../../apiserver/list/list-options.ts"
+import type { ListAnswer } from "../../apiserver/list/list-response.ts"
+import { pageOf, type Snapshot } from "../../apiserver/list/snapshot.ts"
+import type { OpenApiDocuments } from "../../apiserver/openapi/openapi-document.ts"
+import type { Change } from "../../apiserver/watch/change.ts"
+import type { Clock } from "../../clock.ts"
+import type { ServedKinds } from "../kinds/served-kinds.ts"
+import type { Past } from "../past/past.ts"
+import { historyBegin, KindState } from "../state/kind-state.ts"
+import type { RecordedResource } from "../state/recorded-resource.ts"
+import { feedChanges, feedPast, feedState, type WatchedKind } from "./watch-feeds.ts"
+
+/** A kind at the moment that is served, and its shortcomings then. */
+export interface LoadedKind extends WatchedKind {
+  readonly source: RecordedResource
+  /** For people, one line each. */
+  readonly warnings: ReadonlyArray<string>
+}
+
+/** Where the backend gets its kinds from: a moment that stands still, or one that runs. */
+export interface MomentKinds {
+  readonly served: ServedKinds
+  /** The kind as it is now. Rejects with what reading the past throws. */
+  readonly load: (source: RecordedResource) => Promise<LoadedKind>
+}
+
+export interface HistorySettings {
+  readonly past: Past
+  readonly clock: Clock
+  /** ms between the bookmarks of a watch. */
+  readonly bookmarkInterval: number
+}
+
+/** States of a kind that lists in pages may still be reading. */
+const keptSnapshots = 4
+
+/** Parts of a Pod that were never recorded; asked for by name, so that the refusal can say why. */
+const unrecordedParts: ReadonlySet<string> = new Set(
+  ["log", "exec", "attach", "portforward", "proxy"].map((part) => `pods/${part}`),
+)
+
+export class HistoryBackend implements Backend {
+  readonly registry: ResourceRegistry
+  readonly documents: OpenApiDocuments
+  readonly unlistedSubresources = unrecordedParts
+  readonly #kinds: MomentKinds
+  readonly #settings: HistorySettings
+  readonly #warnings = new Map<Resource, ReadonlyArray<string>>()
+  readonly #snapshots = new WeakMap<KindState, Map<bigint, Snapshot>>()
+
+  constructor(kinds: MomentKinds, settings: HistorySettings) {
+    this.registry = kinds.served.registry
+    this.documents = kinds.served.documents
+    this.#kinds = kinds
+    this.#settings = settings
+  }
+
+  /** Of the last state that was loaded; a response about a kind is sent after that. */
+  warnings(resource: Resource): ReadonlyArray<string> {
+    return this.#warnings.get(resource) ?? []
+  }
+
+  async get(resource: Resource, namespace: string, name: string): Promise<Change | undefined> {
+    return (await this.#load(resource)).state.get(namespace, name)
+  }
+
+  async list(resource: Resource, { state: wanted, limit, selection }: ListRequest): Promise<ListAnswer | Failure> {
+    const { state } = await this.#load(resource)
+    const { version } = state
+    const page = (revision: bigint, snapshot: Snapshot, start = ""): ListAnswer => ({
+      type: "list",
+      revision,
+      ...pageOf(snapshot, selection, limit, start),
+    })
+    const current = this.#keep(state)
+    switch (wanted.type) {
+      case "latest":
+      case "any":
+        return page(version, current)
+      case "notOlderThan":
+        return wanted.version > version ? tooLargeVersion(wanted.version, version) : page(version, current)
+      case "exact": {
+        if (wanted.version > version) return tooLargeVersion(wanted.version, version)
+        const known = this.#snapshots.get(state)?.get(wanted.version)
+        return known === undefined ? expiredList : page(wanted.version, known)
+      }
+      case "continue": {
+        const { revision, start } = wanted.token
+        if (revision < 0n) return page(version, current, start)
+        if (revision > version) return tooLargeVersion(revision, version)
+        const known = this.#snapshots.get(state)?.get(revision)
+        if (known === undefined) return expiredContinue(encodeContinue({ revision: -1n, start }))
+        return page(revision, known, start)
+      }
+    }
+  }
+
+  async watch(resource: Resource, { start }: WatchRequest): Promise<WatchFeed | Failure> {
+    const loaded = await this.#load(resource)
+    const { state, played, source, time } = loaded
+    const { past } = this.#settings
+    if (start.type === "state") {
+      if (start.notOlderThan > state.version) return tooLargeVersion(start.notOlderThan, state.version)
+      return (stream) => feedState(stream, loaded, start.endBookmark, this.#settings)
+    }
+    const version = start.version ?? state.version
+    if (version >= (played?.recent.floor ?? state.version))
+      return (stream) => feedChanges(stream, loaded, version, this.#settings)
+    const begin = await KindState.load(past, source, historyBegin(source.kind, time))
+    if (version < begin.version) return expiredWatch(version, begin.version)
+    return (stream) => feedPast(stream, loaded, { begin, version, past }, this.#settings)
+  }
+
+  readSubresource(_resource: Resource, _namespace: string, name: string, subresource: string): Failure {
+    return fail(405, `${subresource} of ${name} cannot be served: only objects were recorded`, {
+      reason: "MethodNotAllowed",
+      details: {},
+    })
+  }
+
+  async #load(resource: Resource): Promise<LoadedKind> {
+    const source = this.#kinds.served.sources.get(resource)
+    // Every kind that can be read has one.
+    if (source === undefined) throw new Error(`${resource.plural} cannot be read`)
+    const loaded = await this.#kinds.load(source)
+    this.#warnings.set(resource, loaded.warnings)
+    return loaded
+  }
+
+  /** Remembers the state as it is now, for the pages of lists. */
+  #keep(state: KindState): Snapshot {
+    const kept = this.#snapshots.get(state) ?? new Map<bigint, Snapshot>()
+    this.#snapshots.set(state, kept)
+    const { version, snapshot } = state
+    kept.delete(version)
+    kept.set(version, snapshot)
+    for (const oldest of kept.keys()) {
+      if (kept.size <= keptSnapshots) break
+      kept.delete(oldest)
+    }
+    return snapshot
+  }
+}

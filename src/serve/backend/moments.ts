@@ -1,0 +1,108 @@
+/** The two kinds of moments that can be served: one that stands still, and one that runs. */
+import type { Clock } from "../../clock.ts"
+import { type ServedKinds, servedKindsAt } from "../kinds/served-kinds.ts"
+import { shortcomingTexts } from "../kinds/shortcoming-texts.ts"
+import type { Past } from "../past/past.ts"
+import { PlayClock } from "../play/play-clock.ts"
+import { PlayedKind } from "../play/played-kind.ts"
+import { KindState } from "../state/kind-state.ts"
+import type { RecordedResource } from "../state/recorded-resource.ts"
+import type { StateCache } from "../state/state-cache.ts"
+import type { LoadedKind, MomentKinds } from "./history-backend.ts"
+
+/** A kind at a moment that stands still. */
+interface FixedKind extends LoadedKind {
+  readonly bytes: number
+}
+
+/** States of fixed moments, which all of them share. */
+export type FixedKinds = StateCache<FixedKind>
+
+/** The moment `time`, µs since the Unix epoch. Rejects with what reading the past throws. */
+export const fixedMoment = async (past: Past, time: number, cache: FixedKinds, clock: Clock): Promise<MomentKinds> => ({
+  served: await servedKindsAt(past, time, [time]),
+  load: (source) =>
+    cache.get(`${source.kind.gvk}@${time}`, async () => {
+      const state = await KindState.load(past, source, time)
+      const warnings = await warningsAt(past, source, time, clock)
+      return { source, time, state, warnings, bytes: state.bytes }
+    }),
+})
+
+/** ms for which the shortcomings of a moment count as those of the moments after it. */
+const warningsMs = 1000
+
+export interface RunningSettings {
+  /** µs since the Unix epoch at which time begins to run, now. */
+  readonly from: number
+  readonly speed: number
+  /** A kind cannot be read any more and stands still. */
+  readonly onTrouble: (error: unknown) => void
+}
+
+/** A moment that runs to the end of the past. Every kind that was asked for stays in memory and is kept up to date. */
+export class RunningMoment implements MomentKinds {
+  readonly served: ServedKinds
+  readonly play: PlayClock
+  readonly #past: Past
+  readonly #clock: Clock
+  readonly #settings: RunningSettings
+  readonly #kinds = new Map<string, Promise<PlayedKind>>()
+  readonly #warnings = new Map<string, { readonly atMs: number; readonly texts: ReadonlyArray<string> }>()
+
+  /** Has all kinds that are recorded by its end. Rejects with what reading the past throws. */
+  static async start(past: Past, clock: Clock, settings: RunningSettings): Promise<RunningMoment> {
+    const served = await servedKindsAt(past, past.end, [settings.from, past.end])
+    return new RunningMoment(past, clock, settings, served)
+  }
+
+  private constructor(past: Past, clock: Clock, settings: RunningSettings, served: ServedKinds) {
+    this.served = served
+    this.play = new PlayClock(clock, { ...settings, to: past.end })
+    this.#past = past
+    this.#clock = clock
+    this.#settings = settings
+  }
+
+  readonly load = async (source: RecordedResource): Promise<LoadedKind> => {
+    const { gvk } = source.kind
+    let starting = this.#kinds.get(gvk)
+    if (starting === undefined) {
+      starting = PlayedKind.start(this.#past, source, this.play, this.#settings)
+      this.#kinds.set(gvk, starting)
+      // The next request tries again.
+      starting.catch(() => this.#kinds.delete(gvk))
+    }
+    const played = await starting
+    await played.catchUp()
+    const warnings = await this.#warningsNow(source)
+    return { source, time: played.entered, state: played.state, played, warnings }
+  }
+
+  /** Ends all timers. */
+  close(): void {
+    for (const starting of this.#kinds.values())
+      starting.then(
+        (played) => played.close(),
+        () => undefined,
+      )
+  }
+
+  async #warningsNow(source: RecordedResource): Promise<ReadonlyArray<string>> {
+    const { gvk } = source.kind
+    const known = this.#warnings.get(gvk)
+    const nowMs = this.#clock.monotonicMs()
+    if (known !== undefined && nowMs - known.atMs < warningsMs) return known.texts
+    const texts = await warningsAt(this.#past, source, this.play.now(), this.#clock)
+    this.#warnings.set(gvk, { atMs: nowMs, texts })
+    return texts
+  }
+}
+
+const warningsAt = async (
+  past: Past,
+  { kind }: RecordedResource,
+  time: number,
+  clock: Clock,
+): Promise<ReadonlyArray<string>> =>
+  shortcomingTexts(kind, time, await past.shortcomings(kind.gvk, time), clock.wallMicros())

@@ -1,0 +1,211 @@
+/**
+ * The past in a recorder's data directory, which is only read: a recorder may be running there. It reaches as far as what was recorded when it was
+ * opened, or last refreshed.
+ *
+ * Reading is synchronous and happens in turns of {@link turnMs}. Methods reject with an ArchiveError.
+ */
+import { RecordingDisturbedError, RetentionOutranError } from "../../archive/archive-errors.ts"
+import { ArchiveReader } from "../../archive/archive-reader.ts"
+import { takeLease } from "../../archive/leases/lease.ts"
+import { readRecordingFacts } from "../../archive/reading/recording-facts.ts"
+import { decodeDiscovery, discoveryKey } from "../../archive/rows/discovery.ts"
+import { readGaps } from "../../archive/rows/gap-rows.ts"
+import type { KindState } from "../../archive/rows/kind-table.ts"
+import { openForReading } from "../../archive/schema.ts"
+import { parseResourceVersion } from "../../kube/resource-version.ts"
+import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { sameStartMicros } from "../../trace/same-start.ts"
+import { NothingToServe } from "./nothing-to-serve.ts"
+import { batchBytes, type Past, type PastChange, type PastKind, type Shortcomings } from "./past.ts"
+
+/** ms of reading between two turns of the event loop. */
+const turnMs = 8
+
+export interface ArchivePastOptions {
+  /** What the recorder's settings say about a kind, one sentence each without a full stop. Default: nothing. `metadata`: of the recording. */
+  readonly remarksOn?: (gvk: string, metadata: ReadonlyMap<string, string>) => ReadonlyArray<string>
+}
+
+/** What a directory has, up to a cut. */
+interface Extent {
+  readonly cut: number
+  readonly begin: number
+  readonly end: number
+  readonly kinds: ReadonlyArray<PastKind>
+}
+
+export class ArchivePast implements Past {
+  readonly name: string
+  readonly #directory: string
+  readonly #options: ArchivePastOptions
+  #reader: ArchiveReader
+  #extent: Extent
+
+  /** @throws NothingToServe, ArchiveError */
+  static open(directory: string, options: ArchivePastOptions = {}): ArchivePast {
+    const reader = ArchiveReader.open(directory)
+    try {
+      return new ArchivePast(directory, options, reader)
+    } catch (error) {
+      reader.close()
+      throw error
+    }
+  }
+
+  private constructor(directory: string, options: ArchivePastOptions, reader: ArchiveReader) {
+    this.name = directory
+    this.#directory = directory
+    this.#options = options
+    this.#reader = reader
+    this.#extent = extentOf(directory, reader, options)
+  }
+
+  get begin(): number {
+    return this.#extent.begin
+  }
+
+  get end(): number {
+    return this.#extent.end
+  }
+
+  get kinds(): ReadonlyArray<PastKind> {
+    return this.#extent.kinds
+  }
+
+  async refresh(): Promise<void> {
+    this.#extent = extentOf(this.#directory, this.#soundReader(), this.#options)
+  }
+
+  async *stateAt(gvk: string, time: number): AsyncGenerator<ReadonlyArray<PastChange>, void> {
+    const { cut } = this.#extent
+    yield* this.#inTurns(gvk, time, (reader) => reader.snapshotAt({ cut, time: time + 1, kinds: [gvk] }))
+  }
+
+  async *changes(gvk: string, after: number, through: number): AsyncGenerator<ReadonlyArray<PastChange>, void> {
+    const { cut } = this.#extent
+    const window = { cut, fromTime: after + 1, untilTime: through + 1, kinds: [gvk] }
+    yield* this.#inTurns(gvk, after, (reader) => reader.events(window))
+  }
+
+  async shortcomings(gvk: string, time: number): Promise<Shortcomings> {
+    const { cut } = this.#extent
+    const reader = this.#soundReader()
+    const window = { cut, fromTime: time, untilTime: time + 1, kinds: [gvk] }
+    const gaps = reader.gaps(window).filter((gap) => gap.reason === "damaged" || isOpenAt(gap, time))
+    const found = { gaps, late: reader.lateRanges(window) }
+    reader.requireUndisturbed()
+    return found
+  }
+
+  close(): void {
+    this.#reader.close()
+  }
+
+  /** `from`: what is read is of that moment and later ones. */
+  async *#inTurns(
+    gvk: string,
+    from: number,
+    read: (reader: ArchiveReader) => Generator<ObjectEvent | GapEvent, void, void>,
+  ): AsyncGenerator<ReadonlyArray<PastChange>, void> {
+    // Retention may be about to remove what is read.
+    using _lease = takeLease(this.#directory, { fromTime: from, purpose: "reel serve" })
+    const reader = this.#soundReader()
+    this.#requireKept(reader, gvk, from)
+    const events = read(reader)
+    for (let isOver = false; !isOver; ) {
+      const batch: PastChange[] = []
+      const endMs = performance.now() + turnMs
+      for (let bytes = 0; bytes < batchBytes && performance.now() < endMs; ) {
+        const next = events.next()
+        isOver = next.done === true
+        if (next.done === true) break
+        if (next.value.type === "gap") continue
+        bytes += next.value.object.length
+        batch.push(changeOf(next.value))
+      }
+      if (isOver) {
+        reader.requireUndisturbed()
+        this.#requireKept(reader, gvk, from)
+      }
+      if (batch.length > 0) yield batch
+      await new Promise(setImmediate)
+    }
+  }
+
+  /** What begins before what retention has removed would begin with the state there, as if that were the one that was asked for. */
+  #requireKept(reader: ArchiveReader, gvk: string, from: number): void {
+    const removedThrough = reader.kinds().find((kind) => kind.gvk === gvk)?.removedThrough ?? 0
+    if (from < removedThrough) throw new RetentionOutranError({ directory: this.#directory })
+  }
+
+  /** A reader that was opened before a recorder started in the directory does not follow its changes. */
+  #soundReader(): ArchiveReader {
+    try {
+      this.#reader.requireUndisturbed()
+    } catch (error) {
+      if (!(error instanceof RecordingDisturbedError)) throw error
+      const before = this.#reader
+      this.#reader = ArchiveReader.open(this.#directory)
+      before.close()
+    }
+    return this.#reader
+  }
+}
+
+/** At both of its ends everything is known. */
+export const isOpenAt = ({ fromTime, toTime }: GapEvent, time: number): boolean => fromTime < time && time < toTime
+
+const changeOf = (event: ObjectEvent): PastChange => {
+  const { time, action, uid, namespace, name, resourceVersion, sequence } = event
+  const version = parseResourceVersion(resourceVersion)
+  const isNumbered = version === undefined
+  const object = Buffer.from(event.object)
+  return { time, action, uid, namespace, name, version: BigInt(version ?? sequence), isNumbered, object }
+}
+
+const extentOf = (directory: string, reader: ArchiveReader, { remarksOn }: ArchivePastOptions): Extent => {
+  const { cut, lastTime, metadata } = readRecordingFacts(directory)
+  const restarts = restartsIn(directory, cut)
+  const names = new Map(decodeDiscovery(metadata.get(discoveryKey)).map((kind) => [kind.gvk, kind]))
+  const kinds = reader
+    .kinds()
+    .filter((kind) => kind.gvk !== podLivesKind && sinceOf(kind) !== 0)
+    .map((kind) => ({
+      gvk: kind.gvk,
+      since: sinceOf(kind),
+      restarts: restarts.get(kind.gvk) ?? [],
+      remarks: [...selectionRemark(kind), ...(remarksOn?.(kind.gvk, metadata) ?? [])],
+      names: names.get(kind.gvk),
+    }))
+  if (kinds.length === 0) throw new NothingToServe({ source: directory, reason: "no kind is recorded in it yet" })
+  const first = Math.min(...kinds.map(({ since }) => since))
+  // When all first lists of its first recorder were complete; kinds that were added later appear later.
+  const begin = Math.max(...kinds.map(({ since }) => since).filter((since) => since <= first + sameStartMicros))
+  return { cut, begin, end: Math.max(begin, lastTime), kinds }
+}
+
+/** Redaction is in the watcher's selection (src/actors/watcher/selection.ts) as well, but leaves no object out, and what it replaced is seen as that. */
+const selectionRemark = ({ selection }: KindState): ReadonlyArray<string> => {
+  const objects = selection.replace(/; values redacted \([^)]*\)$/, "")
+  return objects === "" || objects === "all namespaces" ? [] : [`only a part was recorded: ${objects}`]
+}
+
+/** When the first list of a kind was complete; of one that is recorded namespace by namespace, the first of its first lists. 0: not yet. */
+const sinceOf = ({ recordedSince, namespaces }: KindState): number => {
+  const all = [recordedSince, ...namespaces.map((each) => each.recordedSince)].filter((since) => since !== 0)
+  return all.length === 0 ? 0 : Math.min(...all)
+}
+
+const restartsIn = (directory: string, cut: number): ReadonlyMap<string, PastKind["restarts"]> => {
+  const database = openForReading(directory)
+  try {
+    const restarts = new Map<string, Array<PastKind["restarts"][number]>>()
+    for (const { gvk, reason, fromTime, toTime } of readGaps(database, { cut }))
+      if (reason === "cluster-restored")
+        restarts.set(gvk, [...(restarts.get(gvk) ?? []), { from: fromTime, to: toTime }])
+    return restarts
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,100 @@
+import { expect, test } from "vitest"
+import { Answering } from "../../../src/actors/reader/answering.ts"
+import type { Question } from "../../../src/actors/reader/question.ts"
+import type { OutgoingStream } from "../../../src/runtime/stream/outgoing-stream.ts"
+import { recordSample } from "../../archive/sample-recording.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+
+/** A client that takes a piece at a time. */
+class Client {
+  readonly pieces: Buffer[] = []
+  error: string | undefined
+  #writable: () => void = () => undefined
+  #closed: () => void = () => undefined
+  readonly #end = {
+    isWritable: true,
+    onWritable: (listener: () => void) => {
+      this.#writable = listener
+    },
+    onClosed: (listener: () => void) => {
+      this.#closed = listener
+    },
+    send: (piece: Uint8Array) => {
+      this.pieces.push(Buffer.from(piece))
+      this.#end.isWritable = false
+    },
+    end: (error = "") => {
+      this.error = error
+    },
+  }
+  readonly stream = this.#end as unknown as OutgoingStream
+
+  take(): void {
+    this.#end.isWritable = true
+    this.#writable()
+  }
+
+  leave(): void {
+    this.#end.isWritable = false
+    this.#closed()
+  }
+
+  get text(): string {
+    return Buffer.concat(this.pieces).toString()
+  }
+}
+
+const question: Question = { about: "changes", from: 0, to: Number.MAX_SAFE_INTEGER, withObjects: true, known: [] }
+
+const turns = async (count: number): Promise<void> => {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const sample = (): string => {
+  const directory = temporaryDirectory()
+  recordSample(directory).close()
+  return directory
+}
+
+test("an answer comes as fast as its client takes it, and ends once", async () => {
+  const answering = new Answering(sample())
+  const client = new Client()
+  answering.start(question, client.stream)
+  await turns(50)
+  expect(client.pieces.length).toBe(1)
+  expect(client.error).toBeUndefined()
+  while (client.error === undefined) {
+    client.take()
+    await turns(1)
+  }
+  expect(client.error).toBe("")
+  const lines = client.text.trimEnd().split("\n")
+  expect(lines.length).toBe(3 * 120 + 1)
+  expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ type: "end" })
+})
+
+test("a client that goes away, or does not take its answer, holds up no other", async () => {
+  const answering = new Answering(sample())
+  const [slow, gone, quick] = [new Client(), new Client(), new Client()]
+  for (const client of [slow, gone, quick]) answering.start(question, client.stream)
+  await turns(10)
+  gone.leave()
+  const taken = gone.pieces.length
+  while (quick.error === undefined) {
+    quick.take()
+    await turns(1)
+  }
+  expect([quick.error, slow.pieces.length, gone.pieces.length]).toEqual(["", 1, taken])
+  answering.stop()
+  expect(slow.error).toBe("the recorder is stopping")
+})
+
+test("a question that has no answer is refused at once", () => {
+  const answering = new Answering(sample())
+  const start = (more: Partial<Question>) => () => answering.start({ ...question, ...more }, new Client().stream)
+  expect(start({ kinds: ["Nonsense"] })).toThrow(expect.objectContaining({ fault: "not-recorded" }))
+  expect(start({ labels: "a===" })).toThrow(expect.objectContaining({ fault: "question" }))
+  expect(() => new Answering("/nowhere").start(question, new Client().stream)).toThrow(
+    expect.objectContaining({ fault: "recording" }),
+  )
+})

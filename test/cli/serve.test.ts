@@ -1,0 +1,160 @@
+/** `reel serve`: what it refuses, and what it says. What it serves is tested in test/serve. */
+import { readFileSync, statSync, writeFileSync } from "node:fs"
+import { get } from "node:https"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
+import { serveCommand } from "../../src/cli/serve.ts"
+import { formatLocalTime } from "../../src/local-time.ts"
+import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-format.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { until } from "../runtime/until.ts"
+import { get as getOver } from "../sandbox/client.ts"
+import { at, itemsOf } from "../serve/trace-items.ts"
+import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
+
+const place = (): string => {
+  const directory = temporaryDirectory()
+  const encoder = ndjsonEncoder()
+  const step = { gvk: "v1.ConfigMap", name: "a" }
+  for (const item of itemsOf({
+    steps: [
+      { ...step, minutes: -1, version: 1 },
+      { ...step, minutes: 30, version: 2 },
+    ],
+  }))
+    encoder.add(item)
+  writeFileSync(join(directory, "day.ndjson"), Buffer.concat([...encoder.finish()]))
+  return directory
+}
+
+const started = async (terminal: CapturedTerminal): Promise<string> => {
+  await until(() => terminal.standardOutput.text().includes("Ctrl-C") || terminal.standardError.text() !== "")
+  expect(terminal.standardError.text()).toBe("")
+  return /API server +([^ ,]+)/.exec(terminal.standardOutput.text())?.[1] ?? ""
+}
+
+/** Of a run that ends by itself. */
+const refused = async (...words: ReadonlyArray<string>): Promise<readonly [number, string]> => {
+  const terminal = capturedTerminal()
+  const code = await serveCommand().run(words, terminal)
+  expect(terminal.listeners()).toBe(0)
+  return [code, terminal.standardError.text()]
+}
+
+describe("reel serve", () => {
+  test("says what it serves and how to look at it", async () => {
+    const directory = place()
+    const terminal = capturedTerminal()
+    const kubeconfig = join(directory, "kubeconfig")
+    const words = [join(directory, "day.ndjson"), "--at", "-10m", "--port", "0", "--kubeconfig-out", kubeconfig]
+    const ended = serveCommand().run(words, terminal)
+    const url = await started(terminal)
+    const said = (minutes: number): string => formatLocalTime(at(minutes) / 1000, Date.now())
+    expect(terminal.standardOutput.text().split("\n").slice(0, 4)).toEqual([
+      `recorded     ${join(directory, "day.ndjson")}, from ${said(0)} to ${said(60)}`,
+      expect.stringMatching(
+        new RegExp(`^API server   http://127\\.0\\.0\\.1:\\d+, at ${said(50)} \\(2026-11-20T03:50:00Z\\)$`),
+      ),
+      `other times  ${url}/at/TIME`,
+      `kubeconfig   ${kubeconfig}`,
+    ])
+    const listed = (await (await fetch(`${url}/api/v1/configmaps`)).json()) as { metadata: { resourceVersion: string } }
+    expect(listed.metadata.resourceVersion).toBe("2")
+    expect(statSync(kubeconfig).mode & 0o777).toBe(0o600)
+    // A page whose name was made to resolve to this machine.
+    expect((await getOver(`${url}/api/v1/configmaps`, { Host: "shop.example" })).status).toBe(421)
+    expect((await getOver(`${url}/api/v1/configmaps`, { Host: "localhost:8001" })).status).toBe(200)
+    terminal.interrupt()
+    expect(await ended).toBe(exitCodes.ok)
+    await expect(fetch(`${url}/version`)).rejects.toThrow()
+  })
+
+  test("with a token listens over HTTPS, and the kubeconfig has what is needed", async () => {
+    const directory = place()
+    const terminal = capturedTerminal()
+    const [kubeconfig, token] = [join(directory, "kubeconfig"), join(directory, "token")]
+    writeFileSync(token, "let-me-in-please\n")
+    const words = ["--port", "0", "--kubeconfig-out", kubeconfig, "--token-file", token, "--play", "--speed", "10"]
+    const ended = serveCommand().run([join(directory, "day.ndjson"), ...words], terminal)
+    const url = await started(terminal)
+    expect(terminal.standardOutput.text()).toContain("; time runs from there, 10 times as fast")
+    const { users, clusters, contexts } = JSON.parse(readFileSync(kubeconfig, "utf8"))
+    expect(contexts.map(({ name }: { name: string }) => name)).toEqual(["play", "start"])
+    const ca = Buffer.from(clusters[0].cluster["certificate-authority-data"], "base64").toString()
+    const statusWith = (headers: Record<string, string>): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        get(`${url}/version`, { headers, ca, agent: false }, (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        }).on("error", reject)
+      })
+    expect(await statusWith({ Authorization: `Bearer ${users[0].user.token}` })).toBe(200)
+    expect(await statusWith({})).toBe(401)
+    terminal.interrupt()
+    expect(await ended).toBe(exitCodes.ok)
+  })
+
+  test("refuses what cannot be meant, before it reads anything", async () => {
+    const [code, said] = await refused("x.ndjson", "--speed", "2")
+    expect([code, said]).toEqual([exitCodes.usage, expect.stringContaining("--speed needs --play")])
+    expect((await refused("x.ndjson", "--play", "--speed", "max"))[1]).toContain(
+      "--speed max is for replays; name a number",
+    )
+    expect((await refused("x.ndjson", "--bind", "0.0.0.0"))[1]).toContain("require a token with --token-file")
+    expect((await refused())[0]).toBe(exitCodes.usage)
+    const kubeconfig = join(temporaryDirectory(), "config")
+    writeFileSync(kubeconfig, "apiVersion: v1\nkind: Config\n")
+    expect((await refused("x.ndjson", "--kubeconfig-out", kubeconfig))[1]).toContain(
+      "is not a kubeconfig of reel serve; name another file with --kubeconfig-out, or overwrite it with --force",
+    )
+  })
+
+  test("says what is wrong with a source or a moment", async () => {
+    const directory = place()
+    const kubeconfig = ["--port", "0", "--kubeconfig-out", join(directory, "kubeconfig")]
+    expect(await refused(temporaryDirectory(), ...kubeconfig)).toEqual([
+      exitCodes.failed,
+      expect.stringMatching(
+        /cannot serve .*: it is a directory, but .*; name a trace, or the data directory of a recorder/,
+      ),
+    ])
+    expect(await refused(join(directory, "missing"), ...kubeconfig)).toEqual([
+      exitCodes.failed,
+      expect.stringContaining("file not found"),
+    ])
+    writeFileSync(join(directory, "torn.ndjson"), readFileSync(join(directory, "day.ndjson")).subarray(0, 500))
+    expect(await refused(join(directory, "torn.ndjson"), ...kubeconfig)).toEqual([
+      exitCodes.failed,
+      expect.stringContaining("not a readable ndjson trace"),
+    ])
+    const day = join(directory, "day.ndjson")
+    expect(await refused(day, "--at", "2026-11-20T02:00:00Z", ...kubeconfig)).toEqual([
+      exitCodes.usage,
+      expect.stringContaining("is before the beginning: "),
+    ])
+    expect(await refused(day, "--at", "noon", ...kubeconfig)).toEqual([
+      exitCodes.usage,
+      expect.stringContaining('"noon": must be a time such as'),
+    ])
+  })
+
+  test("says that its port is in use, and which file it cannot write", async () => {
+    const directory = place()
+    const taken = createServer().listen(0, "127.0.0.1")
+    await new Promise((resolve) => taken.once("listening", resolve))
+    const { port } = taken.address() as { readonly port: number }
+    const day = join(directory, "day.ndjson")
+    const inUse = await refused(day, "--port", String(port), "--kubeconfig-out", join(directory, "kubeconfig"))
+    taken.close()
+    expect(inUse).toEqual([
+      exitCodes.failed,
+      `reel serve: port ${port} on 127.0.0.1 is in use; choose another with --port (0 picks any free port)\n`,
+    ])
+    expect(await refused(day, "--port", "0", "--kubeconfig-out", join(directory, "no", "kubeconfig"))).toEqual([
+      exitCodes.failed,
+      expect.stringContaining("its directory does not exist"),
+    ])
+  })
+})
