@@ -5,6 +5,7 @@ import { guard } from "./guard.ts"
 import { history } from "./history.ts"
 import { host } from "./host.ts"
 import { hostile } from "./hostile.ts"
+import { hostileServer } from "./hostile-server.ts"
 import { ingest } from "./ingest.ts"
 import { kinds } from "./kinds.ts"
 import { lookups } from "./lookups.ts"
@@ -24,6 +25,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   exporting,
   history,
   hostile,
+  hostileServer,
   mailbox,
   sandbox,
   host,

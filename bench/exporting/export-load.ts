@@ -7,6 +7,7 @@ import { deployments, gvkOf, replicaSets } from "../load/bench-kinds.ts"
 import { BenchCluster } from "../load/generator-process.ts"
 import { type EndedLoad, SteadyLoad, type StretchLatency, sharedMs } from "../load/steady-load.ts"
 import { generatorOptionsOf, type Workload } from "../load/workload.ts"
+import type { Launch } from "../processes/another-machine.ts"
 import { listeningPort } from "../processes/listening-port.ts"
 import { PeakMemory } from "../processes/peak-memory.ts"
 import type { Bound, Measure } from "../report/table.ts"
@@ -42,6 +43,10 @@ export interface LoadedExport {
   readonly events: number
   /** s of the load from the request on; more follow if the export takes longer. */
   readonly seconds: number
+  /** s of the load before the request, for comparison. Default: long enough for a percentile. */
+  readonly before?: number
+  /** How the generator is started. Default: as any process. */
+  readonly launch?: Launch
 }
 
 /** The result of an export. */
@@ -68,13 +73,13 @@ export interface LoadedRun<Answer> {
  * @param after with the client and everything recorded, when nothing is measured any more
  */
 export const exportUnderLoad = async <Answer extends { readonly askedMs: number; readonly endedMs: number }, More>(
-  { format, workload, events, seconds }: LoadedExport,
+  { format, workload, events, seconds, launch, ...given }: LoadedExport,
   { isQuick, profileDirectory }: Pick<ScenarioSettings, "isQuick" | "profileDirectory">,
   ask: (situation: ExportSituation) => Promise<Answer>,
   after: (client: ExportClient, answer: Answer, load: EndedLoad) => Promise<More>,
 ): Promise<LoadedRun<Answer> & More> => {
-  const { settling, before } = isQuick ? stretches.quick : stretches.full
-  await using cluster = await BenchCluster.start(generatorOptionsOf(workload))
+  const { settling, before } = { ...(isQuick ? stretches.quick : stretches.full), ...given }
+  await using cluster = await BenchCluster.start(generatorOptionsOf(workload), launch)
   await using subject = await startRecorder(cluster, { kinds: recordedKinds.map(gvkOf), profileDirectory })
   await cluster.during(subject.listed(patienceMs))
   await using client = await ExportClient.start(`http://127.0.0.1:${listeningPort(subject.pid)}`, format)

@@ -3,16 +3,13 @@
  *
  * node bench/exporting/heavy-requests-process.ts SERVER SORT
  *
- * Says `{"sending": true}` with the first response. Standard input takes `{"stop": true}`, which is followed by `{"statuses": {"200": 12, …}}`. Ends when standard
- * input closes.
+ * Standard input takes `{"send": true}`, which is followed by `{"sending": true}` with the first response, and `{"send": false}`, which is followed by
+ * `{"statuses": {"200": 12, …}, "cpuMs": …}` when all requests have ended: how many got which response since the start (0: the client has left), and what the
+ * client cost. Ends when standard input closes.
  */
 import { request } from "node:http"
-import { setPriority } from "node:os"
 import { createInterface } from "node:readline"
 import { type HeavyRequests, heavyRequests } from "./heavy-requests.ts"
-
-// It takes the place of another machine, so it must not take CPU from the recorder on these two cores.
-setPriority(10)
 
 const [server = "", sort = ""] = process.argv.slice(2)
 const heavy: HeavyRequests | undefined = heavyRequests.find(({ name }) => name === sort)
@@ -20,7 +17,10 @@ if (heavy === undefined) throw new Error(`no sort of requests ${JSON.stringify(s
 
 const body = Buffer.from(heavy.body(Math.floor(Date.now() / 1000)))
 const statuses: Record<string, number> = {}
-let isStopped = false
+let isSending = false
+let isFirst = true
+/** µs of the start, which are no requests. */
+let spentBefore: NodeJS.CpuUsage | undefined
 
 const say = (line: object): void => {
   process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -42,17 +42,26 @@ const send = (): Promise<number> =>
   })
 
 const connection = async (): Promise<void> => {
-  while (!isStopped) {
+  while (isSending) {
     const status = await send()
-    if (Object.keys(statuses).length === 0) say({ sending: true })
+    if (isFirst) say({ sending: true })
+    isFirst = false
     statuses[status] = (statuses[status] ?? 0) + 1
   }
 }
 
+let sending: Promise<unknown> = Promise.resolve()
 createInterface(process.stdin)
-  .on("line", () => {
-    isStopped = true
-    say({ statuses })
+  .on("line", async (line) => {
+    isSending = (JSON.parse(line) as { readonly send: boolean }).send
+    if (isSending) {
+      isFirst = true
+      spentBefore ??= process.cpuUsage()
+      sending = Promise.all(Array.from({ length: heavy.connections }, connection))
+      return
+    }
+    await sending
+    const { user, system } = process.cpuUsage(spentBefore)
+    say({ statuses, cpuMs: (user + system) / 1000 })
   })
   .on("close", () => process.exit(0))
-await Promise.all(Array.from({ length: heavy.connections }, connection))

@@ -1,5 +1,6 @@
 /** The generator as the scenarios use it: a cluster in its own process. */
 import { fileURLToPath } from "node:url"
+import { type Launch, plainly } from "../processes/another-machine.ts"
 import { fieldOf, LineProcess } from "../processes/line-process.ts"
 import { ChangePlan } from "./change-plan.ts"
 import type { GeneratorOptions } from "./generator.ts"
@@ -24,9 +25,9 @@ export class BenchCluster implements AsyncDisposable {
   #watches = 0
   #sent = 0
 
-  static async start(options: GeneratorOptions = {}): Promise<BenchCluster> {
+  static async start(options: GeneratorOptions = {}, launch: Launch = plainly): Promise<BenchCluster> {
     const script = fileURLToPath(new URL("./generator.ts", import.meta.url))
-    const child = new LineProcess({ script: [script, JSON.stringify(options)], endsBy: "input" })
+    const child = new LineProcess({ ...launch([script, JSON.stringify(options)]), endsBy: "input" })
     try {
       const port = await child.hear("the generator's port", startMs, fieldOf<number>("port"))
       return new BenchCluster(child, port, options.heartbeatShare ?? 0)

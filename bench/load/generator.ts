@@ -14,6 +14,7 @@ import { createInterface } from "node:readline"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type BenchKind, baseKinds, deployments, furtherKinds, groupPathOf, pathOf, pods } from "./bench-kinds.ts"
 import { ChangeSender } from "./change-sender.ts"
+import { type Hostility, repeatedContinue, sendHostileLine } from "./hostile-answers.ts"
 import { renderObjects } from "./listing.ts"
 import { listVersion } from "./object-template.ts"
 
@@ -30,6 +31,8 @@ export interface GeneratorOptions {
   readonly heartbeatShare?: number
   /** Length of Deployments and ReplicaSets as a compact watch line, bytes. Default: what bench-kinds.ts says. */
   readonly objectBytes?: number
+  /** What it sends that no API server should. Default: nothing. */
+  readonly hostility?: Hostility
 }
 
 const options = JSON.parse(process.argv[2] ?? "{}") as GeneratorOptions
@@ -116,9 +119,11 @@ const send = async (response: ServerResponse, piece: Buffer | string): Promise<b
 
 const list = async (kind: BenchKind, query: URLSearchParams, response: ServerResponse): Promise<void> => {
   const count = countOf(kind)
-  const from = Number(query.get("continue") ?? 0)
+  const isRepeated = options.hostility === "repeated-continue"
+  const from = isRepeated ? 0 : Number(query.get("continue") ?? 0)
   const until = Math.min(count, from + Number(query.get("limit") ?? count))
-  const metadata = { resourceVersion: String(listVersion), ...(until < count && { continue: String(until) }) }
+  const next = isRepeated ? repeatedContinue : until < count ? String(until) : undefined
+  const metadata = { resourceVersion: String(listVersion), ...(next !== undefined && { continue: next }) }
   response.writeHead(200, json)
   await send(
     response,
@@ -132,7 +137,8 @@ const list = async (kind: BenchKind, query: URLSearchParams, response: ServerRes
 
 const watch = async (kind: BenchKind, query: URLSearchParams, response: ServerResponse): Promise<void> => {
   const isStreamingList = query.get("sendInitialEvents") === "true"
-  if (isStreamingList && options.isStreamingListKnown === false) {
+  const { hostility, isStreamingListKnown = hostility !== "repeated-continue" } = options
+  if (isStreamingList && !isStreamingListKnown) {
     return refuse(response, 422, "Invalid", "sendInitialEvents: Forbidden: it is forbidden for this server")
   }
   response.writeHead(200, { ...json, "Transfer-Encoding": "chunked" })
@@ -142,6 +148,11 @@ const watch = async (kind: BenchKind, query: URLSearchParams, response: ServerRe
     const affixes = { before: '{"type":"ADDED","object":', between: "", after: "}\n" }
     for (const piece of renderObjects(kind, 0, countOf(kind), affixes)) if (!(await send(response, piece))) return
     await send(response, `{"type":"BOOKMARK","object":${JSON.stringify(initialEventsEnd(kind))}}\n`)
+  }
+  if (hostility === "endless-lines" || hostility === "error-lines") {
+    await sendHostileLine(hostility, (piece) => send(response, piece))
+    response.end()
+    return
   }
   const asked = Number(query.get("resourceVersion") ?? listVersion)
   if (kind === changing) await sender.sendTo(socket, Math.max(0, asked - listVersion))

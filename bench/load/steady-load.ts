@@ -29,6 +29,12 @@ export const dueMs = (orders: ReadonlyArray<LoadOrder>, number: number): number 
   return order === undefined ? undefined : order.startMs + ((number - order.from) * 1000) / order.perSecond
 }
 
+/** A stretch of time on the clock that all processes share, ms; the end is exclusive. */
+export interface Period {
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
 /** Of the events that were due in a stretch of time. */
 export interface StretchLatency {
   readonly events: number
@@ -102,8 +108,16 @@ export class EndedLoad {
 
   /** Of the events due in this period (end exclusive), ms on the clock that all processes share. */
   latency(fromMs: number, untilMs: number): StretchLatency {
+    return this.latencyIn([{ fromMs, untilMs }])
+  }
+
+  /** Of the events due in any of these periods. */
+  latencyIn(periods: ReadonlyArray<Period>): StretchLatency {
     const due = (event: RecordedChange): number => dueMs(this.#orders, event.number) ?? Number.NaN
-    const events = this.changes.filter((event) => due(event) >= fromMs && due(event) < untilMs)
+    const events = this.changes.filter((event) => {
+      const at = due(event)
+      return periods.some(({ fromMs, untilMs }) => at >= fromMs && at < untilMs)
+    })
     const received = events.map((event) => event.receivedMicros / 1000 - this.#offsetMs - due(event))
     const committed = this.#watch.latencies(events, (event, look) => look.monotonicMs - due(event))
     return {

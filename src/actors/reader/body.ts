@@ -3,7 +3,7 @@
  * queries never delay recording.
  *
  * Each query opens the recording and closes it again: nothing is held between queries, no transaction, no replaced file, no cache, except which
- * blocks are intact. Short queries run as they arrive. Long ones are split into slices of some ms, so that short ones can pass, and run one at a time in order of
+ * blocks are intact. Short queries run as they arrive. Long ones are split into slices of half a ms, so that short ones, and recording, can pass, and run one at a time in order of
  * arrival: all of them share a core, and running ten at once would only make each ten times as long. If the client has gone, its query is
  * interrupted. Answers that are streamed (answering.ts) take turns, because their clients take them at very different paces.
  */
@@ -14,6 +14,7 @@ import { readRecordedSince } from "../../archive/reading/recorded-since.ts"
 import { countWindow } from "../../archive/reading/window-counts.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
+import { cedeCore } from "../../runtime/thread/thread-priority.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import { Answering } from "./answering.ts"
 import { type CountQuestion, type ReaderConfig, type ReaderControl, ReadingFailed } from "./definition.ts"
@@ -44,6 +45,7 @@ const count = async (
 ) => {
   const { needsNames, excludesName } = compileFilters(filters)
   const pause = async (): Promise<void> => {
+    cedeCore()
     await new Promise((resolve) => setImmediate(resolve))
     signal.throwIfAborted()
   }

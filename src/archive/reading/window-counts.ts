@@ -2,7 +2,7 @@
  * Counts the objects and changes of a kind in a window, filtered by name, without reading an object: from the rows of names, checkpoints,
  * and tables of contents. The counts equal those of an export of that window before filters by label or owner: damaged blocks are left out.
  *
- * It pauses every few ms to let other work run. Each statement is its own short transaction. Memory: a byte per object ever seen of the
+ * It pauses every half ms to let other work run. Each statement is its own short transaction. Memory: a byte per object ever seen of the
  * kind, and its states at the window's start.
  */
 
@@ -31,15 +31,15 @@ interface CountOptions {
   readonly excludesName?: (namespace: string, name: string) => boolean
   /** Blocks that need not be checked again. */
   readonly intact?: IntactBlocks
-  /** Lets other work run; called every few ms. */
+  /** Lets other work run; called every half ms. */
   readonly pause: () => Promise<void>
 }
 
-/** ms of work between two pauses. */
-const turnMs = 8
+/** ms of work between two pauses: recording may wait for the core meanwhile. */
+const turnMs = 0.5
 
 /** Rows of names per fetch. */
-const pageRows = 1000
+const pageRows = 250
 
 /**
  * By kind. Rejects with what reading a recording throws: NotARecordingError, NewerRecordingError, OlderRecordingError,

@@ -11,6 +11,7 @@ import { byCause, type KindStatus } from "../../recorder/kind-status.ts"
 import { namedKinds } from "../../recorder/notices/forbidden-kinds.ts"
 import { type RunningRecorder, reasonOf, startRecorder } from "../../recorder/recorder.ts"
 import type { RecorderClose } from "../../recorder/recorder-actors.ts"
+import { lowerHelperPriority } from "../../runtime/thread/thread-priority.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { formatRecorded } from "../terminal/quantities.ts"
 import { readVersion } from "../version.ts"
@@ -25,7 +26,14 @@ interface Outcome {
   readonly closed: () => RecorderClose | undefined
 }
 
+/**
+ * `nice` of V8's helper threads, that of queries: while dry runs were counted, a watcher that had to wait for a core waited for one of them
+ * two thirds of the time.
+ */
+const helperNice = 5
+
 export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...options }, output) => {
+  lowerHelperPriority(helperNice)
   const stop = new AbortController()
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stop.signal.aborted) {

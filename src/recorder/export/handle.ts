@@ -8,8 +8,8 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
 import type { Clock } from "../../clock.ts"
 import { factsOf } from "../../trace/formats/names.ts"
+import type { RequestBodies } from "../http/body/request-bodies.ts"
 import { goneSignal, refuse, respondJson } from "../http/http-answer.ts"
-import { readBody } from "../http/request-body.ts"
 import { auditOf, type ExportAudit, outcomeText } from "./audit.ts"
 import type { ExportForecast } from "./forecast.ts"
 import { type ExportLimits, withinLimits } from "./limits.ts"
@@ -34,40 +34,40 @@ export interface ExportSources extends UploadSources {
   readonly audit: (line: ExportAudit) => void
 }
 
-/** The authorised client, and the ID of its request. */
+/** The authorised client, the ID of its request, and what receives its body. */
 interface ExportCaller {
   readonly who: string
   readonly requestId: string
+  readonly bodies: RequestBodies
 }
 
 export const handleExportRequest = (
   request: IncomingMessage,
   response: ServerResponse,
-  caller: ExportCaller,
+  { who, requestId, bodies }: ExportCaller,
   sources: ExportSources,
   clock: Clock,
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const body = yield* Effect.promise(() => readBody(request))
+    const from = request.socket.remoteAddress ?? ""
+    const client = `${who} at ${from}`
+    const gone = goneSignal(response)
+    const body = yield* Effect.promise(() => bodies.receive(request, response, client, gone))
     if (body.tag === "gone") return
-    // The rest of the request is not read, so the connection cannot be used for another one.
-    if (body.tag === "too-large") response.setHeader("Connection", "close")
     const reading = body.tag === "whole" ? readExportRequest(body.text, request.headers.accept) : body
     if (reading.tag !== "request") return refuse(response, reading)
     const { request: wanted, destination } = reading
     const startedMs = clock.monotonicMs()
-    const from = request.socket.remoteAddress ?? ""
     const audit = (outcome: string, bytes: number): void => {
       const milliseconds = clock.monotonicMs() - startedMs
-      sources.audit(auditOf({ ...caller, from, request: wanted, destination, bytes, milliseconds, outcome }))
+      sources.audit(auditOf({ who, requestId, from, request: wanted, destination, bytes, milliseconds, outcome }))
     }
     const barred = destination.tag === "store" ? sources.barred(destination.address) : undefined
     if (barred !== undefined) {
       audit(barred.message, 0)
       return refuse(response, barred)
     }
-    const gone = goneSignal(response)
-    const place = sources.places.take(`${caller.who} at ${from}`)
+    const place = sources.places.take(client)
     if ("message" in place) {
       audit(place.message, 0)
       return refuse(response, { status: 429, message: place.message, retryAfterSeconds })

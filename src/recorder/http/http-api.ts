@@ -23,6 +23,7 @@ import { type ExportSources, handleExportRequest } from "../export/handle.ts"
 import type { ExportRefusal } from "../export/request.ts"
 import { metricsContentType } from "../metrics/metrics-text.ts"
 import { elapsed } from "../races.ts"
+import { RequestBodies } from "./body/request-bodies.ts"
 import type { Coverage, TimeRange } from "./coverage.ts"
 import { refuse, respondJson, text } from "./http-answer.ts"
 import { bracketed, ListenError } from "./listen-error.ts"
@@ -72,6 +73,7 @@ interface Answering {
   sources: HttpApiSources | undefined
   /** Requests in progress, including uploads that are being removed from their stores. */
   readonly requests: FiberSet.FiberSet<void>
+  readonly bodies: RequestBodies
   readonly clock: Clock
 }
 
@@ -83,10 +85,10 @@ export const makeApiServer = (clock: Clock): Effect.Effect<ApiServer, never, Sco
   Effect.gen(function* () {
     const requests = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(requests)()
-    const answering: Answering = { sources: undefined, requests, clock }
-    const server = createServer((request, response) => {
+    const answering: Answering = { sources: undefined, requests, bodies: new RequestBodies(clock), clock }
+    const receive = (request: IncomingMessage, response: ServerResponse): void => {
       run(
-        answer(request, response, answering.sources, clock).pipe(
+        answer(request, response, answering).pipe(
           Effect.catchDefect((cause) =>
             Effect.sync(() => {
               if (response.headersSent) response.destroy()
@@ -95,7 +97,9 @@ export const makeApiServer = (clock: Clock): Effect.Effect<ApiServer, never, Sco
           ),
         ),
       )
-    })
+    }
+    // Without the second, Node would ask every client for its body, before it is known whether it may send one.
+    const server = createServer(receive).on("checkContinue", receive)
     return { server, answering }
   })
 
@@ -153,8 +157,7 @@ const requestIdOf = (headers: IncomingHttpHeaders): string => {
 const answer = (
   request: IncomingMessage,
   response: ServerResponse,
-  sources: HttpApiSources | undefined,
-  clock: Clock,
+  { sources, bodies, clock }: Answering,
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
     const requestId = requestIdOf(request.headers)
@@ -163,6 +166,9 @@ const answer = (
     const url = URL.parse(request.url ?? "/", "http://localhost")
     const path = url?.pathname ?? ""
     const reads = request.method === "GET" || request.method === "HEAD"
+    const isExport = path === "/export" && request.method === "POST"
+    const from = request.socket.remoteAddress ?? ""
+    if (!isExport || sources === undefined) bodies.discard(request, response, from)
     if (path === "/healthz" && reads) return text(response, 200, "ok\n")
     if (sources === undefined) return text(response, 503, "the recorder is starting; try again\n")
     if (path === "/readyz" && reads) {
@@ -185,17 +191,20 @@ const answer = (
       return wrongMethod(response, "GET, HEAD")
     }
     const decision = yield* Effect.promise(() => sources.access.decide(request.headers, action))
-    if (decision.tag === "refused") return rejectRequest(request, response, { requestId, path, decision, sources })
+    if (decision.tag === "refused") {
+      if (isExport) bodies.discard(request, response, from)
+      return rejectRequest(request, response, { requestId, path, decision, sources })
+    }
     if (isPastPath(path)) {
       if (!reads) return wrongMethod(response, "GET, HEAD")
-      const client = `${decision.who} at ${request.socket.remoteAddress ?? ""}`
+      const client = `${decision.who} at ${from}`
       const parameters = url?.searchParams ?? new URLSearchParams()
       return yield* answerPast(request, response, { path, parameters, client }, sources, clock)
     }
-    if (action === "export") {
-      if (request.method !== "POST") return wrongMethod(response, "POST")
-      return yield* handleExportRequest(request, response, { who: decision.who, requestId }, sources, clock)
+    if (isExport) {
+      return yield* handleExportRequest(request, response, { who: decision.who, requestId, bodies }, sources, clock)
     }
+    if (action === "export") return wrongMethod(response, "POST")
     if (!reads) return wrongMethod(response, "GET, HEAD")
     if (action === "metrics") return text(response, 200, yield* sources.metrics, metricsContentType)
     return yield* answerCoverage(response, url?.searchParams ?? new URLSearchParams(), sources)

@@ -4,7 +4,7 @@
  * Only Linux has priorities per thread, where setting a process's priority accepts a thread's number; elsewhere, and where the system
  * refuses, the priority stays as it is: only politeness is lost.
  */
-import { readlinkSync } from "node:fs"
+import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { setPriority } from "node:os"
 
 /**
@@ -21,4 +21,40 @@ export const lowerThreadPriority = (nice: number): boolean => {
   } catch {
     return false
   }
+}
+
+/** The name that Node gives the threads in which V8 compiles and collects garbage for all others. */
+const helperName = "node-V8Worker\n"
+
+/**
+ * Lowers the priority of V8's helper threads, of which all threads of the process make use: what they do for a query is then as little ahead of recording as the
+ * query itself. A thread does its own share of such work and does not depend on them. Returns how many they are: 0 where threads have no
+ * priorities or names.
+ */
+export const lowerHelperPriority = (nice: number): number => {
+  try {
+    const helpers = readdirSync("/proc/self/task").filter(
+      (thread) => readFileSync(`/proc/self/task/${thread}/comm`, "utf8") === helperName,
+    )
+    for (const thread of helpers) setPriority(Number(thread), nice)
+    return helpers.length
+  } catch {
+    return 0
+  }
+}
+
+/** Never notified: waiting for it is sleeping. */
+const nothing = new Int32Array(new SharedArrayBuffer(4))
+
+/** ms; with the slack of a timer, some 0.1. */
+const cedingMs = 0.05
+
+/**
+ * Sleeps for some 0.1 ms, so that a thread that waits for this core gets it.
+ *
+ * A lower priority does not do that: Linux lets a running thread finish its slice, and looks only with the next tick, up to 4 ms later, whether another one
+ * should run (EEVDF with RUN_TO_PARITY). For work in slices of up to a ms, in threads that compete with recording.
+ */
+export const cedeCore = (): void => {
+  Atomics.wait(nothing, 0, 0, cedingMs)
 }

@@ -4,14 +4,15 @@
  * have, everything but `/healthz` requires it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { systemClock } from "../../../clock.ts"
 import { messageOf } from "../../../message-of.ts"
 import { type Access, type Action, anonymousAccess, type Refusal } from "../../../recorder/access/access.ts"
 import { isForeignPage, isOwnHost } from "../../../recorder/access/browser-guard.ts"
 import { isLoopback } from "../../../recorder/access/open-access.ts"
 import { readTokenFile, tokenFileAccess } from "../../../recorder/access/token-file.ts"
-import { json, text } from "../../../recorder/http/http-answer.ts"
+import { RequestBodies } from "../../../recorder/http/body/request-bodies.ts"
+import { goneSignal, json, refuse as refuseRequest, text } from "../../../recorder/http/http-answer.ts"
 import { bracketed } from "../../../recorder/http/listen-error.ts"
-import { readBody } from "../../../recorder/http/request-body.ts"
 import { formatMetrics, type Metric, metricsContentType } from "../../../recorder/metrics/metrics-text.ts"
 import { type ListenAddress, type ListeningServer, listenOn } from "../../listening-server.ts"
 import { follow, readControlRequest } from "./control-request.ts"
@@ -53,8 +54,9 @@ export const serveControl = async (
     tokenFile === undefined
       ? ownPagesOnly
       : tokenFileAccess(tokenFile, (error) => error !== undefined && sources.onTrouble(error.message))
+  const bodies = new RequestBodies(systemClock)
   const server = createServer((request, response) => {
-    answer(request, response, sources, guard).catch((cause: unknown) => {
+    answer(request, response, { ...sources, bodies }, guard).catch((cause: unknown) => {
       if (response.headersSent) response.destroy()
       else text(response, 500, `${messageOf(cause)}\n`)
     })
@@ -90,7 +92,7 @@ const actionOf = (path: string, isChange: boolean): Action =>
 const answer = async (
   request: IncomingMessage,
   response: ServerResponse,
-  { control, state, metrics }: ControlSources,
+  { control, state, metrics, bodies }: ControlSources & { readonly bodies: RequestBodies },
   guard: Pick<Access, "decide">,
 ): Promise<void> => {
   const { method = "", headers } = request
@@ -111,9 +113,10 @@ const answer = async (
   }
   if (path === "/metrics") return text(response, 200, formatMetrics(metrics()), metricsContentType)
   if (isChange) {
-    const body = await readBody(request)
+    const from = request.socket.remoteAddress ?? ""
+    const body = await bodies.receive(request, response, from, goneSignal(response))
     if (body.tag === "gone") return
-    if (body.tag !== "whole") return refuse(body.status, body.message)
+    if (body.tag === "refused") return refuseRequest(response, body)
     const reading = readControlRequest(body.text)
     const refusal = reading.tag === "refused" ? reading : follow(reading.request, control)
     if (refusal !== undefined) return refuse(refusal.status, refusal.message)

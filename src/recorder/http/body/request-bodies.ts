@@ -1,0 +1,199 @@
+/**
+ * Receives the bodies of requests, which are JSON, so that a client can send what it likes and no other request waits for it.
+ *
+ * - A body that is announced as too large is rejected before it is read; one that turns out to be too large, or has more values than any export
+ *   request, is rejected without being parsed or kept.
+ * - Each client has a share of the thread and a number of bodies at once ({@link BodyShares}); beyond it, 429.
+ * - What is rejected is still read, at the pace of the client's share, because a client that is writing when its connection is closed sees a
+ *   broken pipe instead of the response; but not more than {@link mostDiscardedBytes}, and not what exceeds the number of bodies.
+ */
+import { isUtf8 } from "node:buffer"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Clock } from "../../../clock.ts"
+import type { ExportRefusal } from "../../export/request.ts"
+import { goneSignal } from "../http-answer.ts"
+import { type BodyPlace, BodyShares, maximumBodies, maximumBodiesPerClient } from "./body-shares.ts"
+import { ValueCount } from "./value-count.ts"
+
+/** Largest body in bytes, as in SimKube. */
+export const maximumBodyBytes = 1024 * 1024
+
+/**
+ * Values of a body, keys of objects excluded. The largest filters have 10,000 entries, and label selectors of 32,768 characters with some 8,000
+ * values.
+ */
+export const maximumBodyValues = 20_000
+
+/** Arrays and objects in one another; an export request has seven. */
+export const maximumBodyDepth = 32
+
+/** Bytes of a rejected body that are read and discarded. After that its connection is closed. */
+export const mostDiscardedBytes = 16 * maximumBodyBytes
+
+/** ms for a body to arrive. At the pace of a full share, four bodies take 2.5 s. */
+export const receiveMs = 30_000
+
+/** What a request costs besides its bytes, expressed in them: 512 requests/s of one client. */
+const requestBytes = 16 * 1024
+
+/** Parsing a byte costs as much as reading four, up to the limit of values. */
+const parsingFactor = 4
+
+/** `gone`: the client has disconnected, so there is no one to respond to. */
+export type RequestBody =
+  | { readonly tag: "whole"; readonly text: string }
+  | ({ readonly tag: "refused" } & ExportRefusal)
+  | { readonly tag: "gone" }
+
+const refused = (status: number, message: string): RequestBody => ({ tag: "refused", status, message })
+
+const tooLarge = refused(413, `the body may have at most ${maximumBodyBytes} bytes`)
+
+const tooMany = refused(
+  400,
+  `the body has more than ${maximumBodyValues} values; the largest filters that are allowed have fewer`,
+)
+
+const tooDeep = refused(400, `the body has more than ${maximumBodyDepth} arrays and objects in one another`)
+
+/** Decoded anyway, a name would contain other characters than were sent, and match nothing. */
+const notText = refused(400, "the body is not UTF-8")
+
+const late = refused(408, `the body did not arrive within ${receiveMs / 1000} s`)
+
+const busy: RequestBody = {
+  ...{ tag: "refused", status: 429, retryAfterSeconds: 1 },
+  message: `too many requests are being received: ${maximumBodiesPerClient} of one client and ${maximumBodies} in all is the limit; try again`,
+}
+
+export class RequestBodies {
+  readonly #clock: Clock
+  readonly #received: BodyShares
+  /** Of requests without permission, which take nothing from the others. */
+  readonly #unwanted: BodyShares
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#received = new BodyShares(clock)
+    this.#unwanted = new BodyShares(clock)
+  }
+
+  /**
+   * The body of a request, or what to respond. Never rejects. The response may get the header `Connection`.
+   *
+   * @param client whose share it costs
+   * @param gone aborted when the client disconnects
+   */
+  async receive(
+    request: IncomingMessage,
+    response: ServerResponse,
+    client: string,
+    gone: AbortSignal,
+  ): Promise<RequestBody> {
+    const place = this.#received.enter(client)
+    if (place === undefined || Number(request.headers["content-length"] ?? 0) > maximumBodyBytes) {
+      this.#discard(request, response, gone, place)
+      return place === undefined ? busy : tooLarge
+    }
+    try {
+      if (awaitsContinue(request)) response.writeContinue()
+      const body = await this.#within(receiveMs, read(request, place, gone))
+      // The rest of the request is not read, so its connection cannot be used for another one.
+      if (body === undefined || body === unread) response.setHeader("Connection", "close")
+      return body === unread ? tooLarge : (body ?? late)
+    } finally {
+      place.leave()
+    }
+  }
+
+  /** To be called before a response to a request whose body is of no interest. */
+  discard(request: IncomingMessage, response: ServerResponse, client: string): void {
+    const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers
+    if (encoding === undefined && Number(length) === 0) return
+    this.#discard(request, response, goneSignal(response), this.#unwanted.enter(client))
+  }
+
+  /** Without a place, the connection is closed after the response. */
+  #discard(request: IncomingMessage, response: ServerResponse, gone: AbortSignal, place: BodyPlace | undefined): void {
+    // A client that waits for our permission sends no body after a response.
+    if (place === undefined || awaitsContinue(request)) {
+      place?.leave()
+      response.setHeader("Connection", "close")
+      return
+    }
+    void this.#within(receiveMs, discardAll(request, place, gone)).then((isWhole) => {
+      place.leave()
+      if (isWhole !== true) request.destroy()
+    })
+  }
+
+  /** `undefined` if it takes longer. */
+  async #within<Value>(ms: number, promise: Promise<Value>): Promise<Value | undefined> {
+    const { promise: expired, resolve } = Promise.withResolvers<undefined>()
+    const timer = this.#clock.after(ms, () => resolve(undefined))
+    try {
+      return await Promise.race([promise, expired])
+    } finally {
+      timer.cancel()
+    }
+  }
+}
+
+const awaitsContinue = (request: IncomingMessage): boolean => /100-continue/i.test(request.headers.expect ?? "")
+
+/** More than {@link mostDiscardedBytes} were sent. */
+const unread = Symbol("unread")
+
+/** Reads slice by slice: no more than 128 KiB arrive before the turn of the next. Never rejects. */
+const read = async (
+  request: IncomingMessage,
+  place: BodyPlace,
+  gone: AbortSignal,
+): Promise<RequestBody | typeof unread> => {
+  const pieces: Array<Buffer> = []
+  const count = new ValueCount()
+  let length = 0
+  let fault: RequestBody | undefined
+  try {
+    await place.turn(requestBytes, gone)
+    for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      await place.turn(piece.length, gone)
+      length += piece.length
+      if (length > mostDiscardedBytes) return unread
+      if (fault !== undefined) continue
+      count.add(piece)
+      fault = faultOf(length, count)
+      if (fault === undefined) pieces.push(piece)
+      else pieces.length = 0
+    }
+    if (fault !== undefined) return fault
+    await place.turn(parsingFactor * length, gone)
+  } catch {
+    // The stream of a request fails in no other way than that its connection breaks.
+    return { tag: "gone" }
+  }
+  if (gone.aborted) return { tag: "gone" }
+  const body = Buffer.concat(pieces)
+  return isUtf8(body) ? { tag: "whole", text: body.toString("utf8") } : notText
+}
+
+const faultOf = (length: number, { values, deepest }: ValueCount): RequestBody | undefined => {
+  if (length > maximumBodyBytes) return tooLarge
+  if (values > maximumBodyValues) return tooMany
+  return deepest > maximumBodyDepth ? tooDeep : undefined
+}
+
+/** Returns whether all of it was read. Never rejects. */
+const discardAll = async (request: IncomingMessage, place: BodyPlace, gone: AbortSignal): Promise<boolean> => {
+  let length = 0
+  try {
+    for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      length += piece.length
+      if (length > mostDiscardedBytes) return false
+      await place.turn(piece.length, gone)
+    }
+  } catch {
+    // The client has disconnected; nothing more will come.
+  }
+  return true
+}
