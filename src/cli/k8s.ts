@@ -83,7 +83,11 @@ const run = async (given: Options, { standardOutput, standardError, environment 
   }
   const { configuration, contents, warnings } = loaded.success
   for (const warning of warnings) say(warning)
-  const { kinds } = withinNamespaces(configuration, given.recordNamespace)
+  const { kinds, every } = withinNamespaces(configuration, given.recordNamespace)
+  if (every !== undefined && !given.allowSecrets)
+    say(
+      "the rule for every kind includes Secrets, which RBAC cannot except; the recorder does not read them without --allow-secrets",
+    )
   const resolved = await withResolver({ ...given, environment }, async (resolve, kindNames) => {
     const owners = await readKinds(given.ownerKind, kindNames)
     return "problem" in owners ? owners : await watchedResources(kinds, owners, resolve)
@@ -112,9 +116,13 @@ const run = async (given: Options, { standardOutput, standardError, environment 
     version,
     configuration: contents,
     kinds,
+    isEveryKind: every !== undefined,
     recordedNamespaces: given.recordNamespace,
     allowSecrets: given.allowSecrets,
-    permissions: permissionsFor(watched, { reviews: given.auth === "kubernetes" }),
+    permissions: permissionsFor(watched, {
+      reviews: given.auth === "kubernetes",
+      ...(every !== undefined && { every: { namespaces: every.namespaces } }),
+    }),
     volume: { size: given.size, isClaim: given.volumeClaim, storageClass: given.storageClass },
     fsync: given.fsync,
     authentication,

@@ -25,7 +25,9 @@ import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { parseConfiguration } from "./configuration/parse-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
 import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
-import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
+import { openServerKinds } from "./configuration/reload/open-server-kinds.ts"
+import { WantedKinds } from "./configuration/reload/wanted-kinds.ts"
+import type { RecorderConfiguration, TrackedKind } from "./configuration/tracked-kind.ts"
 import { forecastExport } from "./export/forecast.ts"
 import { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
 import { ExportPlaces } from "./export/places.ts"
@@ -125,7 +127,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     for (const warning of loaded.warnings) log.warn(formatWarning(source, warning))
     const accessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
     yield* checkAccess(accessSettings, settings.bind)
-    const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
+    const wanted = new WantedKinds(loaded.configuration, { ...loadOptions, namespaces: settings.namespaces })
     const { server } = settings
     const credentials = yield* Effect.tryPromise({
       try: async () =>
@@ -152,15 +154,25 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     const { path: dataDirectory, keep } =
       settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
     const userAgent = `kubereel/${settings.version}`
+    let running: RecorderActors | undefined
+    const serverKinds = yield* openServerKinds({ wanted, endpoint: () => endpoint, userAgent, log })
     const notices = yield* Effect.acquireRelease(
-      Effect.sync(() => new NoticeLog(log, systemClock, () => describeExpired(endpoint, Date.now()))),
+      Effect.sync(
+        () =>
+          new NoticeLog(
+            log,
+            systemClock,
+            () => describeExpired(endpoint, Date.now()),
+            () => running?.statuses,
+          ),
+      ),
       (opened) => Effect.sync(() => opened.close()),
     )
     const reloads = new Reloads(systemClock)
     const memory = memoryBound()
     const disk = new DiskMetrics(dataDirectory, readVolumeBytes(process.env[volumeVariable]), systemClock)
     const actors = yield* startRecorderActors({
-      kinds: configuration.kinds,
+      kinds: wanted.kinds,
       directory: dataDirectory,
       fsync: settings.fsync,
       endpoints,
@@ -172,10 +184,15 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       ...(settings.restart !== undefined && { restart: settings.restart }),
       notify: (notice) => notices.hear(notice),
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
+    running = actors
+    serverKinds.follow(actors)
     const shortage = describeShortage(memory, actors.watchers.length)
     if (shortage !== undefined) log.warn(shortage)
     /** Read for each request: it may change while the recorder runs. */
-    const inForce = (): RecorderConfiguration => ({ ...configuration, kinds: actors.kinds })
+    const inForce = (): RecorderConfiguration => ({
+      ...loaded.configuration,
+      kinds: [...actors.kinds, ...actors.former],
+    })
     const exportContext = (): ExportContext => ({
       recording: actors,
       configuration: inForce(),
@@ -213,12 +230,13 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       openTarget: (address, contentType) => openTarget(address, { contentType }),
       uploadLeft: (error) => log.warn(`an upload was aborted, and parts of it may remain: ${error.message}`),
     })
+    const kindsOf = (given: RecorderConfiguration): ReadonlyArray<TrackedKind> => wanted.configure(given)
     const reload =
       typeof config !== "string"
         ? async () => log.info("there is no configuration file to read again")
         : yield* followConfiguration(
             actors,
-            { file: config, configuration: loaded.configuration, load: loadOptions, namespaces: settings.namespaces },
+            { file: config, configuration: loaded.configuration, load: loadOptions, kindsOf },
             log,
             reloads,
             yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
@@ -226,9 +244,9 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     keep()
     if (config === undefined)
       log.info(
-        `no --config: recording ${defaultConfigurationName}, ${configuration.kinds.map(({ gvkText }) => gvkText).join(", ")}; "reel k8s --offline" prints it`,
+        `no --config: recording ${defaultConfigurationName}, ${wanted.kinds.map(({ gvkText }) => gvkText).join(", ")}; "reel k8s --offline" prints it`,
       )
-    const { length } = configuration.kinds
+    const { length } = wanted.kinds
     log.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
       directory: dataDirectory,
     })

@@ -8,13 +8,20 @@
 import * as Result from "effect/Result"
 import { isScalar } from "yaml"
 import { type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
+import { everyKindKey, readEveryKind } from "./every-kind.ts"
 import { kindKeys, readKind } from "./kind-settings.ts"
 import { suggestFamiliarKind, suggestKind } from "./known-kinds.ts"
 import { ConfigurationInvalidError, type ConfigurationWarning } from "./problem.ts"
 import { quoted } from "./quoted.ts"
 import { type Entry, SettingReader } from "./setting-reader.ts"
 import { nearest } from "./spelling.ts"
-import { type DetectionDefaults, type RecorderConfiguration, resolveKind, type TrackedKind } from "./tracked-kind.ts"
+import {
+  type DetectionDefaults,
+  type EveryKind,
+  type RecorderConfiguration,
+  resolveKind,
+  type TrackedKind,
+} from "./tracked-kind.ts"
 import { readYaml, type YamlDocument } from "./yaml-document.ts"
 
 export interface ParseOptions {
@@ -42,19 +49,22 @@ export const parseConfiguration = (
   if (Result.isFailure(document))
     return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: document.failure }))
   const reader = new SettingReader(document.success)
-  const kinds = reader.withinBudget(() => readRoot(reader, document.success, options)) ?? []
+  const tracked = reader.withinBudget(() => readRoot(reader, document.success, options)) ?? nothing
   if (reader.problems.length > 0)
     return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: inOrder(reader.problems) }))
   return Result.succeed({
-    configuration: { kinds, source: options.source },
+    configuration: { ...tracked, source: options.source },
     warnings: inOrder(reader.warnings),
   })
 }
 
+type Tracked = Pick<RecorderConfiguration, "kinds" | "every">
+const nothing: Tracked = { kinds: [] }
+
 const inOrder = <T extends { readonly line: number; readonly column: number }>(notes: readonly T[]): readonly T[] =>
   notes.toSorted((left, right) => left.line - right.line || left.column - right.column)
 
-const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseOptions): readonly TrackedKind[] => {
+const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseOptions): Tracked => {
   const allowed = `a mapping with the key ${rootKey}`
   if (isScalar(document.root) && !reader.isEmpty(document.root)) {
     // Not quoted, because a file with a single word is most likely a token.
@@ -66,16 +76,16 @@ const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseO
       found: "a single word or string",
       allowed,
     })
-    return []
+    return nothing
   }
   const entries = reader.isEmpty(document.root) ? [] : reader.entries(document.root, "the file", allowed)
-  if (entries === undefined) return []
+  if (entries === undefined) return nothing
   const [root, ...repeated] = entries.filter(({ key }) => key === rootKey)
   const others = entries.filter(({ key }) => key !== rootKey)
   if (root === undefined) {
     const position = others[0]?.keyPosition ?? { line: 1, column: 1 }
     reader.problem({ _tag: "MissingKey", ...position, key: rootKey, advice: missingRootAdvice(others) })
-    return []
+    return nothing
   }
   const where = "the file"
   for (const { key, keyPosition } of repeated)
@@ -85,19 +95,25 @@ const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseO
   return readKinds(reader, root, options)
 }
 
-const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): readonly TrackedKind[] => {
+const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): Tracked => {
   if (reader.isEmpty(root.value)) {
     const allowed = "a mapping of kinds, indented below it, such as apps/v1.Deployment: {}"
     reader.problem({ _tag: "WrongType", ...root.keyPosition, where: rootKey, found: "empty", allowed })
-    return []
+    return nothing
   }
   const entries = reader.entries(root.value, rootKey, "a mapping of kinds, such as apps/v1.Deployment: {}")
-  if (entries === undefined) return []
+  if (entries === undefined) return nothing
   if (entries.length === 0) reader.warning({ _tag: "NothingTracked", ...root.keyPosition })
   // If a kind appears twice, the last one wins, as in SimKube; the Map keeps it at the position of the first.
   const kinds = new Map<string, TrackedKind>()
   const firstLines = new Map<string, number>()
-  for (const { key, keyPosition, value } of entries) {
+  let every: EveryKind | undefined
+  for (const entry of entries) {
+    const { key, keyPosition, value } = entry
+    if (key === everyKindKey) {
+      every = readEveryKind(reader, entry)
+      continue
+    }
     const gvk = readGvk(reader, key, keyPosition)
     if (gvk === undefined) continue
     if (isSecret(gvk) && options.allowSecrets !== true)
@@ -115,7 +131,7 @@ const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): r
     if (suggestion !== undefined)
       reader.warning({ _tag: "UnfamiliarKind", ...keyPosition, gvk: kind.gvkText, suggestion })
   }
-  return [...kinds.values()]
+  return { kinds: [...kinds.values()], ...(every !== undefined && { every }) }
 }
 
 const isSecret = (gvk: GroupVersionKind): boolean => gvk.group === "" && gvk.kind.toLowerCase() === "secret"

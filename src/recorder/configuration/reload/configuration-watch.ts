@@ -167,7 +167,8 @@ export class ConfigurationWatch {
     this.#isInvalid = Result.isFailure(loaded)
     if (Result.isFailure(loaded)) return { tag: "invalid", error: loaded.failure }
     const { configuration, warnings } = loaded.success
-    if (isDeepStrictEqual(configuration.kinds, this.#configuration.kinds)) return { tag: "unchanged" }
+    const { kinds, every } = this.#configuration
+    if (isDeepStrictEqual([configuration.kinds, configuration.every], [kinds, every])) return { tag: "unchanged" }
     this.#configuration = configuration
     return { tag: "changed", configuration, warnings }
   }
