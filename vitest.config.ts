@@ -1,6 +1,6 @@
 import "./scripts/require-node.js"
 import { defineConfig } from "vitest/config"
-import { LongestFirst } from "./test/harness/longest-first.ts"
+import { LongestFirst, longTests } from "./test/harness/long-tests.ts"
 import { patient } from "./test/harness/patience.ts"
 
 /**
@@ -19,18 +19,27 @@ const examples = "examples/host/typescript/*.test.ts"
 const cluster = "test/cluster/**"
 const clients = "test/clients/**"
 
-/** `npm test`: everything that needs no cluster. The suite against a real one is test/cluster/vitest.config.ts. */
+/**
+ * Everything that needs no cluster: `npm test` is the projects "shared" and "isolated", `npm run test:long` the project "long". The suite against a
+ * real cluster is test/cluster/vitest.config.ts.
+ */
 export default defineConfig({
   test: {
     projects: [
       {
         extends: true,
-        test: { name: "shared", include: [tests, examples], exclude: [cluster, clients, ...isolated], isolate: false },
+        test: {
+          name: "shared",
+          include: [tests, examples],
+          exclude: [cluster, clients, ...isolated, ...longTests],
+          isolate: false,
+        },
       },
       {
         extends: true,
-        test: { name: "isolated", include: isolated.map((folder) => `${folder}/*.test.ts`) },
+        test: { name: "isolated", include: isolated.map((folder) => `${folder}/*.test.ts`), exclude: [...longTests] },
       },
+      { extends: true, test: { name: "long", include: [...longTests] } },
     ],
     // The second brings dist/ up to date, because tests of actors start the bundles that users run.
     globalSetup: ["test/harness/run-directory.ts", "test/bundles.ts"],

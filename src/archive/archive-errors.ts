@@ -152,6 +152,18 @@ export class RecordingDisturbedError extends Schema.TaggedError<RecordingDisturb
   }
 }
 
+/** Retention removed what was being read: the reader held no lease (leases/lease.ts), or lost it. What was read before is right. */
+export class RetentionOutranError extends Schema.TaggedError<RetentionOutranError>()("RetentionOutranError", {
+  directory: Schema.String,
+}) {
+  override get message(): string {
+    return (
+      `retention removed the beginning of the recording in ${this.directory} while it was being read; ` +
+      "try again, with a window that begins later"
+    )
+  }
+}
+
 /** The state of a kind was requested while frames of it wait for a commit: the result would repeat their events. */
 export class UncommittedFramesError extends Schema.TaggedError<UncommittedFramesError>()("UncommittedFramesError", {
   gvk: Schema.String,
@@ -172,6 +184,7 @@ export type ArchiveError =
   | ArchiveIoError
   | CorruptArchiveError
   | RecordingDisturbedError
+  | RetentionOutranError
   | UncommittedFramesError
 
 const classes = [
@@ -185,6 +198,7 @@ const classes = [
   ArchiveIoError,
   CorruptArchiveError,
   RecordingDisturbedError,
+  RetentionOutranError,
   UncommittedFramesError,
 ]
 

@@ -6,7 +6,8 @@
  * are streamed: memory is bounded by the caches, one table of contents per kind and, for snapshots, 41 bytes per object alive in one kind.
  *
  * A damaged block of events is a gap of its kinds ({@link ArchiveReader.gaps}), and everything else is read. Every method may throw
- * CorruptArchiveError (something else is damaged, and nothing that depends on it can be read) and ArchiveIoError.
+ * CorruptArchiveError (something else is damaged, and nothing that depends on it can be read) and ArchiveIoError, and RetentionOutranError if
+ * retention removes what is being read, which a lease prevents (leases/lease.ts).
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
@@ -14,16 +15,16 @@ import type { EventTimes, GapEvent, LateChanges, ObjectEvent, TraceEvent } from 
 import type { JsonObject } from "../trace/json/exact-json.ts"
 import type { OwnerReference } from "../trace/ownership/owner-references.ts"
 import { metadataOf } from "../trace/sanitising/managed-fields.ts"
-import { RecordingDisturbedError, toArchiveError } from "./archive-errors.ts"
+import { RecordingDisturbedError, RetentionOutranError, toArchiveError } from "./archive-errors.ts"
 import { BlockSource, type BlockSourceOptions } from "./blocks/block-source.ts"
 import { mergeEvents, readEvent } from "./blocks/event-merge.ts"
 import { LastStates } from "./checkpoints/last-states.ts"
-import { StateHistory } from "./checkpoints/state-history.ts"
+import { ATTEMPTS, StateHistory } from "./checkpoints/state-history.ts"
 import { WindowDamage } from "./damage/window-damage.ts"
 import { presentObjects, type WindowLimits } from "./reading/present-objects.ts"
 import { isBeingWritten } from "./reading-access.ts"
 import { readGaps } from "./rows/gap-rows.ts"
-import { type KindEntry, type KindState, readKinds } from "./rows/kind-table.ts"
+import { type KeptKind, readKeptKinds } from "./rows/kind-table.ts"
 import { KnownOwners, type OwnerEdge } from "./rows/known-owners.ts"
 import { type LateSelection, readLateRanges } from "./rows/late-rows.ts"
 import { readMetadata } from "./rows/metadata.ts"
@@ -92,7 +93,7 @@ export class ArchiveReader {
   readonly #history: StateHistory
   readonly #lastStates: LastStates
   readonly #damage: WindowDamage
-  readonly #knownKinds = new Map<string, KindEntry>()
+  readonly #knownKinds = new Map<string, KeptKind>()
   readonly #blocks: StatementSync
   readonly #summary: StatementSync
   readonly #owners: KnownOwners
@@ -150,8 +151,11 @@ export class ArchiveReader {
     }
   }
 
-  /** Every kind that was recorded, with the state from which its watcher would resume. */
-  kinds(): ReadonlyArray<KindState> {
+  /**
+   * Every kind that was recorded, with the state from which its watcher would resume. `recordedSince` is not before what retention has removed, up to
+   * `removedThrough`; a window that begins earlier begins with the state there.
+   */
+  kinds(): ReadonlyArray<Omit<KeptKind, "id">> {
     return this.#kinds().map(({ id: _, ...state }) => state)
   }
 
@@ -196,7 +200,9 @@ export class ArchiveReader {
     const kinds = this.#kinds(selection.kinds)
     const names = new Set(kinds.map(({ gvk }) => gvk))
     const recorded = this.#reading(() => readGaps(this.#database, { cut, fromTime, untilTime }))
-    const damage = kinds.flatMap((kind) => this.#damage.of(kind, { cut, fromTime, untilTime, times }))
+    const damage = kinds.flatMap((kind) =>
+      this.#undisturbed(() => this.#damage.of(kind, { cut, fromTime, untilTime, times })),
+    )
     const gaps = recorded.filter(({ gvk }) => names.has(gvk))
     return damage.length === 0 ? gaps : [...gaps, ...damage].sort(byTime)
   }
@@ -311,18 +317,29 @@ export class ArchiveReader {
   }
 
   /** Rows of kinds are never deleted, so cached ones remain valid. */
-  #kindOf(gvk: string): KindEntry | undefined {
+  #kindOf(gvk: string): KeptKind | undefined {
     const known = this.#knownKinds.get(gvk)
     if (known !== undefined) return known
     for (const kind of this.#kinds()) this.#knownKinds.set(kind.gvk, kind)
     return this.#knownKinds.get(gvk)
   }
 
-  #kinds(wanted?: Iterable<string>): ReadonlyArray<KindEntry> {
-    const kinds = this.#reading(() => readKinds(this.#database))
+  #kinds(wanted?: Iterable<string>): ReadonlyArray<KeptKind> {
+    const kinds = this.#reading(() => readKeptKinds(this.#database))
     if (wanted === undefined) return kinds
     const names = new Set(wanted)
     return kinds.filter(({ gvk }) => names.has(gvk))
+  }
+
+  /** Reads again if retention moved the beginning, which may still be before everything that is asked for. */
+  #undisturbed<Answer>(read: () => Answer): Answer {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return read()
+      } catch (error) {
+        if (!(error instanceof RetentionOutranError) || attempt === ATTEMPTS) throw error
+      }
+    }
   }
 
   #reading<Answer>(read: () => Answer): Answer {

@@ -27,6 +27,8 @@ import { BLOCKS_PER_CHECKPOINT, Checkpoints } from "./checkpoints/checkpoint.ts"
 import { type LiveObject, liveObjectsOf } from "./checkpoints/live-objects.ts"
 import { StateHistory } from "./checkpoints/state-history.ts"
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts"
+import { makeLeases } from "./leases/lease.ts"
+import { Retention } from "./retention/retention.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
 import { INCARNATIONS_KEY, Metadata, readMetadata, WRITER_KEY } from "./rows/metadata.ts"
 import { type NamedOwner, OwnerSets } from "./rows/owner-sets.ts"
@@ -57,6 +59,8 @@ export class ArchiveWriter {
   readonly #ownerSets: OwnerSets
   readonly #owners: UnrecordedOwners
   readonly #open: OpenBlock
+  /** Removes the beginning of the recording, in steps between commits. */
+  readonly retention: Retention
   #nextSequence: number
   #cut: number
   #pendingBytes = 0
@@ -104,7 +108,7 @@ export class ArchiveWriter {
     this.#senders = new SenderLedger(database, Number(this.metadata.get(INCARNATIONS_KEY) ?? 0))
     this.#kinds = new KindTable(database)
     this.#rows = new PendingRows(database)
-    this.#source = new BlockSource(database, directory, { cachedBytes: 0, passesOverDamage: true })
+    this.#source = new BlockSource(database, directory, { cachedBytes: 0, passesOverDamage: true, isWriter: true })
     this.#history = new StateHistory(database, this.#source, directory)
     this.#open = new OpenBlock(options.limits?.blockBytes ?? BLOCK_BYTES)
     const blocksPerCheckpoint = options.limits?.blocksPerCheckpoint ?? BLOCKS_PER_CHECKPOINT
@@ -115,6 +119,16 @@ export class ArchiveWriter {
     this.#cut = lastSequenceOf(database)
     this.#nextSequence = this.#cut + 1
     restoreOrSeal(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
+    makeLeases(directory)
+    this.retention = new Retention(
+      {
+        ...{ directory, database: this.#database, kinds: this.#kinds, ownerSets: this.#ownerSets, now: this.#now },
+        ...{ source: this.#source, history: this.#history },
+        isPending: () => this.#pendingBytes > 0 || this.#rows.hasGaps,
+        noteGap: (gvk, gap) => this.recordGap(gvk, gap),
+      },
+      options.limits?.retention,
+    )
     // Into the database file itself: a copy without its log must show that it lacks one.
     this.metadata.set(WRITER_KEY, "open")
     this.#database.checkpoint("PASSIVE")

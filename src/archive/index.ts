@@ -23,6 +23,7 @@ export {
   NotARecordingError,
   OlderRecordingError,
   RecordingDisturbedError,
+  RetentionOutranError,
 } from "./archive-errors.ts"
 export {
   ArchiveReader,

@@ -26,7 +26,8 @@ import { makePrivateFile } from "./private-files.ts"
 import { BUSY_TIMEOUT_MILLISECONDS, DATABASE_FILE, hasLog, openReadOnly, requireContent } from "./reading-access.ts"
 import {
   addChecksumFunction,
-  CENTRAL_TABLES,
+  centralTables,
+  hasRetention,
   requireDefinitions,
   requireSoundTables,
   TABLES_OF_ROWS,
@@ -39,9 +40,9 @@ export { DATABASE_FILE } from "./reading-access.ts"
 const APPLICATION_ID = 0x7265656c
 
 /** The format that this program writes (`PRAGMA user_version`). */
-export const FORMAT_VERSION = 7
+export const FORMAT_VERSION = 8
 
-/** The oldest format that it reads, without checksums of rows. Nothing is added to recordings of older formats. */
+/** The oldest format that it reads: 6 has no checksums of rows, 7 no retention. Nothing is added to recordings of older formats. */
 const OLDEST_READ = 6
 
 /** `interval`: the owner calls `sync` each second. `always`: every commit reaches the disk before it returns. */
@@ -108,7 +109,7 @@ export const openForReading = (directory: string): DatabaseSync => {
   try {
     addChecksumFunction(database)
     checkFormat(database, directory, OLDEST_READ)
-    requireSoundTables(database, directory, CENTRAL_TABLES)
+    requireSoundTables(database, directory, centralTables(database))
     database.exec(`PRAGMA cache_size = -${READER_CACHE_KIBIBYTES}`)
     return database
   } catch (error) {
@@ -121,14 +122,17 @@ export const openForReading = (directory: string): DatabaseSync => {
 const READER_CACHE_KIBIBYTES = 8192
 
 /** Sequence number of the last event, gap or lifecycle record that is committed, 0 in an empty recording. */
-export const lastSequenceOf = (database: DatabaseSync): number =>
-  Number(
+export const lastSequenceOf = (database: DatabaseSync): number => {
+  // What retention removed may have been the last.
+  const removed = hasRetention(database) ? ", coalesce((SELECT max(through_sequence) FROM retained), 0)" : ""
+  return Number(
     database
       .prepare(`
         SELECT max(coalesce((SELECT max(last_sequence) FROM block_kind), 0), coalesce((SELECT max(sequence) FROM gap), 0),
-          coalesce((SELECT max(sequence) FROM pod_life), 0)) AS last`)
+          coalesce((SELECT max(sequence) FROM pod_life), 0)${removed}) AS last`)
       .get()?.last,
   )
+}
 
 const opened = (directory: string, open: () => DatabaseSync): DatabaseSync => {
   try {
@@ -151,6 +155,7 @@ const createDatabase = (path: string): void => {
     addChecksumFunction(database)
     database.exec(`
       PRAGMA page_size = ${PAGE_BYTES};
+      PRAGMA auto_vacuum = INCREMENTAL;
       BEGIN IMMEDIATE;
       ${TABLES}
       PRAGMA application_id = ${APPLICATION_ID};

@@ -75,6 +75,18 @@ const OWNER_TABLES = `
   CREATE INDEX open_owner ON owner (uid, gvk) WHERE state = 'open';
 `
 
+/** Since format 8. */
+const RETAINED = `
+  -- What retention has removed of a kind: its events up to through_sequence, all of which happened and were received up to removed_through, µs
+  -- since the Unix epoch. Blocks up to swept_sequence have been freed of them.
+  CREATE TABLE retained (
+    kind INTEGER PRIMARY KEY,
+    through_sequence INTEGER NOT NULL,
+    removed_through INTEGER NOT NULL,
+    swept_sequence INTEGER NOT NULL
+  ) STRICT;
+`
+
 const ALL_TABLES = `
   CREATE TABLE metadata (
     key TEXT PRIMARY KEY,
@@ -130,7 +142,8 @@ const ALL_TABLES = `
     PRIMARY KEY (kind, number)
   ) STRICT, WITHOUT ROWID;
 
-  -- Sizes are those before compression, checksums CRC-32 of what is stored.
+  -- Sizes are those before compression, checksums CRC-32 of what is stored. carried: events that are only here because the state at the
+  -- beginning needs them; they are changes of no kind any more.
   -- The two BLOBs stand last so that what is read without them needs no overflow page.
   CREATE TABLE block (
     last_sequence INTEGER PRIMARY KEY,
@@ -139,6 +152,7 @@ const ALL_TABLES = `
     max_time INTEGER NOT NULL,
     events INTEGER NOT NULL,
     sealed INTEGER NOT NULL,
+    carried INTEGER NOT NULL,
     toc_size INTEGER NOT NULL,
     toc_checksum INTEGER NOT NULL,
     data_size INTEGER NOT NULL,
@@ -156,11 +170,13 @@ const ALL_TABLES = `
     max_time INTEGER NOT NULL,
     max_received INTEGER NOT NULL,
     events INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
     PRIMARY KEY (kind, last_sequence)
   ) STRICT, WITHOUT ROWID;
 
   -- States of one kind's objects: all alive ones (is_full 1), or those changed since the checkpoint before, which ends at after_sequence
-  -- (0: there is none). So a row that is missing is noticed.
+  -- (0: there is none). So a row that is missing is noticed. is_full 2: those changed between after_sequence and through_sequence, whose
+  -- events retention has removed.
   CREATE TABLE checkpoint (
     kind INTEGER NOT NULL,
     through_sequence INTEGER NOT NULL,
@@ -175,6 +191,7 @@ const ALL_TABLES = `
   ) STRICT;
   CREATE UNIQUE INDEX checkpoint_of_kind ON checkpoint (kind, through_sequence, last_time, last_received, is_full);
 
+  ${RETAINED}
   -- namespace: the only one that it concerns; empty: all of them.
   CREATE TABLE gap (
     sequence INTEGER PRIMARY KEY,
@@ -207,33 +224,56 @@ const ALL_TABLES = `
   ${OWNER_TABLES}
 `
 
-/** By table, the columns that the checksum of a row covers. */
-const columns = new Map<string, ReadonlyArray<string>>()
+/** The formats with checksums of rows. */
+type ChecksummedFormat = 7 | 8
 
-/** All of them. */
-export const TABLES: string = ALL_TABLES.replaceAll(
-  /CREATE TABLE (\w+) \(\n((?: {4}\w+ (?:INTEGER|TEXT).*\n)+)([\s\S]*?) {2}\) STRICT/g,
-  (_, name: string, body: string, rest: string) => {
-    const covered = [...body.matchAll(/^ {4}(\w+)/gm)].map(([, column]) => column as string)
-    columns.set(name, covered)
-    const checksum = `checksum INTEGER NOT NULL GENERATED ALWAYS AS (${checksumOf(covered)}) STORED`
-    const all = [body.trimEnd().replace(/,$/, ""), `    ${checksum}`, ...(rest === "" ? [] : [rest.trimEnd()])]
-    return `CREATE TABLE ${name} (\n${all.join(",\n")}\n  ) STRICT`
-  },
-)
+/** What format 8 has added. */
+const ADDED = [RETAINED, "    carried INTEGER NOT NULL,\n", "    bytes INTEGER NOT NULL,\n"]
+
+interface Definitions {
+  readonly sql: string
+  /** By table, the columns that the checksum of a row covers. */
+  readonly columns: ReadonlyMap<string, ReadonlyArray<string>>
+}
+
+const defined = (tables: string): Definitions => {
+  const columns = new Map<string, ReadonlyArray<string>>()
+  const sql = tables.replaceAll(
+    /CREATE TABLE (\w+) \(\n((?: {4}\w+ (?:INTEGER|TEXT).*\n)+)([\s\S]*?) {2}\) STRICT/g,
+    (_, name: string, body: string, rest: string) => {
+      const covered = [...body.matchAll(/^ {4}(\w+)/gm)].map(([, column]) => column as string)
+      columns.set(name, covered)
+      const checksum = `checksum INTEGER NOT NULL GENERATED ALWAYS AS (${checksumOf(covered)}) STORED`
+      const all = [body.trimEnd().replace(/,$/, ""), `    ${checksum}`, ...(rest === "" ? [] : [rest.trimEnd()])]
+      return `CREATE TABLE ${name} (\n${all.join(",\n")}\n  ) STRICT`
+    },
+  )
+  return { sql, columns }
+}
 
 /** Unit separator: names in Kubernetes contain no control characters. */
 function checksumOf(covered: ReadonlyArray<string>): string {
   return `${CHECKSUM_FUNCTION}(concat_ws(char(31), ${covered.join(", ")}))`
 }
 
-/** The columns of a table, without its checksum and its BLOBs. */
-export const columnsOf = (table: string): ReadonlyArray<string> => {
-  const covered = columns.get(table)
+const definitions: Readonly<Record<ChecksummedFormat, Definitions>> = {
+  7: defined(ADDED.reduce((tables, added) => tables.replace(added, ""), ALL_TABLES)),
+  8: defined(ALL_TABLES),
+}
+
+/** All of them, as the present format has them. */
+export const TABLES: string = definitions[8].sql
+
+/** The tables of an earlier format. */
+export const tablesOf = (format: ChecksummedFormat): string => definitions[format].sql
+
+/** The columns of a table, without its checksum and its BLOBs. Default: those of the present format. */
+export const columnsOf = (table: string, format: number = 8): ReadonlyArray<string> => {
+  const covered = definitions[format === 7 ? 7 : 8].columns.get(table)
   if (covered === undefined) throw new RangeError(`there is no table ${table}`)
   return covered
 }
 
 /** SQL that is true for a row with the right checksum. `name`: the table, or what the query calls it. */
-export const hasRightChecksum = (table: string, name = table): string =>
-  `${name}.checksum IS ${checksumOf(columnsOf(table).map((column) => `${name}.${column}`))}`
+export const hasRightChecksum = (table: string, name = table, format: number = 8): string =>
+  `${name}.checksum IS ${checksumOf(columnsOf(table, format).map((column) => `${name}.${column}`))}`

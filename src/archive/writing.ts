@@ -1,6 +1,7 @@
 /** How a recording is opened for writing, and what its writer returns for frames and commits. */
 import type { LockHolder } from "./directory-lock.ts"
 import type { FileSystemTypeOf } from "./network-filesystem.ts"
+import type { RetentionSizes } from "./retention/retention.ts"
 import type { NamedOwner } from "./rows/owner-sets.ts"
 import type { FsyncMode } from "./schema.ts"
 import type { Acknowledgement } from "./sender-ledger.ts"
@@ -31,6 +32,8 @@ interface ArchiveLimits {
   readonly blockBytes: number
   /** Blocks holding a kind between two of its checkpoints. Default `BLOCKS_PER_CHECKPOINT`. */
   readonly blocksPerCheckpoint: number
+  /** What is removed at once. */
+  readonly retention: Partial<RetentionSizes>
 }
 
 /** The result for a frame. `fenced`: its sender has a successor; the frame was dropped and will never be acknowledged. */

@@ -25,7 +25,9 @@ import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { readKind } from "./command-line/kind-option.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
+import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-options.ts"
 import { type RecorderStatus, renderStatusLine } from "./record/status-line.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
@@ -101,6 +103,18 @@ const options = {
     help: "interval: a power failure loses at most the last second; always: loses nothing, but is slower",
     parse: oneOf("interval", "always"),
   }),
+  retainFor: list({
+    placeholder: "DURATION",
+    help: "how long what was recorded is kept, such as 30d; of a kind: v1.Event=1d; default: for ever",
+    parse: ofKinds((text) => readRetainFor(text)),
+    split: true,
+  }),
+  retainBytes: list({
+    placeholder: "SIZE",
+    help: "how much the recording may take on disk, such as 20Gi; of a kind: v1.Event=1Gi; default: any",
+    parse: ofKinds((text, gvk) => readRetainBytes(text, gvk !== undefined)),
+    split: true,
+  }),
   listCompression: withDefault("auto", {
     placeholder: "WHEN",
     help: "gzip on lists: auto: in pages, if the API server is on another machine and not that of the pod's own cluster; always: all lists, which are then made in pages; never",
@@ -148,7 +162,7 @@ const loadRecorder = async (): Promise<RunRecorder> => (await import("./record/r
 export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command =>
   command(syntax, async (given, terminal) => {
     const { namespace, verbose, auth, tokenFile, allowAnonymous, allowHost, allowTarget, ...others } = given
-    const { maximumExportTime, maximumExportSize, all, except, ...rest } = others
+    const { maximumExportTime, maximumExportSize, retainFor, retainBytes, all, except, ...rest } = others
     const access = kindsProblem(given) ?? readAccess(given)
     if (typeof access === "string") {
       terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: access }).message}\n`)
@@ -156,11 +170,9 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
     }
     const namespaces = [...new Set(namespace)]
     const recordOptions: RecordOptions = {
-      ...rest,
-      ...access,
+      ...{ ...rest, ...access, namespaces, verbosity: verbose },
       ...(all && { config: everyKind(except) }),
-      namespaces,
-      verbosity: verbose,
+      limits: givenLimits(retainFor, retainBytes),
     }
     const { output, close } = createOutput(recordOptions, terminal)
     const giveBack = terminal.keepInterrupts?.()

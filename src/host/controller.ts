@@ -3,7 +3,7 @@
  * that compares the actual state with the desired one.
  */
 
-import { ConflictError, isEndedNamespace } from "../kube/client/api-errors.ts"
+import { ConflictError, isEndedNamespace, NotFoundError } from "../kube/client/api-errors.ts"
 import type { ApiObject, SelectorObject } from "../kube/client/objects.ts"
 import { controllerOf } from "../kube/client/owner-references.ts"
 import type { Kind } from "../kube/kind.ts"
@@ -37,7 +37,7 @@ export const recordAs =
   (object, type, reason, message) =>
     events.record(source, { object, type, reason, message })
 
-/** Runs `reconcile` for keys. A conflict is not reported: the newer state is on its way. */
+/** Runs `reconcile` for keys. Failures because the cache is behind the server are not reported, only repeated. */
 export class KeyedController implements Controller {
   readonly name: string
   readonly queue: WorkQueue
@@ -63,7 +63,7 @@ export class KeyedController implements Controller {
         }
       },
       onError: (key, error) => {
-        if (!(error instanceof ConflictError)) cluster.trouble(`${name} ${key}: ${String(error)}`)
+        if (!isOutdated(error)) cluster.trouble(`${name} ${key}: ${String(error)}`)
       },
     })
   }
@@ -86,6 +86,10 @@ export class KeyedController implements Controller {
     return this.queue.close()
   }
 }
+
+/** Whether the newer state, or the deletion, of the object that was written is on its way. A creation misses its namespace or its kind. */
+const isOutdated = (error: unknown): boolean =>
+  error instanceof ConflictError || (error instanceof NotFoundError && error.verb !== "create")
 
 /** Queues every object that changed. */
 export const enqueueSelf =

@@ -12,66 +12,42 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import { ownerResolverName, storeName, watcherName } from "../actors/names.ts"
-import { type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
-import { type Clock, systemClock } from "../clock.ts"
+import { type RetentionSettings, type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
+import { systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
-import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
-import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
+import type { ApiEndpoint } from "../kube/endpoint.ts"
+import { defaultWatchPolicy } from "../kube/watch/protocol/policy.ts"
 import { ActorSystem } from "../runtime/actor-system.ts"
-import { defaultRestartPolicy, type RestartPolicy } from "../runtime/supervisor.ts"
-import { type MemoryBound, memoryBound } from "../runtime/thread/container-memory.ts"
+import { defaultRestartPolicy } from "../runtime/supervisor.ts"
+import { memoryBound } from "../runtime/thread/container-memory.ts"
 import { SharedThread } from "../runtime/thread/shared-thread.ts"
 import { workerThread } from "../runtime/thread/thread.ts"
 import { type TrackedKind, withoutKinds } from "./configuration/tracked-kind.ts"
 import type { ExportRefusal } from "./export/request.ts"
 import { type KindStatus, KindStatuses } from "./kind-status.ts"
 import { memoryLimitsOf } from "./memory/memory-shares.ts"
-import type { RecorderNotice } from "./notices/recorder-notice.ts"
 import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
 import { recordStop } from "./record-stop.ts"
 import { firstLists } from "./recording/first-lists.ts"
 import { currentReach } from "./recording/reach.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
+import type { RecorderActorsOptions } from "./recording/recorder-actors-options.ts"
 import { type RecorderClose, type RecorderEnd, RecordingGone } from "./recording/recorder-end.ts"
 import { decodeRecorderState, encodeRecorderState } from "./recording/recorder-state.ts"
 import type { Reach } from "./recording/recording.ts"
 import { StoreWatch } from "./store/store-watch.ts"
 import { type CredentialTaker, HandedCredentials } from "./watchers/handed-credentials.ts"
-import { type ListCompression, ListManners } from "./watchers/list-manners.ts"
-import { defaultSharing, type SharingPolicy } from "./watchers/placement.ts"
+import { ListManners } from "./watchers/list-manners.ts"
+import { defaultSharing } from "./watchers/placement.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
 import { type WorkerRole, workerEntry } from "./worker-entries.ts"
 
 export type { EndpointSource } from "../kube/endpoint.ts"
 export type { RecorderNotice } from "./notices/recorder-notice.ts"
+export type { RecorderActorsOptions } from "./recording/recorder-actors-options.ts"
 export { type RecorderClose, type RecorderEnd, RecordingGone } from "./recording/recorder-end.ts"
 export type { Reconfiguration, RemovedKind } from "./watchers/spawn-watchers.ts"
-
-export interface RecorderActorsOptions {
-  readonly kinds: ReadonlyArray<TrackedKind>
-  readonly directory: string
-  readonly fsync: "interval" | "always"
-  readonly endpoints: EndpointSource
-  readonly userAgent: string
-  readonly notify: (notice: RecorderNotice) => void
-  /** Look up owners that are not recorded. Default true. */
-  readonly looksUpOwners?: boolean
-  /** Report each recorded event, for the debug log. Default off. */
-  readonly reportEvents?: boolean
-  readonly policy?: WatchPolicy
-  /** Default `auto`. */
-  readonly listCompression?: ListCompression
-  /** Which watchers share a worker. Default {@link defaultSharing}. */
-  readonly sharing?: SharingPolicy
-  /** How often actors may crash. Default: 5 times in 10 min. */
-  readonly restart?: RestartPolicy
-  readonly clock?: Clock
-  /** Memory of all threads together. Default: the limit of the container, or of the machine. */
-  readonly memory?: MemoryBound
-  /** File of a role's worker code. Default: the bundles of this package. */
-  readonly entry?: (role: WorkerRole) => URL
-}
 
 /** The running actors. */
 export type RecorderActors = Effect.Success<ReturnType<typeof startRecorderActors>>
@@ -161,6 +137,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     // The store may report owners before the resolver exists.
     let areOwnersNamed = false
     let owners: OwnerResolution | undefined
+    let { retention } = options
     const store = system.spawn({
       definition: storeDefinition,
       name: storeName,
@@ -169,6 +146,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         directory: options.directory,
         fsync: options.fsync,
         asksOwners: options.looksUpOwners ?? true,
+        ...(retention !== undefined && { retention }),
         ...plan.expected,
       }),
       incarnation: counter(),
@@ -201,6 +179,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             // The new recording has none of what was stored in the old one.
             keepState()
             return keptCluster === undefined ? undefined : keepClusterUid(keptCluster)
+          case "retention":
+            return options.notify(report)
           case "exposed":
             return options.notify({ type: "exposed", message: report.message })
           case "owners-named":
@@ -367,6 +347,11 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         )
         lastChange = change
         return change
+      },
+      /** How much is kept from now on. */
+      setRetention: (settings: RetentionSettings): void => {
+        retention = settings
+        run(Effect.ignore(store.call("setRetention", settings)))
       },
       store,
       owners: resolution,

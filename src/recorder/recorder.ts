@@ -27,6 +27,7 @@ import { formatWarning } from "./configuration/problem.ts"
 import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
 import { openServerKinds } from "./configuration/reload/open-server-kinds.ts"
 import { WantedKinds } from "./configuration/reload/wanted-kinds.ts"
+import { type GivenLimits, retentionSettings } from "./configuration/retention-limits.ts"
 import type { RecorderConfiguration, TrackedKind } from "./configuration/tracked-kind.ts"
 import { forecastExport } from "./export/forecast.ts"
 import { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
@@ -66,6 +67,8 @@ export interface RecorderSettings {
   readonly namespaces: ReadonlyArray<string>
   readonly allowSecrets: boolean
   readonly fsync: "interval" | "always"
+  /** How long and how much is kept, with precedence over the configuration. Default: what that says. */
+  readonly limits?: GivenLimits
   /** Default `auto`. */
   readonly listCompression?: ListCompression
   /** Log each recorded event at debug level. */
@@ -175,6 +178,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       kinds: wanted.kinds,
       directory: dataDirectory,
       fsync: settings.fsync,
+      retention: retentionSettings(loaded.configuration, settings.limits),
       endpoints,
       userAgent,
       reportEvents: settings.reportEvents,
@@ -236,7 +240,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
         ? async () => log.info("there is no configuration file to read again")
         : yield* followConfiguration(
             actors,
-            { file: config, configuration: loaded.configuration, load: loadOptions, kindsOf },
+            { file: config, configuration: loaded.configuration, load: loadOptions, kindsOf, limits: settings.limits },
             log,
             reloads,
             yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),

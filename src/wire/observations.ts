@@ -197,6 +197,11 @@ export class Observations {
     this.#opaqueVersions = fields.opaqueVersions
   }
 
+  /** All fields but the objects, as they were read. */
+  get columns(): Uint8Array {
+    return this.#columns
+  }
+
   /** Highest object number in an event, 0 without events. */
   highestObjectNumber(): number {
     let highest = 0

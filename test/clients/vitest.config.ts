@@ -14,7 +14,7 @@ export default defineConfig({
     pool: "forks",
     fileParallelism: false,
     // The programs run in real time.
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     hookTimeout: 600_000,
     allowOnly: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },

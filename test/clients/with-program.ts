@@ -6,20 +6,25 @@ import { Sandbox } from "../../src/sandbox/index.ts"
 import { writeKubeconfig } from "../../src/sandbox/local-cluster.ts"
 import { type ControllerName, controllerNames, WorkloadManager } from "../../src/sandbox/workload/workload-manager.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { reportRequests } from "./report-requests.ts"
 import type { RunningProgram } from "./running-program.ts"
 
-interface Surroundings {
+export interface Surroundings {
   readonly sandbox: Sandbox
   readonly kubeconfig: string
+  /** For what the test itself writes. */
   readonly api: ApiClient
+  /** What the sandbox's own controllers could not do. */
   readonly troubles: ReadonlyArray<string>
 }
 
-/** Runs `check` while the program runs. What it throws has the program's output added. */
-export const withProgram = async (
+/** The user agent of the test's own requests. */
+export const testsAgent = "test"
+
+/** Runs `check` beside a cluster without the controllers of `without`. */
+export const withCluster = async (
   without: ReadonlyArray<ControllerName>,
-  start: (surroundings: Surroundings) => RunningProgram | Promise<RunningProgram>,
-  check: (surroundings: Surroundings, program: RunningProgram) => Promise<void>,
+  check: (surroundings: Surroundings) => Promise<void>,
 ): Promise<void> => {
   await using sandbox = await Sandbox.start({ lifecycle: true })
   const troubles: string[] = []
@@ -31,15 +36,28 @@ export const withProgram = async (
   })
   const kubeconfig = join(temporaryDirectory(), "kubeconfig")
   await writeKubeconfig(kubeconfig, sandbox.url)
-  const api = new ApiClient({ server: sandbox.endpoint, userAgent: "test" })
-  const surroundings = { sandbox, kubeconfig, api, troubles }
-  const program = await start(surroundings)
+  const api = new ApiClient({ server: sandbox.endpoint, userAgent: testsAgent })
   try {
-    await check(surroundings, program)
-  } catch (error) {
-    throw new Error(`${String(error)}\nThe program printed:\n${program.output().slice(-4000)}`, { cause: error })
+    await check({ sandbox, kubeconfig, api, troubles })
   } finally {
-    await program.stop()
     api.close()
+    reportRequests(sandbox.requests.entries())
   }
 }
+
+/** Runs `check` while the program runs. What it throws has the program's output added. */
+export const withProgram = (
+  without: ReadonlyArray<ControllerName>,
+  start: (surroundings: Surroundings) => RunningProgram | Promise<RunningProgram>,
+  check: (surroundings: Surroundings, program: RunningProgram) => Promise<void>,
+): Promise<void> =>
+  withCluster(without, async (surroundings) => {
+    const program = await start(surroundings)
+    try {
+      await check(surroundings, program)
+    } catch (error) {
+      throw new Error(`${String(error)}\nThe program printed:\n${program.output().slice(-4000)}`, { cause: error })
+    } finally {
+      await program.stop()
+    }
+  })

@@ -1,7 +1,7 @@
 /** Which suite runs the blocks of which page. */
 import type { GuideBlock } from "../../scripts/guide-blocks.ts"
 
-/** `npm test`: programs, and the commands that need no more than a sandbox. */
+/** `npm run test:long`: programs, and the commands that need no more than a sandbox. */
 export const sandboxPages: ReadonlyArray<string> = [
   "README.md",
   "docs/guides/controllers.md",
@@ -19,7 +19,7 @@ export const clusterPages: ReadonlyArray<string> = [
 ]
 /** `npm run test:cluster`: only the commands that call kubectl. */
 export const kubectlPages: ReadonlyArray<string> = ["docs/guides/replay.md"]
-/** `npm test`: each program in a project of its own. */
+/** `npm run test:long`: each program in a project of its own. */
 export const programPages: ReadonlyArray<string> = ["docs/guides/embed.md"]
 
 /** Only the cluster suite is sure to have it. */

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process"
-import { access, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
+import { access, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -40,6 +40,8 @@ describe("a small project", () => {
   }
   const output = async (name: string): Promise<string> =>
     (await run(process.execPath, [join(root, "dist", `${name}.js`)])).stdout.trim()
+  const partsOf = async (): Promise<ReadonlyArray<string>> =>
+    (await readdir(join(root, "dist"))).filter((name) => /^part-.*\.js$/.test(name)).sort()
   const exists = (file: string): Promise<boolean> =>
     access(join(root, file)).then(
       () => true,
@@ -103,6 +105,37 @@ describe("a small project", () => {
     await build(root)
     await rm(join(root, "dist/cli.js"))
     expect((await build(root)).built).toEqual(["cli"])
+  })
+
+  test("has a command in parts, each loaded on demand, and made again when one of them was deleted", async () => {
+    await write(
+      "src/cli/main.ts",
+      `import { kind } from "../kube/gvk.ts"\nconsole.log(kind((await import("./late.ts")).name))\n`,
+    )
+    await write("src/cli/late.ts", `import { kind } from "../kube/gvk.ts"\nexport const name = kind("late")\n`)
+    await build(root)
+    expect(await output("cli")).toBe("kind kind late")
+    const parts = await partsOf()
+    expect(parts.length).toBeGreaterThan(0)
+    await rm(join(root, "dist", parts[0] ?? ""))
+    expect((await build(root)).built).toEqual(["cli"])
+    expect(await partsOf()).toEqual(parts)
+  })
+
+  test("keeps the parts of the build before for processes that run, and removes older ones", async () => {
+    const writeCommand = async (text: string): Promise<ReadonlyArray<string>> => {
+      await write("src/cli/main.ts", `console.log((await import("./late.ts")).name)\n`)
+      await write("src/cli/late.ts", `export const name = "${text}"\n`)
+      await build(root)
+      return partsOf()
+    }
+    const first = await writeCommand("first")
+    const second = await writeCommand("second")
+    expect(second).toEqual(expect.arrayContaining([...first]))
+    const third = await writeCommand("third")
+    expect(third).not.toEqual(expect.arrayContaining([...first]))
+    expect(third).toHaveLength(second.length)
+    expect(await output("cli")).toBe("third")
   })
 
   test("loses the bundle of a worker that no longer exists", async () => {

@@ -8,6 +8,8 @@
  */
 import { availableParallelism } from "node:os"
 import * as Effect from "effect/Effect"
+import { type Lease, takeLease } from "../../archive/leases/lease.ts"
+import type { Clock } from "../../clock.ts"
 import { freeNow } from "../../free-now.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
@@ -41,7 +43,7 @@ export const exporterBody =
       const runner = yield* Effect.acquireRelease(
         Effect.sync(() => {
           const pool = new EncodingPool({ entry: encoder, threads: poolThreads(), clock })
-          return new ExportRunner(config, pool, limits)
+          return new ExportRunner(config, pool, limits, clock)
         }),
         (running) => Effect.promise(() => running.stop()),
       )
@@ -51,6 +53,7 @@ export const exporterBody =
 interface RunningExport {
   readonly opened: OpenExport
   readonly stream: OutgoingStream
+  readonly lease: Lease
   /** Whether its next piece is being produced. */
   isPulling: boolean
 }
@@ -60,11 +63,13 @@ class ExportRunner {
   readonly #config: ExporterConfig
   readonly #pool: EncodingPool
   readonly #limits: BatchLimits
+  readonly #clock: Clock
   readonly #running = new Set<RunningExport>()
   #scheduled = false
 
-  constructor(config: ExporterConfig, pool: EncodingPool, limits: BatchLimits) {
+  constructor(config: ExporterConfig, pool: EncodingPool, limits: BatchLimits, clock: Clock) {
     this.#config = config
+    this.#clock = clock
     this.#pool = pool
     this.#limits = limits
   }
@@ -74,8 +79,10 @@ class ExportRunner {
       const message = `${maximumExports} exports are already running, which is the limit; try again when one has ended`
       throw new ExportRefused({ message, fault: "busy" })
     }
-    const opened = openExport(this.#config, job, this.#pool, this.#limits)
-    const running: RunningExport = { opened, stream, isPulling: false }
+    // Before the recording is opened, so that nothing of it is removed in between.
+    const lease = takeLease(this.#config.directory, { fromTime: job.fromTime, purpose: purposeOf(job) }, this.#clock)
+    const opened = openedUnder(lease, () => openExport(this.#config, job, this.#pool, this.#limits))
+    const running: RunningExport = { opened, stream, lease, isPulling: false }
     this.#running.add(running)
     stream.onWritable(() => this.#schedule())
     // Batches in other threads are awaited and dropped: they take some ms, whereas ending a thread in the middle of one would mean starting
@@ -97,6 +104,7 @@ class ExportRunner {
 
   async #close(running: RunningExport): Promise<void> {
     this.#running.delete(running)
+    running.lease.release()
     await running.opened.close()
   }
 
@@ -134,8 +142,25 @@ class ExportRunner {
 
   /** `note`: number of changes that were left out. */
   #ended(running: RunningExport, error: string, note = ""): void {
+    running.lease.release()
     if (this.#running.delete(running)) running.stream.end(error, note)
   }
+}
+
+const openedUnder = (lease: Lease, open: () => OpenExport): OpenExport => {
+  try {
+    return open()
+  } catch (cause) {
+    lease.release()
+    throw cause
+  }
+}
+
+const purposeOf = ({ format, fromTime, untilTime }: ExportJob): string => {
+  const [from, until] = [fromTime, untilTime].map((micros) =>
+    micros > 0 && micros < 8.64e18 ? new Date(micros / 1000).toISOString() : "",
+  )
+  return `export as ${format} of ${from}/${until}`
 }
 
 const mayPull = ({ stream, isPulling }: RunningExport): boolean => !isPulling && stream.isWritable

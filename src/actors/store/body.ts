@@ -52,6 +52,7 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
       setRecorderState: (state) => attempt(() => archive.metadata.set("recorder", state)),
       setClusterUid: (uid) => attempt(() => archive.metadata.set("clusterUid", uid)),
       expect: (expected) => Effect.sync(() => writer.expect(expected)),
+      setRetention: (settings) => Effect.sync(() => writer.setRetention(settings)),
       kindState: (gvk) =>
         attempt(() => {
           writer.commitOrThrow()

@@ -19,7 +19,23 @@ export interface StoreConfig {
    * likewise.
    */
   readonly recordedKinds: ReadonlyArray<string>
+  /** How much is kept. The control call `setRetention` changes it. Default: everything. */
+  readonly retention?: RetentionSettings
 }
+
+const limits = {
+  /** µs for which what was received is kept. */
+  forMicros: Schema.optionalKey(Schema.Number),
+  /** Bytes on disk. */
+  bytes: Schema.optionalKey(Schema.Number),
+}
+
+/** How much of a recording is kept, as plain data: archive/retention/policy.ts. */
+export const RetentionSettings = Schema.Struct({
+  ...limits,
+  kinds: Schema.Array(Schema.Struct({ gvk: Schema.String, ...limits })),
+})
+export interface RetentionSettings extends Schema.Schema.Type<typeof RetentionSettings> {}
 
 /** A watcher that will be linked. */
 interface StoreWatcher {
@@ -54,6 +70,8 @@ export type StoreReport =
   | { readonly type: "set-aside"; readonly path: string; readonly reason: string }
   /** Other users can read or change files of the recording. Reported once. */
   | { readonly type: "exposed"; readonly message: string }
+  /** What is to be removed cannot be removed; `undefined`: it can again. Nothing that was recorded is affected. */
+  | { readonly type: "retention"; readonly trouble: string | undefined }
   /** The recording's files were removed: recording cannot continue. */
   | { readonly type: "gone"; readonly message: string }
   /** Stopped in order. `events`: committed in this life. */
@@ -80,6 +98,20 @@ const StoreStatistics = Schema.Struct({
   sequence: Schema.Number,
   /** ms since the sync began that has not ended yet; 0: none runs. */
   syncingMs: Schema.Number,
+  /** Bytes on disk of the database, of them free, and of its log. */
+  databaseBytes: Schema.Number,
+  freeBytes: Schema.Number,
+  logBytes: Schema.Number,
+  /** Blocks and events removed by retention in this life, and events carried over. */
+  removedBlocks: Schema.Number,
+  removedEvents: Schema.Number,
+  carriedEvents: Schema.Number,
+  /** Whether a reader's lease keeps what is to be removed. */
+  isRetentionHeldUp: Schema.Boolean,
+  /** ms of the longest turn of retention in this life. */
+  longestRetentionMs: Schema.Number,
+  /** µs since the Unix epoch: kinds without limits of their own are kept from then on; 0: nothing was removed. */
+  removedThrough: Schema.Number,
 })
 
 const GapFields = Schema.Struct({
@@ -116,6 +148,8 @@ const storeControl = {
    * next commit.
    */
   expect: { payload: ExpectedKinds, success: Schema.Void, error: Schema.Never },
+  /** Replaces `retention` of the configuration. */
+  setRetention: { payload: RetentionSettings, success: Schema.Void, error: Schema.Never },
   /** The end of a kind's recording. */
   kindState: {
     payload: Schema.String,

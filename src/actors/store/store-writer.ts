@@ -6,9 +6,10 @@
  * is accepted, because later frames may build on the missing one.
  */
 
-import { CorruptArchiveError } from "../../archive/archive-errors.ts"
+import { CorruptArchiveError, DiskFullError } from "../../archive/archive-errors.ts"
 import type { ArchiveWriter } from "../../archive/archive-writer.ts"
 import type { NamedOwner } from "../../archive/rows/owner-sets.ts"
+import type { DiskUse } from "../../archive/retention/space.ts"
 import type { AnsweredOwner } from "../../archive/rows/unrecorded-owners.ts"
 import type { AppendResult, CommitResult } from "../../archive/writing.ts"
 import type { Timer } from "../../clock.ts"
@@ -23,9 +24,10 @@ import {
   ownerResolverName,
   storedStateMailbox,
 } from "../names.ts"
-import type { ExpectedKinds, StoreConfig, StoreReport } from "./definition.ts"
+import type { ExpectedKinds, RetentionSettings, StoreConfig, StoreReport } from "./definition.ts"
 import { OwnerQuestions, questionsWindow } from "./owner-questions.ts"
 import { Presence } from "./presence.ts"
+import { RetentionTurns } from "./retention-turns.ts"
 import { sendStoredState } from "./send-stored-state.ts"
 
 /**
@@ -56,6 +58,7 @@ export class StoreWriter {
   #commitTimer: Timer | undefined
   #syncTimer: Timer | undefined
   readonly #presence: Presence
+  readonly #retention: RetentionTurns
   /** The writes that fail now, with the reason; the oldest, which is reported, comes first. */
   readonly #troubles = new Map<Write, string>()
   /** By sender, the life that sent a rejected frame. */
@@ -73,12 +76,16 @@ export class StoreWriter {
   #syncingSince: number | undefined
   #commits = 0
   #longestCommitMs = 0
+  #diskUse: DiskUse = { database: 0, free: 0, log: 0 }
 
   constructor(context: StoreContext, archive: ArchiveWriter) {
     this.#context = context
     this.#archive = archive
     this.#watchers = context.config.watchers
     this.#presence = new Presence(context.config.directory)
+    this.#retention = new RetentionTurns(archive.retention, context.clock, (trouble) =>
+      context.report({ type: "retention", trouble }),
+    )
     this.#inbox = context.inbox(observationsMailbox, {
       attached: (sender, incarnation) => this.#attached(sender, incarnation),
       frame: (sender, { incarnation, number, payload }) =>
@@ -98,12 +105,14 @@ export class StoreWriter {
 
   start(): void {
     this.#syncLater()
+    this.#retention.start(this.#context.config.retention)
     if (this.#questions !== undefined && this.#archive.hasOpenOwners) this.#reportOwnersNamed()
   }
 
   stop(): void {
     this.#stopped = true
     this.#syncTimer?.cancel()
+    this.#retention.stop()
     const isCommitted = this.commit()
     this.#commitTimer?.cancel()
     this.#context.report({ type: "closed", events: this.#events })
@@ -198,6 +207,11 @@ export class StoreWriter {
     this.#context.report({ type: "owners-named" })
   }
 
+  /** How much is kept from now on. */
+  setRetention(settings: RetentionSettings): void {
+    this.#retention.setPolicy(settings)
+  }
+
   /** The gap is durable when this returns, or it throws an ArchiveError: then repeat the identical call. It will be recorded once. */
   recordGap(gvk: string, gap: Gap): void {
     if (!this.#archive.hasGap(gvk, gap)) this.#archive.recordGap(gvk, gap)
@@ -218,9 +232,12 @@ export class StoreWriter {
 
   #commitArchive(): CommitResult {
     try {
-      return this.#archive.commit()
+      const result = this.#archive.commit()
+      this.#retention.relax()
+      return result
     } catch (cause) {
       this.#refused("commit", cause)
+      if (cause instanceof DiskFullError) this.#retention.press()
       if (this.#isGone) throw cause
       this.#commitTimer = this.#context.clock.after(commitRetryMs, () => this.commit())
       throw cause
@@ -237,7 +254,21 @@ export class StoreWriter {
       pendingBytes: this.#archive.pendingBytes,
       lagMs: this.#pendingSince === undefined ? 0 : this.#context.clock.monotonicMs() - this.#pendingSince,
       sequence: this.#archive.cut(),
+      ...this.#retained(),
       syncingMs: this.#syncingSince === undefined ? 0 : this.#context.clock.monotonicMs() - this.#syncingSince,
+    }
+  }
+
+  #retained() {
+    const { retention, isDistrusted } = this.#archive
+    // A database in doubt is not asked.
+    if (!isDistrusted) this.#diskUse = retention.diskUse()
+    const { database, free, log } = this.#diskUse
+    const { blocks, events, carried, isHeldUp, removedThrough } = retention.statistics
+    return {
+      ...{ databaseBytes: database, freeBytes: free, logBytes: log, removedThrough },
+      ...{ removedBlocks: blocks, removedEvents: events, carriedEvents: carried, isRetentionHeldUp: isHeldUp },
+      longestRetentionMs: this.#retention.longestMs,
     }
   }
 
@@ -303,6 +334,7 @@ export class StoreWriter {
   #endLife(cause: CorruptArchiveError): void {
     if (this.#isGone) return
     this.#isGone = true
+    this.#retention.stop()
     this.#context.report({ type: "distrusted", message: cause.message })
     try {
       this.#archive.abandon()

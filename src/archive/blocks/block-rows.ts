@@ -14,10 +14,10 @@ export class BlockRows {
 
   constructor(database: DatabaseSync) {
     this.#insertBlock = database.prepare(`
-      INSERT INTO block (last_sequence, first_sequence, min_time, max_time, events, sealed, toc_size, toc_checksum,
-        data_size, data_checksum, toc, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      INSERT INTO block (last_sequence, first_sequence, min_time, max_time, events, sealed, carried, toc_size,
+        toc_checksum, data_size, data_checksum, toc, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#insertKind = database.prepare(
-      "INSERT INTO block_kind (kind, last_sequence, min_time, max_time, max_received, events) VALUES (?, ?, ?, ?, ?, ?)",
+      "INSERT INTO block_kind (kind, last_sequence, min_time, max_time, max_received, events, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)",
     )
     this.#deleteParts = database.prepare(
       "DELETE FROM block WHERE last_sequence >= ? AND last_sequence <= ? AND sealed = 0",
@@ -43,13 +43,24 @@ export class BlockRows {
     for (const kind of sealed.kinds.keys()) this.#deleteKind.run(kind, sealed.firstSequence, sealed.lastSequence)
   }
 
-  #insert({ summary, toc, data }: PackedBlock, sealed: 0 | 1): void {
+  /** Puts what retention has left of blocks in their place. The rows of the kinds that it still has changes of stay as they are. */
+  insertCarried(block: PackedBlock, carried: number): void {
+    this.#insertRow(block, 1, carried)
+  }
+
+  #insert(block: PackedBlock, sealed: 0 | 1): void {
+    this.#insertRow(block, sealed, 0)
+    const { lastSequence, kinds } = block.summary
+    for (const [kind, range] of kinds) {
+      const { minTime, maxTime, maxReceived, events, bytes } = range
+      this.#insertKind.run(kind, lastSequence, minTime, maxTime, maxReceived, events, bytes)
+    }
+  }
+
+  #insertRow({ summary, toc, data }: PackedBlock, sealed: 0 | 1, carried: number): void {
     const { firstSequence, lastSequence, minTime, maxTime, events } = summary
     const content = [toc.size, toc.checksum, data.size, data.checksum, toc.bytes, data.bytes] as const
-    this.#insertBlock.run(lastSequence, firstSequence, minTime, maxTime, events, sealed, ...content)
-    for (const [kind, range] of summary.kinds) {
-      this.#insertKind.run(kind, lastSequence, range.minTime, range.maxTime, range.maxReceived, range.events)
-    }
+    this.#insertBlock.run(lastSequence, firstSequence, minTime, maxTime, events, sealed, carried, ...content)
   }
 }
 

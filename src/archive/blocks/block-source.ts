@@ -6,12 +6,15 @@
  * with the same events and sequence numbers. So everything is requested by sequence number, and the result for a part may be the larger
  * block that has replaced it.
  *
+ * Retention may remove what is being read. Its reader then gets RetentionOutranError, never a part of what it asked for.
+ *
  * Memory: tables of contents and payloads are kept in two small caches, bounded by count and by bytes.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { EventTimes } from "../../trace/event.ts"
-import { ArchiveIoError, CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
+import { ArchiveIoError, CorruptArchiveError, RetentionOutranError, toArchiveError } from "../archive-errors.ts"
+import { type Beginning, Beginnings } from "../retention/beginnings.ts"
 import { isSoundRow } from "../soundness/sound-rows.ts"
 import { type BlockFrame, readTable, unpackMargin } from "./block.ts"
 import { checkColumn, unpackColumn } from "./block-rows.ts"
@@ -54,6 +57,8 @@ export interface BlockSourceOptions {
   readonly passesOverDamage?: boolean
   /** Sealed blocks that were found intact, for further readers of the same files: blocks never change. Default: those of this reader. */
   readonly intact?: Set<number>
+  /** Whether the reader is the writer: beginnings do not move while it reads. Default false. */
+  readonly isWriter?: boolean
   /** Payload bytes cached, but at least one block of any size. Default 8 MiB: as many blocks as the kinds' clocks may differ by. */
   readonly cachedBytes?: number
 }
@@ -63,6 +68,15 @@ export class BlockSource {
   readonly #directory: string
   readonly #blocksOfKind: Readonly<Record<EventTimes, StatementSync>>
   readonly #holdsKind: StatementSync
+  readonly #beginnings: Beginnings
+  readonly #isWriter: boolean
+  /** By kind, where it began when this reader first asked. */
+  readonly #firstBeginnings = new Map<number, Beginning>()
+  /** The last event that had been removed when this reader was made. */
+  readonly #removedBefore: number
+  /** By kind, why the states that retention kept are not known. */
+  readonly #lostBeginnings = new Map<number, string>()
+  readonly #place: StatementSync
   readonly #table: StatementSync
   readonly #data: StatementSync
   readonly #cachedBytes: number
@@ -82,6 +96,9 @@ export class BlockSource {
     this.#cachedBytes = options.cachedBytes ?? 8 * 1024 * 1024
     this.#intact = options.intact ?? new Set()
     this.#skipsDamage = options.passesOverDamage ?? false
+    this.#isWriter = options.isWriter ?? false
+    this.#beginnings = new Beginnings(database)
+    this.#removedBefore = this.#reading(() => this.#beginnings.last())
     const isSound = isSoundRow(database, "block")
     const blocksOfKind = (time: "max_time" | "max_received"): StatementSync =>
       database.prepare(`
@@ -89,6 +106,9 @@ export class BlockSource {
         WHERE kind = ? AND last_sequence > ? AND ${time} >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
     this.#blocksOfKind = { happened: blocksOfKind("max_time"), received: blocksOfKind("max_received") }
     this.#holdsKind = database.prepare("SELECT 1 FROM block_kind WHERE kind = ? AND last_sequence = ?")
+    this.#place = database.prepare(
+      "SELECT first_sequence, last_sequence FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1",
+    )
     this.#table = database.prepare(`
       SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, ${isSound} AS is_sound FROM block
       WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
@@ -114,6 +134,54 @@ export class BlockSource {
     // A part may be replaced by a block with the same key, of which a later reader knows nothing.
     if (found.isSealed) this.#intact.add(key)
     return true
+  }
+
+  /** Where a kind begins now. */
+  beginningNow(kind: KindKey): Beginning {
+    return this.#reading(() => this.#beginnings.of(kind.id))
+  }
+
+  /** Where a kind began when this reader first asked. What is read of a window that begins before that begins there. */
+  beginningOf(kind: KindKey): Beginning {
+    if (this.#isWriter) return this.beginningNow(kind)
+    const known = this.#firstBeginnings.get(kind.id)
+    if (known !== undefined) return known
+    const now = this.beginningNow(kind)
+    this.#firstBeginnings.set(kind.id, now)
+    return now
+  }
+
+  /**
+   * Requires that nothing has been removed since of a window that begins at `fromTime`, µs since the Unix epoch.
+   *
+   * @throws RetentionOutranError
+   */
+  requireKept(kind: KindKey, fromTime: number): void {
+    const first = this.beginningOf(kind)
+    const now = this.beginningNow(kind)
+    if (now.throughSequence !== first.throughSequence && fromTime <= now.removedThrough) throw this.outran()
+  }
+
+  outran(): RetentionOutranError {
+    return new RetentionOutranError({ directory: this.#directory })
+  }
+
+  /** The states that retention kept of a kind are damaged. @throws CorruptArchiveError unless damage is passed over */
+  loseBeginning(kind: KindKey): void {
+    const reason = `the states of ${kind.gvk} at the beginning of what is kept are damaged`
+    if (!this.#skipsDamage) throw new CorruptArchiveError({ directory: this.#directory, reason })
+    this.#lostBeginnings.set(kind.id, reason)
+  }
+
+  /** Why the states that retention kept of a kind are not known; `undefined`: they were not found to be damaged. */
+  lostBeginningOf(kind: KindKey): string | undefined {
+    return this.#lostBeginnings.get(kind.id)
+  }
+
+  /** The key of the block that holds an event, of whatever kind; the sequence number itself if none does. */
+  keyAt(sequence: number): number {
+    const row = this.#reading(() => this.#place.get(sequence))
+    return row !== undefined && (row.first_sequence as number) <= sequence ? (row.last_sequence as number) : sequence
   }
 
   /** Whether the table of contents of a block was found to be damaged: what the block contains is unknown. */
@@ -174,7 +242,10 @@ export class BlockSource {
 
   /**
    * Frames of one kind in sequence order: those with events after `afterSequence`, from the first block with an event of the kind at or
-   * after `fromTime` (µs), in the times that count. It continues as long as the writer does: stop at your cut.
+   * after `fromTime` (µs), in the times that count, or from the kind's beginning ({@link beginningOf}). It continues as long as the writer does:
+   * stop at your cut.
+   *
+   * @throws RetentionOutranError if events at or after `fromTime` are removed meanwhile
    */
   *framesOf(
     kind: KindKey,
@@ -182,14 +253,48 @@ export class BlockSource {
     fromTime = 0,
     times: EventTimes = "happened",
   ): Generator<BlockFrame, void, void> {
+    const position = Math.max(afterSequence, this.beginningOf(kind).throughSequence)
+    yield* this.#frames(kind, position, fromTime, times, () => this.requireKept(kind, fromTime))
+  }
+
+  /** Frames with what retention carried over of a kind. They are no changes. */
+  *framesCarriedOver(kind: KindKey): Generator<BlockFrame, void, void> {
+    const { throughSequence } = this.beginningOf(kind)
+    for (let position = 0; position < throughSequence; ) {
+      const row = this.#reading(() => this.#place.get(position + 1))
+      const key = row?.last_sequence as number | undefined
+      if (key === undefined || (row?.first_sequence as number) > throughSequence) return
+      for (const frame of this.#tableToRead(key)?.frames ?? []) {
+        if (frame.lastSequence <= throughSequence && frame.events.gvk === kind.gvk) yield frame
+      }
+      position = key
+    }
+  }
+
+  /** All frames of a kind with events after one that the recording still has. @throws RetentionOutranError if it has it no more */
+  *framesAfter(kind: KindKey, sequence: number): Generator<BlockFrame, void, void> {
+    yield* this.#frames(kind, sequence, 0, "happened", (position) => {
+      if (this.beginningNow(kind).throughSequence > position) throw this.outran()
+    })
+  }
+
+  *#frames(
+    kind: KindKey,
+    afterSequence: number,
+    fromTime: number,
+    times: EventTimes,
+    requireKept: (position: number) => void,
+  ): Generator<BlockFrame, void, void> {
     let position = afterSequence
     for (;;) {
       const rows = this.#reading(() => this.#blocksOfKind[times].all(kind.id, position, fromTime))
+      requireKept(position)
       if (rows.length === 0) return
       for (const row of rows) {
         const key = row.last_sequence as number
         if (key <= position) continue
         const table = this.#tableToRead(key)
+        requireKept(position)
         for (const frame of table?.frames ?? []) {
           if (frame.lastSequence > position && frame.events.gvk === kind.gvk) yield frame
         }
@@ -267,7 +372,8 @@ export class BlockSource {
     release(block.payload)
   }
 
-  #missing(sequence: number): CorruptArchiveError {
+  #missing(sequence: number): CorruptArchiveError | RetentionOutranError {
+    if (!this.#isWriter && this.#beginnings.last() > this.#removedBefore) return this.outran()
     return new CorruptArchiveError({ directory: this.#directory, reason: `no block contains event ${sequence}` })
   }
 

@@ -31,6 +31,8 @@ export interface KindRange {
   /** When the last event was received. */
   maxReceived: number
   events: number
+  /** Of objects and columns, before compression. */
+  bytes: number
 }
 
 /** The facts about a block that are stored beside it. */
@@ -128,13 +130,18 @@ export class BlockFrame {
   /** Offset of the frame's first object in the block's payload. */
   readonly payloadStart: number
   readonly events: Observations
-  readonly #floors: TimeFloors
+  readonly floors: TimeFloors
 
   constructor(firstSequence: number, payloadStart: number, floors: TimeFloors, events: Observations) {
     this.firstSequence = firstSequence
     this.payloadStart = payloadStart
-    this.#floors = floors
+    this.floors = floors
     this.events = events
+  }
+
+  /** Bytes of its objects and columns. */
+  get byteLength(): number {
+    return this.events.payloadLength + this.events.columns.length
   }
 
   get lastSequence(): number {
@@ -143,12 +150,12 @@ export class BlockFrame {
 
   /** When an event happened, µs: as the sender says, but never before the kind's previous event. */
   time(index: number): number {
-    return Math.max(this.#floors.timeFloor, this.events.time(index))
+    return Math.max(this.floors.timeFloor, this.events.time(index))
   }
 
   /** When it was received, likewise, and never before it happened. */
   received(index: number): number {
-    return Math.max(this.#floors.receivedFloor, this.events.received(index), this.time(index))
+    return Math.max(this.floors.receivedFloor, this.events.received(index), this.time(index))
   }
 
   /** The time that counts. */

@@ -26,6 +26,8 @@ interface FramePlace extends TimeFloors {
   readonly kind: number
   readonly firstSequence: number
   readonly events: number
+  /** Of objects and columns. */
+  readonly bytes: number
   readonly firstTime: number
   readonly lastTime: number
   readonly lastReceived: number
@@ -88,7 +90,8 @@ export class OpenBlock {
   }
 
   /** Adds a frame with at least one event; its bytes are copied. */
-  add(frame: SplitFrame, place: FramePlace): void {
+  add(frame: SplitFrame, position: Omit<FramePlace, "bytes">): void {
+    const place = { ...position, bytes: frame.payload.length + frame.columns.length }
     this.#appendPayload(frame.payload)
     writeTableEntry(this.#table, place.firstSequence, frame.payload.length, place, frame.columns)
     this.#whole.add(place)
@@ -102,6 +105,7 @@ export class OpenBlock {
         kind: kindOf(frame.events.gvk),
         firstSequence: frame.firstSequence,
         events: frame.events.count,
+        bytes: frame.byteLength,
         firstTime: frame.time(0),
         lastTime: frame.time(frame.events.count - 1),
         lastReceived: frame.received(frame.events.count - 1),
@@ -179,11 +183,12 @@ class Summary implements BlockSummary {
     this.events += place.events
     const range = this.kinds.get(place.kind)
     if (range === undefined) {
-      this.kinds.set(place.kind, { minTime, maxTime, maxReceived, events: place.events })
+      this.kinds.set(place.kind, { minTime, maxTime, maxReceived, events: place.events, bytes: place.bytes })
     } else {
       range.maxTime = Math.max(range.maxTime, maxTime)
       range.maxReceived = Math.max(range.maxReceived, maxReceived)
       range.events += place.events
+      range.bytes += place.bytes
     }
   }
 

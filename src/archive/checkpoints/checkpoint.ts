@@ -15,7 +15,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { type BlockSummary, type KindRange, pack } from "../blocks/block.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
 import { encodeStates, mergeStates } from "./object-states.ts"
-import { mergeAll, type StateHistory } from "./state-history.ts"
+import { mergeAll, REMAINS, type StateHistory } from "./state-history.ts"
 
 /** Blocks with a kind between two of its checkpoints: at most this many tables of contents are read at a start. */
 export const BLOCKS_PER_CHECKPOINT = 64
@@ -49,7 +49,10 @@ export class Checkpoints {
     this.#insert = database.prepare(`
       INSERT INTO checkpoint (kind, through_sequence, last_time, last_received, is_full, objects, after_sequence,
         states_size, states_checksum, states) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-    const since = database.prepare("SELECT count(*) AS blocks FROM block_kind WHERE kind = ? AND last_sequence > ?")
+    // Remains are as much to read as blocks.
+    const since = database.prepare(`
+      SELECT (SELECT count(*) FROM block_kind WHERE kind = ?1 AND last_sequence > ?2) +
+        (SELECT count(*) FROM checkpoint WHERE kind = ?1 AND through_sequence > ?2 AND is_full = ${REMAINS}) AS blocks`)
     for (const kind of database.prepare("SELECT id FROM kind").all()) {
       const id = Number(kind.id)
       const progress = readProgress(database, id)
@@ -90,7 +93,8 @@ export class Checkpoints {
     const base = chain?.throughSequence ?? progress.throughSequence
     const later = base === progress.throughSequence ? changes : this.#history.changesSince(kind, base, limit)
     // States over a block whose table of contents is lost would pass for known.
-    if (this.#source.lacksTableAfter(kind, base)) return { ...progress, blocks: 0 }
+    const isUnknown = this.#source.lacksTableAfter(kind, base) || this.#source.lostBeginningOf(kind) !== undefined
+    if (isUnknown) return { ...progress, blocks: 0 }
     const states = chain === undefined ? later : mergeStates(mergeAll(chain.steps), later, false)
     const { bytes, size, checksum } = pack(encodeStates(states))
     const full = isFull ? 1 : 0
@@ -112,7 +116,7 @@ const readProgress = (database: DatabaseSync, kind: number): Progress => {
   const changes = database
     .prepare(`
       SELECT max(through_sequence) AS through, count(*) AS change_rows, sum(objects) AS objects FROM checkpoint
-      WHERE kind = ? AND through_sequence > ?`)
+      WHERE kind = ? AND through_sequence > ? AND is_full < ${REMAINS}`)
     .get(kind, Number(full.through_sequence))
   return {
     throughSequence: Number(changes?.through ?? full.through_sequence),

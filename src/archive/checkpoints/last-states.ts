@@ -7,8 +7,9 @@
  */
 
 import { VANISHED } from "../../wire/observation-wire.ts"
+import { RetentionOutranError } from "../archive-errors.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
-import type { CheckpointChain, StateHistory } from "./state-history.ts"
+import { ATTEMPTS, type CheckpointChain, type StateHistory } from "./state-history.ts"
 
 /**
  * More than a stretch can contain: between two checkpoints are 64 blocks of at most 18,000 events. Object number and position share the 53
@@ -63,17 +64,23 @@ export class LastStates {
       known.chain.throughSequence < sequence &&
       sequence <= known.throughSequence
     if (isKnown) return known
-    const chain = this.#history.chainBefore(kind, { throughSequence: sequence - 1 })
-    const stretch = this.#readStretch(kind, chain, sequence)
-    this.#stretch = stretch
-    return stretch
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const chain = this.#history.stepsBefore(kind, { throughSequence: sequence - 1 })
+        this.#stretch = this.#readStretch(kind, chain, sequence)
+        return this.#stretch
+      } catch (error) {
+        // The beginning may move, as long as it stays before the event.
+        if (!(error instanceof RetentionOutranError) || attempt === ATTEMPTS) throw error
+      }
+    }
   }
 
   #readStretch(kind: KindKey, chain: CheckpointChain, sequence: number): Stretch {
     const sequences: Array<number> = []
     const keys: Array<number> = []
     let throughSequence = sequence
-    for (const frame of this.#source.framesOf(kind, chain.throughSequence)) {
+    for (const frame of this.#source.framesAfter(kind, chain.throughSequence)) {
       if (frame.firstSequence > sequence + MARGIN_EVENTS) break
       for (let index = 0; index < frame.events.count; index++) {
         if (frame.events.action(index) === VANISHED) continue

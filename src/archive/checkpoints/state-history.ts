@@ -4,16 +4,19 @@
  * A chain of checkpoints starts with a full one (all objects alive) followed by changes. Checkpoints are found by sequence and time at
  * once: a kind's times never decrease, so the events before a moment are a prefix of its history.
  *
+ * Of events that retention has removed, the last ones of each object are kept as **remains**: checkpoints of their own kind that continue from
+ * whatever checkpoint is the last before the kind's beginning. So states at the beginning and later are found as ever; a moment before
+ * it has the states of the beginning.
+ *
  * Memory: one set of columns per step of the chain, 33 bytes an object, all of it released with the result.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { EventTimes } from "../../trace/event.ts"
-import { isDamage, toArchiveError } from "../archive-errors.ts"
+import { isDamage, RetentionOutranError, toArchiveError } from "../archive-errors.ts"
 import { unpackColumn } from "../blocks/block-rows.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
-import { FORMAT_VERSION } from "../schema.ts"
-import { formatOf, isSoundRow } from "../soundness/sound-rows.ts"
+import { hasChecksums, hasRetention, isSoundRow } from "../soundness/sound-rows.ts"
 import { decodeStates, mergeStates, NO_STATES, type ObjectStates, StateCollector } from "./object-states.ts"
 
 /** The part of a kind's history to read. */
@@ -36,12 +39,19 @@ export interface CheckpointChain {
 /** Later than every event: 2^53−1 µs are the year 2255. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
+/** `is_full` of a checkpoint with the last events of each object among those that retention removed. */
+export const REMAINS = 2
+
+/** The beginning moves once in minutes, and one reading takes less than a second. */
+export const ATTEMPTS = 5
+
 /** Reads states through one database connection. */
 export class StateHistory {
   readonly #directory: string
   readonly #source: BlockSource
   readonly #lastFull: Readonly<Record<EventTimes, StatementSync>>
   readonly #chain: Readonly<Record<EventTimes, StatementSync>>
+  readonly #remains: StatementSync | undefined
 
   constructor(database: DatabaseSync, source: BlockSource, directory: string) {
     this.#directory = directory
@@ -51,29 +61,52 @@ export class StateHistory {
         SELECT through_sequence FROM checkpoint
         WHERE kind = ? AND through_sequence <= ? AND ${time} < ? AND is_full = 1
         ORDER BY through_sequence DESC LIMIT 1`)
-    const after = formatOf(database) === FORMAT_VERSION ? "after_sequence" : "NULL AS after_sequence"
+    const after = hasChecksums(database) ? "after_sequence" : "NULL AS after_sequence"
     const isSound = isSoundRow(database, "checkpoint")
     const chain = (time: "last_time" | "last_received"): StatementSync =>
       database.prepare(`
         SELECT through_sequence, is_full, ${after}, states_size, states_checksum, states, ${isSound} AS is_sound
-        FROM checkpoint WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND ${time} < ? ORDER BY through_sequence`)
+        FROM checkpoint WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND ${time} < ? AND is_full < ${REMAINS}
+        ORDER BY through_sequence`)
     this.#lastFull = { happened: lastFull("last_time"), received: lastFull("last_received") }
+    this.#remains = hasRetention(database)
+      ? database.prepare(`
+        SELECT through_sequence, after_sequence, states_size, states_checksum, states, ${isSound} AS is_sound
+        FROM checkpoint WHERE kind = ? AND through_sequence > ? AND is_full = ${REMAINS} ORDER BY through_sequence`)
+      : undefined
     this.#chain = { happened: chain("last_time"), received: chain("last_received") }
   }
 
-  /** Last state of each object that is alive at the limit, ordered by object number. */
+  /**
+   * Last state of each object that is alive at the limit, ordered by object number; at the kind's beginning if that is later.
+   *
+   * @throws RetentionOutranError if retention moves the beginning past the limit meanwhile
+   */
   aliveAt(kind: KindKey, limit: HistoryLimit): ObjectStates {
-    const chain = this.chainBefore(kind, limit)
-    const changes = this.changesSince(kind, chain.throughSequence, limit)
-    return mergeStates(mergeAll(chain.steps), changes, false)
+    return this.#undisturbed(kind, limit, (chainLimit) => {
+      const chain = this.chainBefore(kind, chainLimit)
+      const changes = this.changesSince(kind, chain.throughSequence, limit)
+      return mergeStates(mergeAll(chain.steps), changes, false)
+    })
+  }
+
+  /** The same in steps, oldest first, with deletions, up to some event before the limit. What follows is to be read from blocks. */
+  stepsBefore(kind: KindKey, limit: HistoryLimit): CheckpointChain {
+    return this.#undisturbed(kind, limit, (chainLimit) => {
+      const chain = this.chainBefore(kind, chainLimit)
+      const remains = this.#remainsAfter(kind, chain.throughSequence)
+      const throughSequence = Math.max(chain.throughSequence, this.#source.beginningNow(kind).throughSequence)
+      return { throughSequence, steps: [...chain.steps, ...remains] }
+    })
   }
 
   /** Last event within the limit of each object with one after `sequence`, including deletions. */
   changesSince(kind: KindKey, sequence: number, limit: HistoryLimit): ObjectStates {
     const { beforeTime = NEVER, times = "happened" } = limit
-    const finished: Array<ObjectStates> = []
+    const finished: Array<ObjectStates> = [...this.#remainsAfter(kind, sequence)]
+    const from = Math.max(sequence, this.#source.beginningNow(kind).throughSequence)
     let collector = new StateCollector()
-    collecting: for (const frame of this.#source.framesOf(kind, sequence)) {
+    collecting: for (const frame of this.#source.framesAfter(kind, from)) {
       for (let index = 0; index < frame.events.count; index++) {
         if (frame.firstSequence + index > limit.throughSequence || frame.timeIn(times, index) >= beforeTime)
           break collecting
@@ -86,6 +119,51 @@ export class StateHistory {
     }
     finished.push(collector.finish())
     return mergeAll(finished)
+  }
+
+  /**
+   * Reads again if the beginning moved meanwhile, as long as what is asked for is kept. `read` takes the limit of checkpoints: for a moment
+   * before the beginning, those of the beginning.
+   */
+  #undisturbed<Answer>(kind: KindKey, limit: HistoryLimit, read: (chainLimit: HistoryLimit) => Answer): Answer {
+    const { beforeTime = NEVER, throughSequence } = limit
+    const first = this.#source.beginningOf(kind)
+    const isBefore = beforeTime <= first.removedThrough
+    for (let attempt = 1; ; attempt++) {
+      const start = this.#source.beginningNow(kind)
+      const isMoved = start.throughSequence !== first.throughSequence
+      // What begins before the first beginning has the states there, which are gone once it moves.
+      const isGone = isMoved && (isBefore || beforeTime <= start.removedThrough)
+      if (isGone || throughSequence < start.throughSequence) throw this.#source.outran()
+      try {
+        const answer = read(isBefore ? { throughSequence: start.throughSequence } : limit)
+        if (this.#source.beginningNow(kind).throughSequence === start.throughSequence) return answer
+      } catch (error) {
+        if (!(error instanceof RetentionOutranError)) throw error
+      }
+      if (attempt === ATTEMPTS) throw this.#source.outran()
+    }
+  }
+
+  /** Last event of each object among those that were removed after `sequence`, oldest first. */
+  #remainsAfter(kind: KindKey, sequence: number): ReadonlyArray<ObjectStates> {
+    const { throughSequence } = this.#source.beginningNow(kind)
+    if (this.#remains === undefined || throughSequence <= sequence) return []
+    const steps: Array<ObjectStates> = []
+    let covered = sequence
+    try {
+      for (const row of this.#remains.all(kind.id, sequence)) {
+        if (row.is_sound !== 1 || (row.after_sequence as number) > covered) break
+        steps.push(decodeStates(unpackColumn(row, "states")))
+        covered = row.through_sequence as number
+      }
+    } catch (error) {
+      if (!isDamage(error)) throw toArchiveError(this.#directory, "read", error)
+    }
+    if (covered >= throughSequence) return steps
+    if (this.#source.beginningNow(kind).throughSequence !== throughSequence) throw this.#source.outran()
+    this.#source.loseBeginning(kind)
+    return steps
   }
 
   /**

@@ -4,6 +4,7 @@
  */
 import { formatExactJson, isJsonObject } from "../../trace/json/exact-json.ts"
 import { metadataOf } from "../../trace/sanitising/managed-fields.ts"
+import type { BlockFrame } from "../blocks/block.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
 
 /** A row to be written in the place of a lost one. */
@@ -26,7 +27,7 @@ export const lostNames = (
   const found = new Map<number, FoundName>()
   const first = new Map<number, number>()
   source.passingOverDamage(() => {
-    for (const frame of source.framesOf(kind, 0)) {
+    for (const frame of everyFrame(source, kind)) {
       for (let index = 0; index < frame.events.count; index++) {
         const number = frame.events.objectNumber(index)
         if (isKnown(number) || found.has(number)) continue
@@ -54,4 +55,9 @@ const nameIn = (object: Uint8Array): Omit<FoundName, "number" | "firstSequence">
   if (typeof uid !== "string" || typeof namespace !== "string" || typeof name !== "string") return undefined
   const hasOwners = Array.isArray(ownerReferences) && ownerReferences.every(isJsonObject)
   return { uid, namespace, name, ownerReferences: hasOwners ? formatExactJson(ownerReferences) : "" }
+}
+
+function* everyFrame(source: BlockSource, kind: KindKey): Generator<BlockFrame, void, void> {
+  yield* source.framesCarriedOver(kind)
+  yield* source.framesOf(kind, 0)
 }

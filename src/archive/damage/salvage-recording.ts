@@ -15,7 +15,7 @@ import { openDamaged } from "../reading-access.ts"
 import { gapWriter } from "../rows/gap-rows.ts"
 import { WRITER_KEY } from "../rows/metadata.ts"
 import { DATABASE_FILE, lastSequenceOf, openForWriting } from "../schema.ts"
-import { addChecksumFunction, isSoundRow, TABLES_OF_ROWS } from "../soundness/sound-rows.ts"
+import { addChecksumFunction, formatOf, hasRetention, isSoundRow, tablesOfRows } from "../soundness/sound-rows.ts"
 import { columnsOf } from "../tables.ts"
 import { lostKinds } from "./lost-kinds.ts"
 import { lostNames } from "./lost-names.ts"
@@ -40,6 +40,7 @@ const silentTables = [
   "former_owner_set",
   "owner",
   "kind_namespace",
+  "retained",
 ]
 
 /** Rows written in one transaction. */
@@ -120,7 +121,7 @@ class Salvager {
   }
 
   run(): Salvage {
-    const lostRows = new Map(TABLES_OF_ROWS.map((table) => [table as string, this.#copyRows(table)]))
+    const lostRows = new Map(tablesOfRows(this.#from).map((table) => [table as string, this.#copyRows(table)]))
     const blocks = this.#copyBlocks()
     this.#copyCheckpoints()
     const silent = silentTables.filter((table) => lostRows.get(table))
@@ -139,7 +140,7 @@ class Salvager {
 
   /** Copies the sound rows of a table; returns whether any was lost. */
   #copyRows(table: string): boolean {
-    const columns = columnsOf(table).join(", ")
+    const columns = this.#present(table, columnsOf(table))
     const insert = this.#insertInto(table)
     let damaged = 0
     let isCut = false
@@ -169,12 +170,15 @@ class Salvager {
     const checking = new BlockSource(this.#from, this.#directory, { cachedBytes: 0 })
     const columns = [...columnsOf("block"), "toc", "data"]
     const insert = this.#insertInto("block", columns)
-    const read = this.#from.prepare(`SELECT ${columns.join(", ")} FROM block WHERE last_sequence = ?`)
+    const read = this.#from.prepare(`SELECT ${this.#present("block", columns)} FROM block WHERE last_sequence = ?`)
     read.setReturnArrays(true)
-    const keys = this.#to.prepare("SELECT DISTINCT last_sequence AS key FROM block_kind ORDER BY key").all()
+    const listed = this.#to.prepare("SELECT DISTINCT last_sequence AS key FROM block_kind").all()
+    const keys = [...new Set([...listed, ...this.#carriedBlocks()].map(({ key }) => key as number))].sort(
+      (a, b) => a - b,
+    )
     let lostBlocks = 0
-    this.#inBatches(keys, ({ key }) => {
-      if (checking.isIntact(key as number)) insert(read.get(key as number) as unknown as ReadonlyArray<SQLInputValue>)
+    this.#inBatches(keys, (key) => {
+      if (checking.isIntact(key)) insert(read.get(key) as unknown as ReadonlyArray<SQLInputValue>)
       else {
         lostBlocks++
         this.#lost.push(`the block up to event ${key}: ${checking.faultOf(key as number)}`)
@@ -183,7 +187,28 @@ class Salvager {
     return { blocks: keys.length, lostBlocks }
   }
 
-  /** They only repeat what blocks contain. */
+  /** Those with what retention carried over, which no kind lists. */
+  #carriedBlocks(): ReadonlyArray<Record<string, unknown>> {
+    if (!hasRetention(this.#from)) return []
+    try {
+      return this.#from.prepare("SELECT last_sequence AS key FROM block WHERE carried > 0").all()
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      this.#lost.push("the list of blocks with what retention carried over")
+      return []
+    }
+  }
+
+  /** The columns as the source has them: those of later formats are 0. */
+  #present(table: string, columns: ReadonlyArray<string>): string {
+    const format = formatOf(this.#from)
+    const has = new Set(columnsOf(table, format === 7 ? 7 : 8))
+    return columns
+      .map((column) => (has.has(column) || !columnsOf(table).includes(column) ? column : `0 AS ${column}`))
+      .join(", ")
+  }
+
+  /** They only repeat what blocks contain, except the states at the beginning of what retention kept, whose lack is noticed. */
   #copyCheckpoints(): void {
     const columns = [...columnsOf("checkpoint"), "states"]
     const insert = this.#insertInto("checkpoint", columns)
@@ -201,7 +226,7 @@ class Salvager {
     for (const { id, gvk } of lostKinds(this.#to, this.#blocks())) {
       if (gvk === undefined) {
         this.#lost.push(`the name of kind ${id}, with its events`)
-        for (const table of ["block_kind", "object", "checkpoint"])
+        for (const table of ["block_kind", "object", "checkpoint", "retained"])
           this.#to.prepare(`DELETE FROM ${table} WHERE kind = ?`).run(id)
         continue
       }
@@ -301,6 +326,7 @@ const keys: Readonly<Record<string, string>> = {
   owner_set: "id",
   former_owner_set: "kind, number, until_time",
   owner: "uid, gvk",
+  retained: "kind",
 }
 
 /** Primary key of a table, in whose order its rows are. */

@@ -14,7 +14,7 @@ import {
   isSoundRow,
   requireDefinitions,
   TABLES_OF_BLOBS,
-  TABLES_OF_ROWS,
+  tablesOfRows,
 } from "../soundness/sound-rows.ts"
 
 /** A damaged block as the rows of its kinds describe it. */
@@ -48,7 +48,7 @@ export const verifyRecording = (directory: string): Verification => {
   try {
     addChecksumFunction(database)
     noting(faults, () => requireDefinitions(database, directory))
-    for (const table of TABLES_OF_ROWS) noting(faults, () => faultOfTable(database, table))
+    for (const table of tablesOfRows(database)) noting(faults, () => faultOfTable(database, table))
     for (const table of TABLES_OF_BLOBS) noting(faults, () => faultOfStructure(database, table))
     const source = new BlockSource(database, directory, { cachedBytes: 0 })
     const damagedBlocks: DamagedBlock[] = []

@@ -5,6 +5,8 @@
  * A damaged block before the window concerns it as well if the state at its start depends on it: it holds the last state of an object that
  * exists then, or its table of contents is lost and no later checkpoint says what it changed. Such a gap reaches up to the start.
  *
+ * So does one with objects that retention carried over, and damage to the states at the beginning of what is kept.
+ *
  * Everything that the window's export reads is checked, once for each {@link BlockSource}.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
@@ -40,6 +42,7 @@ export class WindowDamage {
   readonly #history: StateHistory
   readonly #blocks: StatementSync
   readonly #keyOf: StatementSync
+  readonly #carried: StatementSync
   readonly #known = new Map<string, ReadonlyArray<GapEvent>>()
 
   constructor(database: DatabaseSync, source: BlockSource, history: StateHistory, directory: string) {
@@ -48,6 +51,7 @@ export class WindowDamage {
     this.#history = history
     this.#blocks = database.prepare(`
       SELECT last_sequence, min_time, max_time, max_received, events FROM block_kind WHERE kind = ? ORDER BY last_sequence`)
+    this.#carried = database.prepare("SELECT min_time, max_time, events FROM block WHERE last_sequence = ?")
     this.#keyOf = database.prepare(
       "SELECT last_sequence FROM block_kind WHERE kind = ? AND last_sequence >= ? ORDER BY last_sequence LIMIT 1",
     )
@@ -88,9 +92,18 @@ export class WindowDamage {
     }
     const limit = { throughSequence: cut, beforeTime: fromTime, times }
     const needed = new Set<number>()
+    const carried = new Set<number>()
     const lastCheckpoint = this.#source.passingOverDamage(() => {
       const alive = this.#history.aliveAt(kind, limit)
-      for (const sequence of alive.sequences.subarray(0, alive.count)) needed.add(keyIn(blocks, sequence))
+      const { throughSequence } = this.#source.beginningNow(kind)
+      let key = -1
+      for (const sequence of alive.sequences.slice(0, alive.count).sort()) {
+        if (sequence > throughSequence) needed.add(keyIn(blocks, sequence))
+        else if (sequence > key) {
+          key = this.#source.keyAt(sequence)
+          carried.add(key)
+        }
+      }
       return this.#history.chainBefore(kind, limit).throughSequence
     })
     for (const block of blocks) {
@@ -99,6 +112,20 @@ export class WindowDamage {
         add(block, fromTime, "what it changed is unknown")
       if (needed.has(block.key) && !this.#source.isIntact(block.key))
         add(block, fromTime, "objects that were last changed in it are missing")
+    }
+    for (const key of carried) {
+      if (!this.#source.isIntact(key))
+        add(this.#carriedBlock(key), fromTime, "objects that were last changed in it are missing")
+    }
+    const lostBeginning = this.#source.lostBeginningOf(kind)
+    if (lostBeginning !== undefined) {
+      const { throughSequence: key, removedThrough } = this.#source.beginningNow(kind)
+      const block = { key, minTime: 0, maxTime: removedThrough, events: 0 }
+      const lost = "objects that have not changed since are missing"
+      gaps.set(key, {
+        ...gapOf(kind, block, { cut, until: fromTime, lost, fault: "" }),
+        detail: `${lostBeginning}: ${lost}`,
+      })
     }
     for (const block of inWindow) {
       if (!this.#source.isIntact(block.key)) add(block, block.maxTime, `${block.events} changes are missing`)
@@ -117,8 +144,15 @@ export class WindowDamage {
     )
   }
 
+  #carriedBlock(key: number): BlockOfKind {
+    const row = this.#reading(() => this.#carried.get(key))
+    const [minTime, maxTime] = [Number(row?.min_time ?? 0), Number(row?.max_time ?? 0)]
+    return { key, minTime, maxTime, events: Number(row?.events ?? 0) }
+  }
+
   /** Key of the block that holds an event of a kind; the sequence number itself if none does, which no block has as its key. */
   #keyAt(kind: KindKey, sequence: number): number {
+    if (sequence <= this.#source.beginningNow(kind).throughSequence) return this.#source.keyAt(sequence)
     return this.#reading(() => (this.#keyOf.get(kind.id, sequence)?.last_sequence as number | undefined) ?? sequence)
   }
 

@@ -11,7 +11,7 @@ import { StateHistory } from "../checkpoints/state-history.ts"
 import { IntactBlocks } from "../damage/intact-blocks.ts"
 import { WindowDamage } from "../damage/window-damage.ts"
 import { readGaps } from "../rows/gap-rows.ts"
-import { readKinds } from "../rows/kind-table.ts"
+import { readKeptKinds } from "../rows/kind-table.ts"
 import { readLateRanges } from "../rows/late-rows.ts"
 import { lastSequenceOf, openForReading } from "../schema.ts"
 
@@ -37,6 +37,8 @@ export interface RecordedKind {
   readonly events: number
   /** The time since which the kind is recorded, also before the window; `undefined` while its first list is in progress. */
   readonly since: number | undefined
+  /** Retention has removed what happened up to this moment, so `since` is after it; 0: nothing. */
+  readonly removedThrough: number
   /** When the kind was last known to be complete; 0 while its first list is in progress. */
   readonly completeTime: number
   /** The same of each namespace, where the kind is recorded namespace by namespace; else empty. */
@@ -71,11 +73,12 @@ export const readCoverage = (
     const history = new StateHistory(database, source, directory)
     const inspection = new WindowDamage(database, source, history, directory)
     const count = eventCounter(database, source, window)
-    const kinds = readKinds(database).map((kind): RecordedKind => {
+    const kinds = readKeptKinds(database).map((kind): RecordedKind => {
       const damage = inspection.of(kind, { cut, times: "happened", ...window })
       return {
         gvk: kind.gvk,
         events: count(kind),
+        removedThrough: kind.removedThrough,
         ...timesOf(kind.recordedSince, kind.completeThroughTime),
         namespaces: kind.namespaces.map(({ namespace, recordedSince, completeTime }) => ({
           namespace,

@@ -1,6 +1,6 @@
 /** From when and up to when each kind and each of its namespaces is recorded, without reading anything else. */
 import { toArchiveError } from "../archive-errors.ts"
-import { readKinds } from "../rows/kind-table.ts"
+import { readKeptKinds } from "../rows/kind-table.ts"
 import { openForReading } from "../schema.ts"
 
 /** A kind, or a namespace of one that is recorded namespace by namespace, whose first list is recorded. */
@@ -22,7 +22,7 @@ interface RecordedSince {
 export const readRecordedSince = (directory: string): ReadonlyArray<RecordedSince> => {
   const database = openForReading(directory)
   try {
-    return readKinds(database)
+    return readKeptKinds(database)
       .flatMap(({ gvk, recordedSince, completeThroughTime, namespaces }) => [
         { gvk, namespace: "", since: recordedSince, completeTime: completeThroughTime },
         ...namespaces.map((each) => ({

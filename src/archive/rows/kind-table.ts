@@ -8,6 +8,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { Observations } from "../../wire/observations.ts"
+import { readRetained } from "../retention/beginnings.ts"
 import { advanceNamespaces, NamespaceRows, type RecordedNamespace, readNamespaces } from "./namespace-rows.ts"
 
 /** State of one kind. Times are µs since the Unix epoch. */
@@ -90,6 +91,11 @@ export class KindTable {
   isChanged(gvk: string): boolean {
     const kind = this.#byGvk.get(gvk)
     return kind !== undefined && this.#changed.has(kind)
+  }
+
+  /** In the order of first appearance. */
+  all(): ReadonlyArray<KindEntry> {
+    return [...this.#byId.values()]
   }
 
   get(gvk: string): KindEntry | undefined {
@@ -262,6 +268,24 @@ export const nextNumberAfter = (frame: Observations): number => {
   let next = 1
   for (let index = 0; index < frame.newObjectCount; index++) next = Math.max(next, frame.newObject(index).number + 1)
   return next
+}
+
+/** A kind as readers see it. */
+export interface KeptKind extends KindEntry {
+  /** µs since the Unix epoch: retention has removed what happened up to then; 0: nothing. The kind counts as recorded only since. */
+  readonly removedThrough: number
+}
+
+/** Every kind as committed, without the time that retention has removed. */
+export const readKeptKinds = (database: DatabaseSync): ReadonlyArray<KeptKind> => {
+  const retained = new Map(readRetained(database).map((row) => [row.kind, row.removedThrough]))
+  return readKinds(database).map((kind) => {
+    const removedThrough = retained.get(kind.id) ?? 0
+    const since = (recordedSince: number): number =>
+      recordedSince === 0 ? 0 : Math.max(recordedSince, removedThrough + 1)
+    const namespaces = kind.namespaces.map((each) => ({ ...each, recordedSince: since(each.recordedSince) }))
+    return { ...kind, namespaces, recordedSince: since(kind.recordedSince), removedThrough }
+  })
 }
 
 /** Every kind as committed, in the order of first appearance. */

@@ -58,6 +58,11 @@ export class OwnerSets {
   /** The cached texts were classified with the previous kinds. */
   setRecordedKinds(kinds: ReadonlyArray<string>): void {
     this.#recordedKinds = new Set(kinds)
+    this.forget()
+  }
+
+  /** From now on every text is stored anew, so that rows to which nothing refers now can be removed. */
+  forget(): void {
     this.#known.clear()
     this.#kept = 0
   }

@@ -8,19 +8,44 @@
 import { DatabaseSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
 import { CorruptArchiveError } from "../archive-errors.ts"
-import { CHECKSUM_FUNCTION, hasRightChecksum, TABLES } from "../tables.ts"
+import { CHECKSUM_FUNCTION, hasRightChecksum, TABLES, tablesOf } from "../tables.ts"
 
 /** The format without checksums of rows. */
 const FORMAT_WITHOUT_CHECKSUMS = 6
 
+/** The last format without retention. */
+const FORMAT_WITHOUT_RETENTION = 7
+
 /** Small tables on which everything else depends. */
-export const CENTRAL_TABLES = ["metadata", "kind", "kind_namespace", "gap", "late_range", "block_kind"] as const
+export const CENTRAL_TABLES = [
+  "metadata",
+  "kind",
+  "kind_namespace",
+  "gap",
+  "late_range",
+  "block_kind",
+  "retained",
+] as const
+
+/** Those that the format of a database has. */
+export const centralTables = (database: DatabaseSync): ReadonlyArray<string> =>
+  CENTRAL_TABLES.filter((table) => table !== "retained" || hasRetention(database))
+
+/** Whether rows of the format of a database have checksums, and checkpoints name the one before. */
+export const hasChecksums = (database: DatabaseSync): boolean => formatOf(database) !== FORMAT_WITHOUT_CHECKSUMS
+
+/** Whether the format of a database has retention. */
+export const hasRetention = (database: DatabaseSync): boolean => formatOf(database) > FORMAT_WITHOUT_RETENTION
 
 /** All tables without BLOBs. */
 export const TABLES_OF_ROWS = [
   ...CENTRAL_TABLES,
   ...["sender", "object", "pod", "pod_life", "owner_set", "former_owner_set", "owner"],
 ] as const
+
+/** Those that the format of a database has. */
+export const tablesOfRows = (database: DatabaseSync): ReadonlyArray<(typeof TABLES_OF_ROWS)[number]> =>
+  TABLES_OF_ROWS.filter((table) => table !== "retained" || hasRetention(database))
 
 /** Tables with a BLOB in each row, whose pages make up nearly all of a recording. */
 export const TABLES_OF_BLOBS = ["block", "checkpoint"] as const
@@ -31,7 +56,7 @@ export const addChecksumFunction = (database: DatabaseSync): void =>
 
 /** SQL that is 1 for a row as it was written. Rows of format 6 have no checksum. */
 export const isSoundRow = (database: DatabaseSync, table: string, name = table): string =>
-  formatOf(database) === FORMAT_WITHOUT_CHECKSUMS ? "1" : hasRightChecksum(table, name)
+  formatOf(database) === FORMAT_WITHOUT_CHECKSUMS ? "1" : hasRightChecksum(table, name, formatOf(database))
 
 /** `PRAGMA user_version`. */
 export const formatOf = (database: DatabaseSync): number =>
@@ -86,16 +111,18 @@ const definitionsOf = (database: DatabaseSync): string =>
     .map(({ name, tbl_name, sql }) => `${name} ${tbl_name} ${sql}`)
     .join("\n")
 
-let expected: string | undefined
+const expected = new Map<string, string>()
 
-const expectedDefinitions = (): string => {
-  if (expected !== undefined) return expected
+const expectedDefinitions = (tables: string): string => {
+  const known = expected.get(tables)
+  if (known !== undefined) return known
   const empty = new DatabaseSync(":memory:")
   try {
     addChecksumFunction(empty)
-    empty.exec(TABLES)
-    expected = definitionsOf(empty)
-    return expected
+    empty.exec(tables)
+    const definitions = definitionsOf(empty)
+    expected.set(tables, definitions)
+    return definitions
   } finally {
     empty.close()
   }
@@ -108,8 +135,10 @@ const expectedDefinitions = (): string => {
  */
 export const requireDefinitions = (database: DatabaseSync, directory: string): void => {
   const definitions = definitionsOf(database)
-  const isOlder = formatOf(database) === FORMAT_WITHOUT_CHECKSUMS
-  if (isOlder ? definitions.includes(CHECKSUM_FUNCTION) : definitions !== expectedDefinitions()) {
+  const format = formatOf(database)
+  const tables = format === FORMAT_WITHOUT_RETENTION ? tablesOf(FORMAT_WITHOUT_RETENTION) : TABLES
+  const isOldest = format === FORMAT_WITHOUT_CHECKSUMS
+  if (isOldest ? definitions.includes(CHECKSUM_FUNCTION) : definitions !== expectedDefinitions(tables)) {
     throw new CorruptArchiveError({ directory, reason: "the definitions of its tables are not those of its format" })
   }
 }

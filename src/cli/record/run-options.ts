@@ -1,4 +1,5 @@
 /** What `reel record` passes to the recorder: its options and its output. */
+import type { GivenLimits } from "../../recorder/configuration/retention-limits.ts"
 import type { ExitCode } from "../command-line/exit-codes.ts"
 import type { LogFormat, Logger } from "../terminal/log.ts"
 import type { RecordAccess } from "./record-access.ts"
@@ -26,6 +27,8 @@ export interface RecordOptions extends RecordAccess {
   readonly allowSecrets: boolean
   readonly fsync: "interval" | "always"
   readonly listCompression: "auto" | "always" | "never"
+  /** How long and how much is kept. */
+  readonly limits: GivenLimits
 }
 
 /** The output of a recorder. */

@@ -8,6 +8,7 @@ import { pointerFault } from "../../kube/json-pointer.ts"
 import { parseLabelSelector } from "../../kube/label-selector.ts"
 import { fieldSelectorFault } from "./field-selector.ts"
 import { fixedTemplatePaths } from "./known-kinds.ts"
+import { readRetainBytes, readRetainFor } from "./retention-limits.ts"
 import type { Entry, PlacedText, SettingReader } from "./setting-reader.ts"
 import { nearest } from "./spelling.ts"
 import type { ConfiguredKind, Detect, SkipOwned } from "./tracked-kind.ts"
@@ -24,6 +25,8 @@ export const kindKeys = [
   "labelSelector",
   "fieldSelector",
   "namespaces",
+  "retainFor",
+  "retainBytes",
 ] as const
 
 /** Read, but not listed. */
@@ -70,6 +73,10 @@ export const readKind = (
   const labelSelector = read("labelSelector", (value, where) => readSelector(reader, value, where, labelSelectorFault))
   const fieldSelector = read("fieldSelector", (value, where) => readSelector(reader, value, where, fieldSelectorFault))
   const namespaces = read("namespaces", (value) => readNamespaces(reader, value, gvkText))
+  const retainFor = read("retainFor", (value, where) => readLimit(reader, value, where, readRetainFor))
+  const retainBytes = read("retainBytes", (value, where) =>
+    readLimit(reader, value, where, (text) => readRetainBytes(text, true)),
+  )
   if (reader.problems.length > problemsBefore) return undefined
   return {
     gvk,
@@ -83,6 +90,8 @@ export const readKind = (
     ...(labelSelector === undefined ? {} : { labelSelector }),
     ...(fieldSelector === undefined ? {} : { fieldSelector }),
     ...(namespaces === undefined ? {} : { namespaces }),
+    ...(retainFor === undefined ? {} : { retainFor }),
+    ...(retainBytes === undefined ? {} : { retainBytes }),
   }
 }
 
@@ -205,6 +214,22 @@ const readSelector = (
   const fault = found === undefined ? undefined : faultOf(found)
   if (found === undefined || fault === undefined) return found
   const reason = `${fault}. Omit the key to record all objects`
+  reader.problem({ _tag: "InvalidValue", ...reader.document.positionOf(value), where, found, reason })
+  return undefined
+}
+
+/** Reads how long or how much is kept. */
+export const readLimit = (
+  reader: SettingReader,
+  value: Node | undefined,
+  where: string,
+  readText: (text: string) => number | { readonly problem: string },
+): number | undefined => {
+  const found = reader.text(value, where)
+  if (found === undefined) return undefined
+  const limit = readText(found)
+  if (typeof limit === "number") return limit
+  const reason = limit.problem
   reader.problem({ _tag: "InvalidValue", ...reader.document.positionOf(value), where, found, reason })
   return undefined
 }

@@ -9,10 +9,11 @@ import * as Result from "effect/Result"
 import { isScalar } from "yaml"
 import { type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { everyKindKey, readEveryKind } from "./every-kind.ts"
-import { kindKeys, readKind } from "./kind-settings.ts"
+import { kindKeys, readKind, readLimit } from "./kind-settings.ts"
 import { suggestFamiliarKind, suggestKind } from "./known-kinds.ts"
 import { ConfigurationInvalidError, type ConfigurationWarning } from "./problem.ts"
 import { quoted } from "./quoted.ts"
+import { readRetainBytes, readRetainFor } from "./retention-limits.ts"
 import { type Entry, SettingReader } from "./setting-reader.ts"
 import { nearest } from "./spelling.ts"
 import {
@@ -40,6 +41,16 @@ export interface ParsedConfiguration {
 
 const rootKey = "trackedObjects"
 
+/** Our own keys beside it. SimKube ignores them. */
+const limitKeys = ["retainFor", "retainBytes"] as const
+
+interface Root {
+  readonly every?: EveryKind
+  readonly kinds: readonly TrackedKind[]
+  readonly retainFor?: number
+  readonly retainBytes?: number
+}
+
 /** Reads the bytes of a configuration file. */
 export const parseConfiguration = (
   bytes: Uint8Array,
@@ -49,22 +60,21 @@ export const parseConfiguration = (
   if (Result.isFailure(document))
     return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: document.failure }))
   const reader = new SettingReader(document.success)
-  const tracked = reader.withinBudget(() => readRoot(reader, document.success, options)) ?? nothing
+  const root = reader.withinBudget(() => readRoot(reader, document.success, options)) ?? noKinds
   if (reader.problems.length > 0)
     return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: inOrder(reader.problems) }))
   return Result.succeed({
-    configuration: { ...tracked, source: options.source },
+    configuration: { ...root, source: options.source },
     warnings: inOrder(reader.warnings),
   })
 }
 
-type Tracked = Pick<RecorderConfiguration, "kinds" | "every">
-const nothing: Tracked = { kinds: [] }
-
 const inOrder = <T extends { readonly line: number; readonly column: number }>(notes: readonly T[]): readonly T[] =>
   notes.toSorted((left, right) => left.line - right.line || left.column - right.column)
 
-const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseOptions): Tracked => {
+const noKinds: Root = { kinds: [] }
+
+const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseOptions): Root => {
   const allowed = `a mapping with the key ${rootKey}`
   if (isScalar(document.root) && !reader.isEmpty(document.root)) {
     // Not quoted, because a file with a single word is most likely a token.
@@ -76,33 +86,51 @@ const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseO
       found: "a single word or string",
       allowed,
     })
-    return nothing
+    return noKinds
   }
   const entries = reader.isEmpty(document.root) ? [] : reader.entries(document.root, "the file", allowed)
-  if (entries === undefined) return nothing
+  if (entries === undefined) return noKinds
   const [root, ...repeated] = entries.filter(({ key }) => key === rootKey)
-  const others = entries.filter(({ key }) => key !== rootKey)
+  const limits = entries.filter(({ key }) => isLimitKey(key))
+  const others = entries.filter(({ key }) => key !== rootKey && !isLimitKey(key))
   if (root === undefined) {
     const position = others[0]?.keyPosition ?? { line: 1, column: 1 }
     reader.problem({ _tag: "MissingKey", ...position, key: rootKey, advice: missingRootAdvice(others) })
-    return nothing
+    return noKinds
   }
   const where = "the file"
   for (const { key, keyPosition } of repeated)
     reader.problem({ _tag: "DuplicateKey", ...keyPosition, key, where, firstLine: root.keyPosition.line })
   for (const { key, keyPosition } of others)
     reader.warning({ _tag: "IgnoredKey", ...keyPosition, key, advice: ignoredKeyAdvice(key) })
-  return readKinds(reader, root, options)
+  return { ...readKinds(reader, root, options), ...readLimits(reader, limits) }
 }
 
-const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): Tracked => {
+const isLimitKey = (key: string): boolean => limitKeys.some((each) => each === key)
+
+const readLimits = (reader: SettingReader, limits: readonly Entry[]): Pick<Root, "retainFor" | "retainBytes"> => {
+  for (const [index, { key, keyPosition }] of limits.entries()) {
+    const first = limits.findIndex((each) => each.key === key)
+    const firstLine = limits[first]?.keyPosition.line ?? 0
+    if (first !== index) reader.problem({ _tag: "DuplicateKey", ...keyPosition, key, where: "the file", firstLine })
+  }
+  const read = (wanted: (typeof limitKeys)[number], readText: (text: string) => number | { readonly problem: string }) => {
+    const entry = limits.find(({ key }) => key === wanted)
+    return entry === undefined ? undefined : readLimit(reader, entry.value, wanted, readText)
+  }
+  const retainFor = read("retainFor", readRetainFor)
+  const retainBytes = read("retainBytes", (text) => readRetainBytes(text, false))
+  return { ...(retainFor !== undefined && { retainFor }), ...(retainBytes !== undefined && { retainBytes }) }
+}
+
+const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions): Root => {
   if (reader.isEmpty(root.value)) {
     const allowed = "a mapping of kinds, indented below it, such as apps/v1.Deployment: {}"
     reader.problem({ _tag: "WrongType", ...root.keyPosition, where: rootKey, found: "empty", allowed })
-    return nothing
+    return noKinds
   }
   const entries = reader.entries(root.value, rootKey, "a mapping of kinds, such as apps/v1.Deployment: {}")
-  if (entries === undefined) return nothing
+  if (entries === undefined) return noKinds
   if (entries.length === 0) reader.warning({ _tag: "NothingTracked", ...root.keyPosition })
   // If a kind appears twice, the last one wins, as in SimKube; the Map keeps it at the position of the first.
   const kinds = new Map<string, TrackedKind>()

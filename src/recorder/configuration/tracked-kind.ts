@@ -37,6 +37,10 @@ const settings = {
   fieldSelector: Schema.optionalKey(Schema.String),
   /** At least one namespace, without repetition; absent: the whole cluster. Has no effect on cluster-scoped kinds. */
   namespaces: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** µs for which its events are kept; absent: as long as those of other kinds. */
+  retainFor: Schema.optionalKey(Schema.Number),
+  /** Bytes on disk that its events may take; absent: any. */
+  retainBytes: Schema.optionalKey(Schema.Number),
 }
 
 /** One kind as the file describes it, before the defaults that depend on the kind. */
@@ -76,6 +80,10 @@ export const RecorderConfiguration = Schema.Struct({
   every: Schema.optionalKey(EveryKind),
   /** Name of the file it was read from, as given. */
   source: Schema.String,
+  /** µs for which what was recorded is kept; absent: for ever. */
+  retainFor: Schema.optionalKey(Schema.Number),
+  /** Bytes that the recording may take on disk; absent: any. */
+  retainBytes: Schema.optionalKey(Schema.Number),
 })
 export interface RecorderConfiguration extends Schema.Schema.Type<typeof RecorderConfiguration> {}
 

@@ -22,6 +22,10 @@ export interface KindOptions {
   readonly fieldSelector?: string
   /** Default: the whole cluster. */
   readonly namespaces?: ReadonlyArray<string>
+  /** How long its events are kept, such as `30d`. Default: for ever. */
+  readonly retainFor?: string
+  /** How much its events may take on disk, such as `2Gi`. Default: any. */
+  readonly retainBytes?: string
 }
 
 /** Kinds by name, `apps/v1.Deployment` or `v1.Pod`, with the defaults or with settings for each. */

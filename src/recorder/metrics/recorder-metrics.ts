@@ -226,6 +226,22 @@ const metricsOf = (
             { value: (longestCommitMs ?? 0) / 1000 },
           ]),
           gauge("kubereel_store_pending_bytes", "Bytes waiting for a commit.", [{ value: store.pendingBytes }]),
+          gauge("kubereel_store_used_bytes", "Bytes of the recording that hold something: database without free pages, and log.", [
+            { value: store.databaseBytes - store.freeBytes + store.logBytes },
+          ]),
+          gauge("kubereel_store_retained_since_timestamp_seconds", "Unix time before which retention has removed everything; 0: nothing.", [
+            { value: store.removedThrough / 1e6 },
+          ]),
+          counter("kubereel_store_removed_events_total", "Events removed by retention.", [{ value: store.removedEvents }]),
+          counter("kubereel_store_carried_events_total", "Events that were written anew because their objects live on.", [
+            { value: store.carriedEvents },
+          ]),
+          gauge("kubereel_store_retention_held_up", "1 while a reader keeps what is to be removed.", [
+            { value: store.isRetentionHeldUp ? 1 : 0 },
+          ]),
+          gauge("kubereel_store_longest_retention_seconds", "Longest turn of retention since the store started.", [
+            { value: store.longestRetentionMs / 1000 },
+          ]),
           counter("kubereel_store_sequence", "Sequence number of the last committed event.", [
             { value: store.sequence },
           ]),

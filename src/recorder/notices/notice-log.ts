@@ -113,6 +113,9 @@ export class NoticeLog {
             `reel store salvage --data-dir ${notice.path} --to DIR copies what is sound of it`,
           { reason: notice.reason },
         )
+      case "retention":
+        if (notice.trouble === undefined) return this.#relief("retention", "old events are removed again")
+        return this.#trouble("retention", `old events cannot be removed: ${notice.trouble} Recording goes on`)
       case "exposed":
         return log.warn(notice.message)
       case "owners":

@@ -26,6 +26,8 @@ export type RecorderNotice =
   | { readonly type: "set-aside"; readonly path: string; readonly reason: string }
   /** Other users have access to the recording's files. */
   | { readonly type: "exposed"; readonly message: string }
+  /** `trouble`: why the beginning of the recording cannot be removed, although its time is up; `undefined` when it can. */
+  | { readonly type: "retention"; readonly trouble: string | undefined }
   /** Owners of a kind cannot be looked up; reported once per kind and reason. */
   | { readonly type: "owners"; readonly trouble: string }
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }

@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import { NotARecordingError } from "../../archive/archive-errors.ts"
 import { ArchiveReader } from "../../archive/archive-reader.ts"
+import { type Lease, takeLease } from "../../archive/leases/lease.ts"
 import { type RecordedWindow, recordedTrace } from "../../archive/reading/recorded-trace.ts"
 import { ExportInterrupted } from "../../trace/files/output-errors.ts"
 import type { TraceItem } from "../../trace/trace-item.ts"
@@ -36,12 +37,20 @@ export const recordedDirectory = (
   window: RecordedWindow,
   signal: AbortSignal,
 ): RecordedDirectory => {
-  const readers = new Set<ArchiveReader>()
+  const readers = new Set<{ close(): void }>()
   const open = async (): Promise<AsyncGenerator<Iterable<TraceItem>, void>> => {
-    const reader = openReader(directory)
-    readers.add(reader)
+    // A recorder that runs keeps what is read; where none does, there is no lease.
+    const lease = takeLease(directory, { fromTime: window.from ?? 0, purpose: "reading the data directory" })
+    const reader = openedUnder(lease, () => openReader(directory))
+    const opened = {
+      close: () => {
+        reader.close()
+        lease.release()
+      },
+    }
+    readers.add(opened)
     const close = (): void => {
-      if (readers.delete(reader)) reader.close()
+      if (readers.delete(opened)) opened.close()
     }
     return inTurns(reader, recordedTrace(reader, window), signal, close)
   }
@@ -50,6 +59,15 @@ export const recordedDirectory = (
     readers.clear()
   }
   return { open, close }
+}
+
+const openedUnder = (lease: Lease, open: () => ArchiveReader): ArchiveReader => {
+  try {
+    return open()
+  } catch (error) {
+    lease.release()
+    throw error
+  }
 }
 
 const openReader = (directory: string): ArchiveReader => {

@@ -31,6 +31,7 @@ test("counters are read for a status line, and not if it is not shown", async ()
       dataDir: join(directory, name),
       fsync: "interval",
       listCompression: "auto",
+      limits: { kinds: new Map() },
       port: 0,
       bind: "127.0.0.1",
       allowSecrets: false,

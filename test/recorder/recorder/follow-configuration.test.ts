@@ -24,8 +24,8 @@ test("a mistake is reported with its position, and is fixed by the old text as b
       const { configuration } = yield* loadConfiguration(file, load)
       const reconfigure = async () => ({ added: [], restarted: [], kept: [], removed: [], isComplete: true })
       const reload = yield* followConfiguration(
-        { reconfigure },
-        { file, configuration, load, kindsOf: ({ kinds }) => kinds },
+        { reconfigure, setRetention: () => undefined },
+        { file, configuration, load, kindsOf: ({ kinds }) => kinds, limits: undefined },
         { error: say, warn: say, info: say, debug: say },
         new Reloads(new ManualClock()),
         {

@@ -68,6 +68,21 @@ test("A Pod deleted while no watch was open is replaced", async () => {
   }, 25)
 })
 
+test("A Deployment whose deletion the controllers have not heard of yet is no trouble", async () => {
+  const cluster = await start()
+  await cluster.create(kinds.deployments, web("one", 2))
+  await cluster.sees(isComplete(cluster, "one", 2))
+  cluster.sandbox.faults.stall("deployments")
+  cluster.sandbox.delete("apps/v1.Deployment", "default", "one")
+  const [pod] = await cluster.pods()
+  cluster.sandbox.delete("v1.Pod", "default", pod?.metadata.name ?? "")
+  const refused = { resource: "deployments", verb: "update", status: 404 }
+  await cluster.sees(() => cluster.sandbox.requests.count(refused) > 0)
+  cluster.sandbox.faults.resume("deployments")
+  await cluster.passes(5000)
+  expect(cluster.troubles).toEqual([])
+})
+
 test("After close nothing is written and no timer is left", async () => {
   const cluster = await start()
   await cluster.create(kinds.deployments, web("one", 3))

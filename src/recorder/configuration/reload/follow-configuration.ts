@@ -13,6 +13,7 @@ import type { PodEvents } from "../../notices/pod-events.ts"
 import type { RecorderActors } from "../../recorder-actors.ts"
 import type { LoadOptions } from "../load-configuration.ts"
 import { formatWarning } from "../problem.ts"
+import { type GivenLimits, retentionSettings } from "../retention-limits.ts"
 import type { RecorderConfiguration, TrackedKind } from "../tracked-kind.ts"
 import { type ConfigurationChange, ConfigurationWatch } from "./configuration-watch.ts"
 import { logReconfiguration } from "./log-reconfiguration.ts"
@@ -80,6 +81,8 @@ interface FollowedConfiguration {
   readonly load: LoadOptions
   /** What to record with a configuration. */
   readonly kindsOf: (configuration: RecorderConfiguration) => ReadonlyArray<TrackedKind>
+  /** The limits of the command line. */
+  readonly limits: GivenLimits | undefined
 }
 
 /** Where invalid configurations are reported, in addition to the log. Default: nowhere. */
@@ -87,8 +90,8 @@ type WarningEvents = Pick<PodEvents, "warn" | "mended">
 
 /** Follows the file until the scope ends; returns a function that reads it immediately. */
 export const followConfiguration = (
-  actors: Pick<RecorderActors, "reconfigure">,
-  { file, configuration, load, kindsOf }: FollowedConfiguration,
+  actors: Pick<RecorderActors, "reconfigure" | "setRetention">,
+  { file, configuration, load, kindsOf, limits }: FollowedConfiguration,
   log: RecorderLog,
   reloads: Reloads,
   events?: WarningEvents,
@@ -113,6 +116,7 @@ export const followConfiguration = (
         case "changed":
           events?.mended()
           for (const warning of change.warnings) log.warn(formatWarning(file, warning))
+          actors.setRetention(retentionSettings(change.configuration, limits))
           logReconfiguration(
             "the configuration has changed",
             await actors.reconfigure(kindsOf(change.configuration)),

@@ -1,0 +1,107 @@
+/**
+ * When the store removes the beginning of the recording: in turns of some ms between which frames are taken and committed, and with pauses in
+ * proportion, so that ingest keeps four fifths of the thread. When the disk is short of room, half of it.
+ *
+ * A turn that fails changes nothing that was recorded; the next one comes later.
+ */
+import { CorruptArchiveError } from "../../archive/archive-errors.ts"
+import type { RetentionPolicy } from "../../archive/retention/policy.ts"
+import type { Retention } from "../../archive/retention/retention.ts"
+import type { Clock, Timer } from "../../clock.ts"
+import { messageOf } from "../../message-of.ts"
+import type { RetentionSettings } from "./definition.ts"
+
+/** ms after which a turn ends. Its last transaction may take some more. */
+const turnMs = 4
+
+/** Pause after a turn, as a multiple of its length. */
+const pausesPerTurn = 4
+
+/** ms between looks whether anything is to be removed. */
+export const retentionLookMs = 5000
+
+/** Belongs to one life of the store. */
+export class RetentionTurns {
+  readonly #retention: Retention
+  readonly #clock: Clock
+  readonly #report: (trouble: string | undefined) => void
+  #timer: Timer | undefined
+  #trouble: string | undefined
+  #isShort = false
+  #isStopped = false
+  #longestMs = 0
+
+  /** `report` is told when it begins to fail, and `undefined` when it succeeds again. */
+  constructor(retention: Retention, clock: Clock, report: (trouble: string | undefined) => void) {
+    this.#retention = retention
+    this.#clock = clock
+    this.#report = report
+  }
+
+  start(policy: RetentionSettings | undefined): void {
+    if (policy !== undefined) this.#retention.setPolicy(policyOf(policy))
+    this.#later(retentionLookMs)
+  }
+
+  setPolicy(policy: RetentionSettings): void {
+    this.#retention.setPolicy(policyOf(policy))
+    this.#later(0)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
+  }
+
+  /** A commit found no room. If the bytes of the recording are limited, more is removed at once. */
+  press(): void {
+    this.#retention.press()
+    if (!this.#isShort) this.#later(0)
+    this.#isShort = true
+  }
+
+  /** There is room again. */
+  relax(): void {
+    this.#isShort = false
+    this.#retention.relax()
+  }
+
+  /** ms of the longest turn in this life. */
+  get longestMs(): number {
+    return this.#longestMs
+  }
+
+  #later(delayMs: number): void {
+    this.#timer?.cancel()
+    if (this.#isStopped) return
+    this.#timer = this.#clock.after(delayMs, () => this.#turn())
+  }
+
+  #turn(): void {
+    const start = this.#clock.monotonicMs()
+    const passed = (): number => this.#clock.monotonicMs() - start
+    let hasMore = false
+    try {
+      hasMore = this.#retention.step(() => passed() >= turnMs)
+      this.#tell(undefined)
+    } catch (cause) {
+      this.#tell(messageOf(cause))
+      // What cannot be read now will not be readable later; the next life looks again.
+      if (cause instanceof CorruptArchiveError) return
+    }
+    const took = passed()
+    this.#longestMs = Math.max(this.#longestMs, took)
+    this.#later(hasMore ? took * (this.#isShort ? 1 : pausesPerTurn) : retentionLookMs)
+  }
+
+  #tell(trouble: string | undefined): void {
+    if (trouble === this.#trouble) return
+    this.#trouble = trouble
+    this.#report(trouble)
+  }
+}
+
+const policyOf = ({ kinds, ...limits }: RetentionSettings): RetentionPolicy => ({
+  ...limits,
+  kinds: new Map(kinds.map(({ gvk, ...own }) => [gvk, own])),
+})

@@ -1,0 +1,65 @@
+/**
+ * Where the recording of each kind begins: what retention has removed of it, as rows of the database say.
+ *
+ * A beginning only moves forward. A reader holds no transaction, so it looks where the beginning is after each piece that it read, and what it read
+ * counts only if nothing that it needs has been removed meanwhile.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { hasRetention } from "../soundness/sound-rows.ts"
+
+/** What has been removed of one kind. */
+export interface Beginning {
+  /** Events up to this sequence number are no changes any more; the last state of each object is kept. 0: nothing was removed. */
+  readonly throughSequence: number
+  /** All of them happened, and were received, up to this moment, µs since the Unix epoch: a window that begins later lacks nothing. */
+  readonly removedThrough: number
+}
+
+/** Of a kind from which nothing was removed. */
+export const fromTheFirst: Beginning = { throughSequence: 0, removedThrough: 0 }
+
+/** The row of one kind. */
+export interface RetainedRow extends Beginning {
+  readonly kind: number
+  /** Up to here blocks have been freed of the kind's events. */
+  readonly sweptSequence: number
+}
+
+/** Reads beginnings through one database connection. */
+export class Beginnings {
+  readonly #row: StatementSync | undefined
+  readonly #last: StatementSync | undefined
+
+  constructor(database: DatabaseSync) {
+    if (!hasRetention(database)) return
+    this.#row = database.prepare("SELECT through_sequence, removed_through FROM retained WHERE kind = ?")
+    this.#last = database.prepare("SELECT coalesce(max(through_sequence), 0) AS last FROM retained")
+  }
+
+  /** Of a kind, now. @throws what SQLite throws */
+  of(kind: number): Beginning {
+    const row = this.#row?.get(kind)
+    return row === undefined
+      ? fromTheFirst
+      : { throughSequence: row.through_sequence as number, removedThrough: row.removed_through as number }
+  }
+
+  /** The last event that was removed of any kind. @throws what SQLite throws */
+  last(): number {
+    return (this.#last?.get()?.last as number | undefined) ?? 0
+  }
+}
+
+/** All rows. @throws what SQLite throws */
+export const readRetained = (database: DatabaseSync): ReadonlyArray<RetainedRow> =>
+  !hasRetention(database)
+    ? []
+    : database
+        .prepare("SELECT kind, through_sequence, removed_through, swept_sequence FROM retained ORDER BY kind")
+        .all()
+        .map((row) => ({
+          kind: Number(row.kind),
+          throughSequence: Number(row.through_sequence),
+          removedThrough: Number(row.removed_through),
+          sweptSequence: Number(row.swept_sequence),
+        }))

@@ -1,0 +1,213 @@
+/**
+ * Decides what is removed next: from the front, whole blocks of some kinds, at least a thirty-second of what is kept and at most what one step
+ * can fold.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { KindEntry } from "../rows/kind-table.ts"
+import { type RetentionPolicy, STRIDES } from "./policy.ts"
+
+/** The part to be removed. */
+export interface PlannedStride {
+  /** Those of which events up to `throughSequence` are removed. */
+  readonly kinds: ReadonlyArray<KindEntry>
+  /** The last event of a block. */
+  readonly throughSequence: number
+  /** When the last of these events was received, µs since the Unix epoch. */
+  readonly removedThrough: number
+  /** Keys of the blocks with events of these kinds. */
+  readonly blocks: ReadonlyArray<number>
+}
+
+/** Bounds of one stride: its states are written in one transaction, some ms. */
+export interface StrideBounds {
+  readonly blocks: number
+  readonly events: number
+  /** A block and a kind in it. */
+  readonly rows: number
+}
+
+/** Written in 10 ms at most. */
+export const strideBounds: StrideBounds = { blocks: 256, events: 32_768, rows: 2048 }
+
+interface BlockOfKinds {
+  readonly key: number
+  readonly events: number
+  readonly rows: number
+  readonly maxReceived: number
+  /** On disk: the share of these kinds. */
+  readonly storedBytes: number
+}
+
+/** Rows of a kind per fetch. */
+const PAGE_ROWS = 64
+
+/** Plans through the writer's connection. */
+export class StridePlan {
+  readonly #ofKind: StatementSync
+  readonly #oldest: StatementSync
+  readonly #block: StatementSync
+  readonly #bytes: StatementSync
+  readonly #bounds: StrideBounds
+  #leasedFrom = Number.POSITIVE_INFINITY
+
+  constructor(database: DatabaseSync, bounds: StrideBounds) {
+    this.#bounds = bounds
+    this.#ofKind = database.prepare(`
+      SELECT last_sequence, max_received, events, bytes FROM block_kind WHERE kind = ? AND last_sequence > ?
+      ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
+    this.#oldest = database.prepare("SELECT max_received FROM block_kind WHERE kind = ? ORDER BY last_sequence LIMIT 1")
+    this.#block = database.prepare(`
+      SELECT sealed, toc_size + data_size AS size, length(toc) + length(data) AS stored FROM block WHERE last_sequence = ?`)
+    this.#bytes = database.prepare("SELECT coalesce(sum(bytes), 0) AS bytes FROM block_kind WHERE kind = ?")
+  }
+
+  /**
+   * What is removed next; `undefined`: nothing for now. `excess`: bytes that the recording has on disk beyond its limit. `leasedFrom`: what was
+   * received from this moment on is being read, µs since the Unix epoch.
+   *
+   * @throws what SQLite throws
+   */
+  next(
+    policy: RetentionPolicy,
+    kinds: ReadonlyArray<KindEntry>,
+    nowMicros: number,
+    excess: number,
+    leasedFrom: number,
+  ): PlannedStride | undefined {
+    this.#leasedFrom = leasedFrom
+    if (excess > 0) return this.#ofBytes(kinds, excess + (policy.bytes ?? 0) / STRIDES)
+    for (const { members, forMicros } of groups(policy, kinds)) {
+      const found =
+        forMicros === undefined ? undefined : this.#ofTime(members, nowMicros - forMicros, forMicros / STRIDES)
+      if (found !== undefined) return found
+    }
+    for (const kind of kinds) {
+      const bytes = policy.kinds.get(kind.gvk)?.bytes
+      const found = bytes === undefined ? undefined : this.#ofKindBytes(kind, bytes)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  #ofBytes(kinds: ReadonlyArray<KindEntry>, bytes: number): PlannedStride | undefined {
+    let left = bytes
+    return this.#stride(kinds, (block) => {
+      const isWanted = left > 0
+      left -= block.storedBytes
+      return isWanted
+    })
+  }
+
+  /** `expiry`: what was received before is removed, once the oldest was received `slack` µs before it. */
+  #ofTime(kinds: ReadonlyArray<KindEntry>, expiry: number, slack: number): PlannedStride | undefined {
+    const isDue = kinds.some(({ id }) => {
+      const row = this.#oldest.get(id)
+      return row !== undefined && (row.max_received as number) < expiry - slack
+    })
+    return isDue ? this.#stride(kinds, ({ maxReceived }) => maxReceived < expiry) : undefined
+  }
+
+  #ofKindBytes(kind: KindEntry, limit: number): PlannedStride | undefined {
+    const rows = this.#ofKind.all(kind.id, 0)
+    let [size, stored] = [0, 0]
+    for (const row of rows.slice(0, 8)) {
+      const block = this.#block.get(row.last_sequence as number)
+      size += Number(block?.size ?? 0)
+      stored += Number(block?.stored ?? 0)
+    }
+    const all = Number(this.#bytes.get(kind.id)?.bytes)
+    const excess = size === 0 ? 0 : (all * stored) / size - limit
+    return excess <= 0 ? undefined : this.#ofBytes([kind], excess + limit / STRIDES)
+  }
+
+  /** The blocks of these kinds from the oldest on, as long as they are wanted, sealed and not too many. */
+  #stride(kinds: ReadonlyArray<KindEntry>, isWanted: (block: BlockOfKinds) => boolean): PlannedStride | undefined {
+    const blocks: Array<number> = []
+    let [events, rows, removedThrough] = [0, 0, 0]
+    for (const block of this.#blocksOf(kinds)) {
+      const isTooMuch =
+        blocks.length > 0 &&
+        (blocks.length >= this.#bounds.blocks ||
+          events + block.events > this.#bounds.events ||
+          rows + block.rows > this.#bounds.rows)
+      if (isTooMuch || block.maxReceived >= this.#leasedFrom || !isWanted(block)) break
+      blocks.push(block.key)
+      events += block.events
+      rows += block.rows
+      removedThrough = Math.max(removedThrough, block.maxReceived)
+    }
+    const throughSequence = blocks.at(-1)
+    return throughSequence === undefined ? undefined : { kinds, throughSequence, removedThrough, blocks }
+  }
+
+  /** Sealed blocks with events of any of these kinds, from the oldest on. */
+  *#blocksOf(kinds: ReadonlyArray<KindEntry>): Generator<BlockOfKinds, void, void> {
+    const cursors = kinds.map(({ id }) => new KindCursor(this.#ofKind, id))
+    for (;;) {
+      const key = Math.min(...cursors.map((cursor) => cursor.key))
+      if (key === Number.POSITIVE_INFINITY) return
+      const block = this.#block.get(key)
+      if (block?.sealed === 0) return
+      let [events, rows, maxReceived, bytes] = [0, 0, 0, 0]
+      for (const cursor of cursors) {
+        if (cursor.key !== key) continue
+        events += cursor.events
+        rows++
+        maxReceived = Math.max(maxReceived, cursor.maxReceived)
+        bytes += cursor.bytes
+        cursor.advance()
+      }
+      // A block whose row is lost takes nothing.
+      const share = block === undefined ? 0 : bytes / Math.max(1, Number(block.size))
+      yield { key, events, rows, maxReceived, storedBytes: share * Number(block?.stored ?? 0) }
+    }
+  }
+}
+
+/** Kinds with the same limit of time: those without a limit of their own together. */
+const groups = (policy: RetentionPolicy, kinds: ReadonlyArray<KindEntry>) => {
+  const own = ({ gvk }: KindEntry): number | undefined => policy.kinds.get(gvk)?.forMicros
+  return [
+    { members: kinds.filter((kind) => own(kind) === undefined), forMicros: policy.forMicros },
+    ...kinds.filter((kind) => own(kind) !== undefined).map((kind) => ({ members: [kind], forMicros: own(kind) })),
+  ]
+}
+
+/** The blocks of one kind in order. */
+class KindCursor {
+  readonly #rows: StatementSync
+  readonly #kind: number
+  #page: ReadonlyArray<Record<string, unknown>>
+  #at = 0
+
+  constructor(rows: StatementSync, kind: number) {
+    this.#rows = rows
+    this.#kind = kind
+    this.#page = rows.all(kind, 0)
+  }
+
+  /** Infinity: there are no more. */
+  get key(): number {
+    return (this.#page[this.#at]?.last_sequence as number | undefined) ?? Number.POSITIVE_INFINITY
+  }
+
+  get events(): number {
+    return this.#page[this.#at]?.events as number
+  }
+
+  get bytes(): number {
+    return this.#page[this.#at]?.bytes as number
+  }
+
+  get maxReceived(): number {
+    return this.#page[this.#at]?.max_received as number
+  }
+
+  advance(): void {
+    const { key } = this
+    this.#at++
+    if (this.#at < this.#page.length || this.#page.length < PAGE_ROWS) return
+    this.#page = this.#rows.all(this.#kind, key)
+    this.#at = 0
+  }
+}

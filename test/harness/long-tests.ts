@@ -1,0 +1,68 @@
+/**
+ * The long tests, `npm run test:long`, longest first: files of which each takes more than 5 s of CPU, because it starts recorders, replays and hosts as
+ * processes, compiles guests, or reads whole pages of commands. `npm test` leaves them out, so that it takes less than three minutes on two
+ * cores; `.ci/run` runs both. Together they took 390 of the 650 s of CPU that all tests took (2026-11-26).
+ */
+import { existsSync } from "node:fs"
+import { join, relative } from "node:path"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
+
+/** Paths below the project's root. */
+export const longTests: ReadonlyArray<string> = [
+  "test/examples/host/simplepod.test.ts",
+  "test/docs/pages.test.ts",
+  "test/host/dispatcher/module-host.test.ts",
+  "test/simulation/controller/crash.test.ts",
+  "test/bench/measuring/live-run.test.ts",
+  "test/archive/damage/flipped-bytes.test.ts",
+  "test/simulation/fidelity/fidelity.test.ts",
+  "test/k8s/pod.test.ts",
+  "test/recorder/recorder/bad-server.test.ts",
+  "test/cli/replay/replay-control.test.ts",
+  "test/recorder/late/bad-times.test.ts",
+  "test/cli/driver/run-driver.test.ts",
+  "test/recorder/late/outages.test.ts",
+  "test/recorder/recorder/connecting.test.ts",
+  "test/recorder/recorded/namespaces.test.ts",
+  "test/recorder/recorded/reload.test.ts",
+  "test/cli/export-offline.test.ts",
+  "test/host/scripts/script-host.test.ts",
+  "test/recorder/recorder/signals-and-streams.test.ts",
+  "test/docs/embed.test.ts",
+  "test/recorder/recorder/exports.test.ts",
+  "test/recorder/http/coverage.test.ts",
+  "test/recorder/recorded/pod-lives.test.ts",
+  "test/cli/host-killed.test.ts",
+  "test/simulation/replay/replay.test.ts",
+  "test/recorder/recorder/bad-setup.test.ts",
+  "test/host/dispatcher/no-change-missed.test.ts",
+  "test/cli/replay.test.ts",
+  "test/recorder/recorded/kills.test.ts",
+  "test/actors/exporter/exporter.test.ts",
+  "test/simulation/controller/life.test.ts",
+  "test/host/guest/languages/assemblyscript-guest.test.ts",
+  "test/cli/host-checkpoint.test.ts",
+  "test/cli/host-replay.test.ts",
+  "test/recorder/recorder/failing-disk.test.ts",
+  "test/recorder/recorded/owner-kills.test.ts",
+  "test/recorder/recorder/disk.test.ts",
+  "test/recorder/recorder/device.test.ts",
+  "test/host/dispatcher/examples.test.ts",
+  "test/host/guest/languages/go-guest.test.ts",
+]
+
+const places = new Map(longTests.map((file, place) => [file, place]))
+
+/**
+ * Runs the long tests in the order of their list, so that no processor waits for the longest of them at the end; Vitest otherwise goes by the size
+ * of files, which says nothing about their time. Throws if a file of the list does not exist.
+ */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { root } = this.ctx.config
+    for (const file of longTests)
+      if (!existsSync(join(root, file))) throw new Error(`${file} of test/harness/long-tests.ts is missing`)
+    const place = ({ moduleId }: TestSpecification): number => places.get(relative(root, moduleId)) ?? longTests.length
+    return (await super.sort(files)).sort((one, other) => place(one) - place(other))
+  }
+}
