@@ -6,6 +6,7 @@
 import { isIP } from "node:net"
 import { backgroundClock } from "../clock.ts"
 import { defaultExceptions, everyKindKey, isException } from "../recorder/configuration/every-kind.ts"
+import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
 import {
   type CommandSyntax,
   count,
@@ -25,7 +26,6 @@ import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { readKind } from "./command-line/kind-option.ts"
 import { UsageError } from "./command-line/usage-error.ts"
-import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-options.ts"

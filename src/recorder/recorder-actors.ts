@@ -12,7 +12,12 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import { ownerResolverName, storeName, watcherName } from "../actors/names.ts"
-import { type RetentionSettings, type StoreReport, type StoreUnavailable, storeDefinition } from "../actors/store/definition.ts"
+import {
+  type RetentionSettings,
+  type StoreReport,
+  type StoreUnavailable,
+  storeDefinition,
+} from "../actors/store/definition.ts"
 import { systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"

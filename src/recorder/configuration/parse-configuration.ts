@@ -114,7 +114,10 @@ const readLimits = (reader: SettingReader, limits: readonly Entry[]): Pick<Root,
     const firstLine = limits[first]?.keyPosition.line ?? 0
     if (first !== index) reader.problem({ _tag: "DuplicateKey", ...keyPosition, key, where: "the file", firstLine })
   }
-  const read = (wanted: (typeof limitKeys)[number], readText: (text: string) => number | { readonly problem: string }) => {
+  const read = (
+    wanted: (typeof limitKeys)[number],
+    readText: (text: string) => number | { readonly problem: string },
+  ) => {
     const entry = limits.find(({ key }) => key === wanted)
     return entry === undefined ? undefined : readLimit(reader, entry.value, wanted, readText)
   }

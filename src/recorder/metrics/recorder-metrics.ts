@@ -226,16 +226,24 @@ const metricsOf = (
             { value: (longestCommitMs ?? 0) / 1000 },
           ]),
           gauge("kubereel_store_pending_bytes", "Bytes waiting for a commit.", [{ value: store.pendingBytes }]),
-          gauge("kubereel_store_used_bytes", "Bytes of the recording that hold something: database without free pages, and log.", [
-            { value: store.databaseBytes - store.freeBytes + store.logBytes },
+          gauge(
+            "kubereel_store_used_bytes",
+            "Bytes of the recording that hold something: database without free pages, and log.",
+            [{ value: store.databaseBytes - store.freeBytes + store.logBytes }],
+          ),
+          gauge(
+            "kubereel_store_retained_since_timestamp_seconds",
+            "Unix time before which retention has removed everything; 0: nothing.",
+            [{ value: store.removedThrough / 1e6 }],
+          ),
+          counter("kubereel_store_removed_events_total", "Events removed by retention.", [
+            { value: store.removedEvents },
           ]),
-          gauge("kubereel_store_retained_since_timestamp_seconds", "Unix time before which retention has removed everything; 0: nothing.", [
-            { value: store.removedThrough / 1e6 },
-          ]),
-          counter("kubereel_store_removed_events_total", "Events removed by retention.", [{ value: store.removedEvents }]),
-          counter("kubereel_store_carried_events_total", "Events that were written anew because their objects live on.", [
-            { value: store.carriedEvents },
-          ]),
+          counter(
+            "kubereel_store_carried_events_total",
+            "Events that were written anew because their objects live on.",
+            [{ value: store.carriedEvents }],
+          ),
           gauge("kubereel_store_retention_held_up", "1 while a reader keeps what is to be removed.", [
             { value: store.isRetentionHeldUp ? 1 : 0 },
           ]),

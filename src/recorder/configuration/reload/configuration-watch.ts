@@ -167,7 +167,8 @@ export class ConfigurationWatch {
     this.#isInvalid = Result.isFailure(loaded)
     if (Result.isFailure(loaded)) return { tag: "invalid", error: loaded.failure }
     const { configuration, warnings } = loaded.success
-    if (isDeepStrictEqual(configuration, { ...this.#configuration, source: configuration.source })) return { tag: "unchanged" }
+    if (isDeepStrictEqual(configuration, { ...this.#configuration, source: configuration.source }))
+      return { tag: "unchanged" }
     this.#configuration = configuration
     return { tag: "changed", configuration, warnings }
   }
