@@ -22,7 +22,7 @@ export type WorkloadOption = keyof Workload
 export const smallestObjectBytes = 1000
 /** An API server rejects objects above 1.5 MB; Deployments beyond a third of that do not occur. */
 export const largestObjectBytes = 500_000
-export const mostKinds = 128
+export const mostKinds = 160
 
 /** Bytes of objects in a list without a given number: 1,000 of the usual size, fewer of large ones. */
 const listBytes = 64e6

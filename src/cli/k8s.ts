@@ -85,7 +85,7 @@ const run = async (given: Options, { standardOutput, standardError, environment 
   const { configuration, contents, warnings } = loaded.success
   if (given.allowSecrets) say(allowSecretsAdvice)
   for (const warning of warnings) say(warning)
-  const { kinds } = withinNamespaces(configuration, given.recordNamespace)
+  const { kinds, every } = withinNamespaces(configuration, given.recordNamespace)
   const resolved = await withResolver({ ...given, environment }, async (resolve, kindNames) => {
     const owners = await readKinds(given.ownerKind, kindNames)
     return "problem" in owners ? owners : await watchedResources(kinds, owners, resolve)
@@ -114,10 +114,14 @@ const run = async (given: Options, { standardOutput, standardError, environment 
     version,
     configuration: contents,
     kinds,
+    isEveryKind: every !== undefined,
     recordedNamespaces: given.recordNamespace,
     secretsInPlainText: given.secretsInPlainText,
     redactKeySecret: given.redactKeySecret,
-    permissions: permissionsFor(watched, { reviews: given.auth === "kubernetes" }),
+    permissions: permissionsFor(watched, {
+      reviews: given.auth === "kubernetes",
+      ...(every !== undefined && { every: { namespaces: every.namespaces } }),
+    }),
     volume: { size: given.size, isClaim: given.volumeClaim, storageClass: given.storageClass },
     fsync: given.fsync,
     authentication,

@@ -5,6 +5,7 @@
  */
 import { isIP } from "node:net"
 import { backgroundClock } from "../clock.ts"
+import { defaultExceptions, everyKindKey, isException } from "../recorder/configuration/every-kind.ts"
 import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
 import {
   type CommandSyntax,
@@ -12,6 +13,7 @@ import {
   flag,
   integerBetween,
   list,
+  type OptionValues,
   oneOf,
   optional,
   type Reading,
@@ -22,6 +24,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
+import { readKind } from "./command-line/kind-option.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
@@ -46,12 +49,32 @@ const parseNamespace = (given: string): Reading<string> =>
     ? value(given)
     : refused("it is not a valid namespace name (at most 63 lower-case letters, digits and -)")
 
+const parseException = (given: string): Reading<string> => {
+  if (isException(given)) return value(given)
+  const reading = readKind(given)
+  return reading.tag === "kind" ? value(reading.text) : refused(reading.problem)
+}
+
+/** The configuration that `--all` stands for. */
+const everyKind = (except: ReadonlyArray<string>): { readonly text: string } => ({
+  text: JSON.stringify({ trackedObjects: { [everyKindKey]: { except: [...defaultExceptions, ...except] } } }),
+})
+
 const options = {
   config: optional({
     short: "c",
     placeholder: "FILE",
     help: "what to record: a SimKube tracer configuration, or one with kubereel's own settings; default: workloads and the lifecycles of their pods",
     parse: text,
+  }),
+  all: flag({
+    help: "record every kind that can be watched, new ones as soon as they are installed, but neither Leases nor metrics, and Secrets only with --allow-secrets",
+  }),
+  except: list({
+    placeholder: "KIND",
+    help: "for --all: a kind that is not recorded, such as events, or all kinds of a group, such as example.com/*; separate several with commas",
+    parse: parseException,
+    split: true,
   }),
   kubeconfig: optional({
     placeholder: "FILE",
@@ -132,6 +155,7 @@ const syntax: CommandSyntax<typeof options> = {
   options,
   examples: [
     "reel record",
+    "reel record --all --except events",
     "reel record -c tracer.yml",
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --log-format json",
     "reel record -c tracer.yml --namespace shop,stock --context staging",
@@ -155,8 +179,8 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       allowSecrets: _,
       ...others
     } = given
-    const { maximumExportTime, maximumExportSize, retainFor, retainBytes, ...rest } = others
-    const access = readAccess(given)
+    const { maximumExportTime, maximumExportSize, retainFor, retainBytes, all, except, ...rest } = others
+    const access = kindsProblem(given) ?? readAccess(given)
     if (typeof access === "string") {
       terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: access }).message}\n`)
       return exitCodes.usage
@@ -164,6 +188,7 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
     const namespaces = [...new Set(namespace)]
     const recordOptions: RecordOptions = {
       ...{ ...rest, ...access, namespaces, verbosity: verbose },
+      ...(all && { config: everyKind(except) }),
       limits: givenLimits(retainFor, retainBytes),
     }
     const { output, close } = createOutput(recordOptions, terminal)
@@ -177,6 +202,16 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       close()
     }
   })
+
+const kindsProblem = ({
+  all,
+  except,
+  config,
+}: Pick<OptionValues<typeof options>, "all" | "except" | "config">): string | undefined => {
+  if (all && config !== undefined)
+    return `--all cannot be combined with --config: write "${everyKindKey}": {} below trackedObjects in the file`
+  return except.length > 0 && !all ? "--except is for --all" : undefined
+}
 
 /** The log and the status line share a terminal: log lines are written above the status line. */
 const createOutput = (

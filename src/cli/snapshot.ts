@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
+import { everyKindKey } from "../recorder/configuration/every-kind.ts"
 import { loadConfiguration } from "../recorder/configuration/load-configuration.ts"
 import { formatWarning } from "../recorder/configuration/problem.ts"
 import { withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
@@ -122,6 +123,10 @@ export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = syst
     if (given.allowSecrets) say(allowSecretsAdvice)
     for (const warning of loaded.success.warnings) say(formatWarning(given.config, warning))
     const configuration = withinNamespaces(loaded.success.configuration, [...new Set(given.namespace)])
+    if (configuration.every !== undefined) {
+      say(`"${everyKindKey}" in ${given.config} is for recorders; name the kinds of a snapshot`)
+      return exitCodes.usage
+    }
     const isExcluded = (mode: "include" | "exclude" | undefined): boolean =>
       (mode ?? (format === "simkube" ? "exclude" : "include")) === "exclude"
     const { kubeconfig, context, force, redactKeyFile } = given

@@ -9,8 +9,10 @@ import {
   mailboxMegabytes,
   measuredMemory,
   usualMegabytes,
+  watcherWorkers,
   worstMegabytes,
 } from "../recorder/memory/measured-memory.ts"
+import { defaultSharing } from "../recorder/watchers/placement.ts"
 import { watchedKinds } from "../recorder/watchers/pod-stream.ts"
 import type { ManifestSettings } from "./settings.ts"
 
@@ -37,14 +39,22 @@ interface PodResources {
   readonly formula: ReadonlyArray<string>
 }
 
+/** Kinds that a recorder of every kind is made for: those of Kubernetes, and a hundred of custom resources. */
+const everyKindCount = 150
+
 export const podResources = ({
   kinds: tracked,
+  isEveryKind,
   expectedObjects,
   expectedChangesPerSecond,
   volume,
-}: Pick<ManifestSettings, "kinds" | "expectedObjects" | "expectedChangesPerSecond" | "volume">): PodResources => {
-  const { threeKinds, furtherKind, thousandObjects } = measuredMemory
-  const kinds = watchedKinds(tracked).kinds.length
+}: Pick<
+  ManifestSettings,
+  "kinds" | "isEveryKind" | "expectedObjects" | "expectedChangesPerSecond" | "volume"
+>): PodResources => {
+  const { threeKinds, furtherKind, sharedKind, thousandObjects } = measuredMemory
+  const named = watchedKinds(tracked).kinds.length
+  const kinds = isEveryKind ? Math.max(named, everyKindCount) : named
   const usual = usualMegabytes(kinds, expectedObjects)
   const worst = worstMegabytes(kinds, expectedObjects)
   const changes = (expectedChangesPerSecond * microsecondsPerChange) / 1000
@@ -54,7 +64,9 @@ export const podResources = ({
     requests: { cpu: `${cpu}m`, memory, ...(!volume.isClaim && { "ephemeral-storage": storageRequest(volume.size) }) },
     limits: { memory: mebibytes(worst) },
     formula: [
-      `memory in MB: ${threeKinds} for ${included.kinds} kinds under load + ${furtherKind} per further kind (${kinds} are watched)`,
+      kinds <= defaultSharing.aloneUpTo
+        ? `memory in MB: ${threeKinds} for ${included.kinds} kinds under load + ${furtherKind} per further kind (${kinds} are watched)`
+        : `memory in MB: ${threeKinds} for ${included.kinds} kinds under load + ${furtherKind} per further worker (at most ${watcherWorkers(kinds)} for ${kinds} kinds) + ${sharedKind} per kind beyond ${defaultSharing.aloneUpTo}`,
       `  + ${thousandObjects} per 1,000 objects beyond ${included.objects} (${expectedObjects} are expected) = ${Math.ceil(usual)}; the limit`,
       `  adds ${Math.ceil(mailboxMegabytes(kinds))} for mailboxes while the disk is full, ${Math.ceil(exportMegabytes(expectedObjects))} for an export`,
       `  and ${measuredMemory.reader} for queries of the recording.`,

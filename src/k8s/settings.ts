@@ -39,6 +39,8 @@ export interface ManifestSettings {
   readonly configuration: string
   /** The kinds in that file, restricted to `recordedNamespaces`. */
   readonly kinds: ReadonlyArray<TrackedKind>
+  /** Whether every other kind of the server is recorded too. */
+  readonly isEveryKind: boolean
   /** `--namespace` of the recorder; empty: the whole cluster. */
   readonly recordedNamespaces: ReadonlyArray<string>
   readonly secretsInPlainText: boolean

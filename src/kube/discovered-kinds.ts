@@ -9,8 +9,22 @@ import { groupVersionPath } from "./kind.ts"
 import type { NamedKind } from "./kind-names.ts"
 import { statusOfResponse } from "./status.ts"
 
+/** A kind as the server describes it. */
+export interface DiscoveredKind extends NamedKind {
+  /** What the server supports, regardless of permissions. */
+  readonly verbs: ReadonlyArray<string>
+  readonly isNamespaced: boolean
+}
+
 export type DiscoveredKinds =
-  | { readonly tag: "kinds"; readonly kinds: ReadonlyArray<NamedKind> }
+  | {
+      readonly tag: "kinds"
+      readonly kinds: ReadonlyArray<DiscoveredKind>
+      /** Groups whose server did not respond, so that kinds of them may be missing. */
+      readonly silentGroups: ReadonlySet<string>
+      /** Whether these were two requests; otherwise one more for each group version. */
+      readonly isAggregated: boolean
+    }
   /** The server refused, or there is no complete response. */
   | { readonly tag: "failed"; readonly detail: string }
 
@@ -22,8 +36,19 @@ const accept = {
 /** bytes. Megabytes on clusters with thousands of definitions. */
 const largestDocument = 64 * 1024 * 1024
 
+/** What a server said before, by path: it need not repeat what has not changed. */
+export type DiscoveryCache = Map<string, { readonly tag: string; readonly found: Found }>
+
+interface Found {
+  readonly kinds: ReadonlyArray<DiscoveredKind>
+  readonly silentGroups: ReadonlyArray<string>
+  readonly isAggregated: boolean
+}
+
 interface DiscoveredResource {
   readonly resource?: string
+  readonly scope?: string
+  readonly verbs?: ReadonlyArray<string>
   readonly responseKind?: { readonly kind?: string }
   readonly singularResource?: string
   readonly shortNames?: ReadonlyArray<string>
@@ -33,6 +58,8 @@ interface LegacyResource {
   readonly name?: string
   readonly kind?: string
   readonly singularName?: string
+  readonly namespaced?: boolean
+  readonly verbs?: ReadonlyArray<string>
   readonly shortNames?: ReadonlyArray<string>
 }
 
@@ -43,6 +70,8 @@ interface DiscoveryDocument {
     readonly metadata?: { readonly name?: string }
     readonly versions?: ReadonlyArray<{
       readonly version?: string
+      /** `Stale`: the server behind the API server did not respond. */
+      readonly freshness?: string
       readonly resources?: ReadonlyArray<DiscoveredResource>
     }>
   }>
@@ -54,45 +83,84 @@ interface DiscoveryDocument {
   readonly resources?: ReadonlyArray<LegacyResource>
 }
 
-/** The core group first. Never rejects; a group that does not respond is left out. */
-export const discoverKinds = async (client: ReadTransport): Promise<DiscoveredKinds> => {
-  const kinds: NamedKind[] = []
+/** The core group first. Never rejects; a group that does not respond is left out. `cache`: for the next call with the same server. */
+export const discoverKinds = async (
+  client: ReadTransport,
+  cache: DiscoveryCache = new Map(),
+): Promise<DiscoveredKinds> => {
+  const all: Found[] = []
   for (const path of ["/api", "/apis"]) {
-    const document = await read(client, path)
-    if (typeof document === "string") return { tag: "failed", detail: document }
-    kinds.push(...(document.kind === "APIGroupDiscoveryList" ? aggregated(document) : await byGroup(client, document)))
+    const found = await discoverAt(client, path, cache)
+    if (typeof found === "string") return { tag: "failed", detail: found }
+    all.push(found)
   }
-  return { tag: "kinds", kinds }
+  return {
+    tag: "kinds",
+    kinds: all.flatMap(({ kinds }) => kinds),
+    silentGroups: new Set(all.flatMap(({ silentGroups }) => silentGroups)),
+    isAggregated: all.every(({ isAggregated }) => isAggregated),
+  }
 }
 
-const read = async (client: ReadTransport, path: string): Promise<DiscoveryDocument | string> => {
-  const outcome = await requestOnce(client, path, { headers: accept, maximumBytes: largestDocument })
+const discoverAt = async (client: ReadTransport, path: string, cache: DiscoveryCache): Promise<Found | string> => {
+  const known = cache.get(path)
+  const answer = await read(client, path, known?.tag)
+  if (typeof answer === "string") return answer
+  if (answer === undefined) return known?.found ?? `${path} returned HTTP 304 to a first request`
+  const { document, tag } = answer
+  const found = document.kind === "APIGroupDiscoveryList" ? aggregated(document) : await byGroup(client, document)
+  // An old server's tag, if it has one, is that of the list of groups, not of what is in them.
+  if (tag !== undefined && found.isAggregated) cache.set(path, { tag, found })
+  else cache.delete(path)
+  return found
+}
+
+interface Answer {
+  readonly document: DiscoveryDocument
+  readonly tag: string | undefined
+}
+
+/** The document; why there is none; `undefined` if it is the known one. */
+const read = async (client: ReadTransport, path: string, known?: string): Promise<Answer | string | undefined> => {
+  const headers = known === undefined ? accept : { ...accept, "If-None-Match": known }
+  const outcome = await requestOnce(client, path, { headers, maximumBytes: largestDocument })
   if (outcome.tag !== "response") return describeFailure(outcome)
+  if (outcome.status === 304) return undefined
   if (outcome.status !== 200) {
     const { code, reason, message } = statusOfResponse(outcome.status, outcome.headers, outcome.body)
     return `HTTP ${code} ${reason}: ${message}`
   }
   try {
-    return JSON.parse(outcome.body.toString("utf8")) as DiscoveryDocument
+    return {
+      document: JSON.parse(outcome.body.toString("utf8")) as DiscoveryDocument,
+      tag: outcome.headers.get("etag"),
+    }
   } catch (error) {
     if (error instanceof SyntaxError) return `${path} did not return JSON: is this a Kubernetes API server?`
     throw error
   }
 }
 
-const aggregated = ({ items = [] }: DiscoveryDocument): ReadonlyArray<NamedKind> =>
-  items.flatMap(({ metadata, versions = [] }) =>
+const aggregated = ({ items = [] }: DiscoveryDocument): Found => ({
+  kinds: items.flatMap(({ metadata, versions = [] }) =>
     versions.flatMap(({ version = "", resources = [] }) =>
-      resources.flatMap(({ resource, responseKind, singularResource, shortNames }) =>
+      resources.flatMap(({ resource, responseKind, singularResource, shortNames, scope, verbs = [] }) =>
         named({ group: metadata?.name ?? "", version, kind: responseKind?.kind ?? "" }, resource, {
           singular: singularResource,
           shortNames,
+          verbs,
+          isNamespaced: scope === "Namespaced",
         }),
       ),
     ),
-  )
+  ),
+  silentGroups: items.flatMap(({ metadata, versions = [] }) =>
+    versions.some(({ freshness }) => freshness === "Stale") ? [metadata?.name ?? ""] : [],
+  ),
+  isAggregated: true,
+})
 
-const byGroup = async (client: ReadTransport, document: DiscoveryDocument): Promise<ReadonlyArray<NamedKind>> => {
+const byGroup = async (client: ReadTransport, document: DiscoveryDocument): Promise<Found> => {
   const core = (document.versions ?? []).map((version) => ({ group: "", version }))
   const others = (document.groups ?? []).flatMap(({ name: group = "", versions = [] }) =>
     versions.map(({ version = "" }) => ({ group, version })),
@@ -100,14 +168,27 @@ const byGroup = async (client: ReadTransport, document: DiscoveryDocument): Prom
   const lists = await Promise.all(
     [...core, ...others].map(async (place) => ({ place, list: await read(client, groupVersionPath(place)) })),
   )
-  return lists.flatMap(({ place, list }) =>
-    typeof list === "string"
-      ? []
-      : (list.resources ?? []).flatMap(({ name, kind = "", singularName, shortNames }) =>
-          // Subresources (`deployments/scale`) have kinds too, some of other groups.
-          name?.includes("/") ? [] : named({ ...place, kind }, name, { singular: singularName, shortNames }),
-        ),
-  )
+  const isSilent = (list: Answer | string | undefined): list is string | undefined => typeof list !== "object"
+  return {
+    kinds: lists.flatMap(({ place, list }) =>
+      isSilent(list)
+        ? []
+        : (list.document.resources ?? []).flatMap(
+            ({ name, kind = "", singularName, shortNames, namespaced, verbs = [] }) =>
+              // Subresources (`deployments/scale`) have kinds too, some of other groups.
+              name?.includes("/")
+                ? []
+                : named({ ...place, kind }, name, {
+                    singular: singularName,
+                    shortNames,
+                    verbs,
+                    isNamespaced: namespaced === true,
+                  }),
+          ),
+    ),
+    silentGroups: lists.flatMap(({ place, list }) => (isSilent(list) ? [place.group] : [])),
+    isAggregated: false,
+  }
 }
 
 const named = (
@@ -116,8 +197,22 @@ const named = (
   {
     singular,
     shortNames,
-  }: { readonly singular: string | undefined; readonly shortNames: ReadonlyArray<string> | undefined },
-): ReadonlyArray<NamedKind> =>
+    verbs,
+    isNamespaced,
+  }: Pick<DiscoveredKind, "verbs" | "isNamespaced"> & {
+    readonly singular: string | undefined
+    readonly shortNames: ReadonlyArray<string> | undefined
+  },
+): ReadonlyArray<DiscoveredKind> =>
   gvk.kind === "" || plural === undefined
     ? []
-    : [{ gvk, plural, ...(singular !== undefined && { singular }), ...(shortNames !== undefined && { shortNames }) }]
+    : [
+        {
+          gvk,
+          plural,
+          verbs,
+          isNamespaced,
+          ...(singular !== undefined && { singular }),
+          ...(shortNames !== undefined && { shortNames }),
+        },
+      ]

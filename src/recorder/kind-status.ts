@@ -34,6 +34,7 @@ export class KindStatuses {
   readonly #awaited = new Set<string>()
   readonly #onChange: () => void
   #storeTrouble: string | undefined
+  #undiscovered: string | undefined
   readonly #setAside: string[] = []
   /** Whether any kind was recorded since the start. */
   #hasRecorded = false
@@ -119,6 +120,16 @@ export class KindStatuses {
     this.#storeTrouble = trouble
   }
 
+  /** `undefined` if the kind is not recorded. */
+  stateOf(gvk: string): KindState | undefined {
+    return this.#kinds.get(gvk)?.state
+  }
+
+  /** Why it is not known yet which kinds there are to record; `undefined` if it is, or if they are named. */
+  setUndiscovered(reason: string | undefined): void {
+    this.#undiscovered = reason
+  }
+
   all(): ReadonlyArray<KindStatus> {
     return [...this.#kinds.values()]
   }
@@ -126,6 +137,11 @@ export class KindStatuses {
   /** No kind is listing: what can be recorded is. */
   get isListed(): boolean {
     return this.all().every((kind) => kind.state !== "listing")
+  }
+
+  /** So many kinds that a line for each is not readable any more. */
+  get isCrowded(): boolean {
+    return this.#kinds.size > mostLines
   }
 
   get isReady(): boolean {
@@ -141,6 +157,7 @@ export class KindStatuses {
   notReady(): string | undefined {
     if (this.#storeTrouble !== undefined && !this.#hasRecorded)
       return `nothing is being recorded: the store cannot write: ${this.#storeTrouble}`
+    if (this.#undiscovered !== undefined) return `the kinds of the server are not known yet: ${this.#undiscovered}`
     if (!this.isListed) return "first lists are not complete"
     const kinds = this.all()
     if (kinds.length === 0 || kinds.some(isRecorded)) return undefined
@@ -173,10 +190,12 @@ export class KindStatuses {
 
   /** The body of `/readyz?verbose`, in the manner of the API server's. */
   verboseReadiness(): string {
-    const lines = this.all().flatMap(({ gvk, namespaces, ...kind }) => [
-      readinessLine(gvk, kind),
-      ...namespaces.map((each) => readinessLine(`${gvk} in namespace ${each.namespace}`, each)),
-    ])
+    const lines: string[] = this.isCrowded
+      ? crowdedLines(this.all())
+      : this.all().flatMap(({ gvk, namespaces, ...kind }) => [
+          readinessLine(gvk, kind),
+          ...namespaces.map((each) => readinessLine(`${gvk} in namespace ${each.namespace}`, each)),
+        ])
     if (this.#storeTrouble !== undefined) lines.push(`[!]store cannot write: ${this.#storeTrouble}`)
     for (const path of this.#setAside) lines.push(`[!]store set a damaged recording aside in ${path}`)
     const reason = this.notReady()
@@ -213,6 +232,21 @@ export const byCause = (
       return { gvks, state, detail: forbiddenReason(group.map((each) => each.detail)) }
     return { gvks, state, detail: shared ?? detail }
   })
+}
+
+/** Kinds that are listed one by one. */
+const mostLines = 32
+
+/** One line for all kinds in the same state for the same cause; of those that are as they should be, only how many they are. */
+const crowdedLines = (kinds: ReadonlyArray<KindStatus>): string[] => {
+  const watched = kinds.filter(({ state }) => state === "watching")
+  const others = kinds.filter(({ state }) => state !== "watching")
+  return [
+    `[+]${watched.length} of ${kinds.length} kinds watching`,
+    ...byCause(others).map(({ gvks, ...cause }) =>
+      readinessLine(gvks.length === 1 ? namedKinds(gvks) : `${gvks.length} kinds (${namedKinds(gvks)})`, cause),
+    ),
+  ]
 }
 
 const readinessLine = (name: string, { state, detail }: Pick<KindStatus, "state" | "detail">): string =>

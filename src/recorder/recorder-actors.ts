@@ -11,7 +11,6 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
-import * as Schema from "effect/Schema"
 import { ownerResolverName, storeName, watcherName } from "../actors/names.ts"
 import {
   type RetentionSettings,
@@ -20,82 +19,42 @@ import {
   storeDefinition,
 } from "../actors/store/definition.ts"
 import type { DiscoveredKind } from "../archive/rows/discovery.ts"
-import { type Clock, systemClock } from "../clock.ts"
+import { systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
-import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
-import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
+import type { ApiEndpoint } from "../kube/endpoint.ts"
+import { defaultWatchPolicy } from "../kube/watch/protocol/policy.ts"
 import { ActorSystem } from "../runtime/actor-system.ts"
-import type { ActorGaveUp, CallError } from "../runtime/errors.ts"
-import { defaultRestartPolicy, type RestartPolicy } from "../runtime/supervisor.ts"
-import { type MemoryBound, memoryBound } from "../runtime/thread/container-memory.ts"
+import { defaultRestartPolicy } from "../runtime/supervisor.ts"
+import { memoryBound } from "../runtime/thread/container-memory.ts"
+import { SharedThread } from "../runtime/thread/shared-thread.ts"
 import { workerThread } from "../runtime/thread/thread.ts"
-import type { TrackedKind } from "./configuration/tracked-kind.ts"
+import { type TrackedKind, withoutKinds } from "./configuration/tracked-kind.ts"
 import type { ExportRefusal } from "./export/request.ts"
 import { type KindStatus, KindStatuses } from "./kind-status.ts"
 import { memoryLimitsOf } from "./memory/memory-shares.ts"
-import type { RecorderNotice } from "./notices/recorder-notice.ts"
 import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
 import { recordStop } from "./record-stop.ts"
 import { firstLists } from "./recording/first-lists.ts"
+import { currentReach } from "./recording/reach.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
+import type { RecorderActorsOptions } from "./recording/recorder-actors-options.ts"
+import { type RecorderClose, type RecorderEnd, RecordingGone } from "./recording/recorder-end.ts"
 import { decodeRecorderState, encodeRecorderState } from "./recording/recorder-state.ts"
 import type { Reach } from "./recording/recording.ts"
 import { RedactionKey } from "./redaction/redaction-key.ts"
 import { StoreWatch } from "./store/store-watch.ts"
-import { type ListCompression, ListManners } from "./watchers/list-manners.ts"
+import { type CredentialTaker, HandedCredentials } from "./watchers/handed-credentials.ts"
+import { ListManners } from "./watchers/list-manners.ts"
+import { defaultSharing } from "./watchers/placement.ts"
 import { type Reconfiguration, Watchers, watchPlan } from "./watchers/spawn-watchers.ts"
 import { type WorkerRole, workerEntry } from "./worker-entries.ts"
 
 export type { EndpointSource } from "../kube/endpoint.ts"
 export type { RecorderNotice } from "./notices/recorder-notice.ts"
+export type { RecorderActorsOptions } from "./recording/recorder-actors-options.ts"
+export { type RecorderClose, type RecorderEnd, RecordingGone } from "./recording/recorder-end.ts"
 export type { Reconfiguration, RemovedKind } from "./watchers/spawn-watchers.ts"
-
-export interface RecorderActorsOptions {
-  readonly kinds: ReadonlyArray<TrackedKind>
-  readonly directory: string
-  readonly fsync: "interval" | "always"
-  /** How much is kept. Default: everything. */
-  readonly retention?: RetentionSettings
-  readonly endpoints: EndpointSource
-  readonly userAgent: string
-  readonly notify: (notice: RecorderNotice) => void
-  /** Look up owners that are not recorded. Default true. */
-  readonly looksUpOwners?: boolean
-  /** Report each recorded event, for the debug log. Default off. */
-  readonly reportEvents?: boolean
-  /** File with the key for redacted values. Default: one in the directory, which is made if a kind has redacted values. */
-  readonly redactKeyFile?: string
-  readonly policy?: WatchPolicy
-  /** Default `auto`. */
-  readonly listCompression?: ListCompression
-  /** How often actors may crash. Default: 5 times in 10 min. */
-  readonly restart?: RestartPolicy
-  readonly clock?: Clock
-  /** Memory of all threads together. Default: the limit of the container, or of the machine. */
-  readonly memory?: MemoryBound
-  /** File of a role's worker code. Default: the bundles of this package. */
-  readonly entry?: (role: WorkerRole) => URL
-}
-
-/** The files of the recording were removed or moved while it was being written. */
-export class RecordingGone extends Schema.TaggedError<RecordingGone>()("RecordingGone", {
-  message: Schema.String,
-}) {}
-
-/** The store could not be opened or keeps failing: nothing can be recorded. */
-export type RecorderEnd = ActorGaveUp | RecordingGone
-
-/** How a recording was closed. */
-export interface RecorderClose {
-  /** Events committed in the store's last life; `undefined` if it was not closed in order. */
-  readonly events: number | undefined
-  /** Kinds whose last received events could not be written. The server may still have them. */
-  readonly unwritten: ReadonlyArray<string>
-}
-
-/** ms that a store may take to answer whether it can be asked at all. */
-const silentStoreMs = 1000
 
 /** The running actors. */
 export type RecorderActors = Effect.Success<ReturnType<typeof startRecorderActors>>
@@ -111,6 +70,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     const restart = options.restart ?? defaultRestartPolicy
     const ended = yield* Deferred.make<never, RecorderEnd>()
     let kinds = options.kinds
+    let former: ReadonlyArray<TrackedKind> = []
     let plan = watchPlan(kinds)
     let closed: RecorderClose | undefined
     let closedEvents: number | undefined
@@ -137,7 +97,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       if (isRecalled) return Effect.void
       return Effect.map(store.call("recorderState", undefined), (text) => {
         const before = decodeRecorderState(text)
-        if (!isRecalled && before !== undefined) statuses.recall(before)
+        if (!isRecalled && before !== undefined) {
+          statuses.recall(before)
+          former = withoutKinds(before.former ?? [], kinds)
+        }
         isRecalled = true
       })
     })
@@ -145,7 +108,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       if (system.isStopping) return
       // Read when the store can take it: by then the state may have changed again.
       const write = Effect.suspend(() => {
-        const state = { kinds, statuses: statuses.all(), appeared: statuses.appeared }
+        const state = { kinds, former, statuses: statuses.all(), appeared: statuses.appeared }
         return store.call("setRecorderState", encodeRecorderState(state))
       }).pipe((put) => Effect.andThen(recalled, put))
       writes.put("what is being recorded", patiently(store, write))
@@ -263,25 +226,21 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     /** Waits for a store that is starting or whose disk is full: that must not look like a watcher that crashes. */
     const nextIncarnation = (name: string) => patiently(store, store.call("nextIncarnation", name))
 
-    /** The endpoint that each actor uses. An actor that was starting when the credentials changed gets them after its next 401. */
-    const handed = new Map<string, ApiEndpoint>()
+    const handed = new HandedCredentials(run)
     const credentials = new CredentialRefresh(options.endpoints, {
       had: (endpoint) => {
-        const handOver = (name: string, call: Effect.Effect<void, CallError>): void => {
-          if (handed.get(name) === endpoint) return
-          run(Effect.ignore(call.pipe(Effect.map(() => handed.set(name, endpoint)))))
-        }
-        for (const { watcher } of watchers.all) handOver(watcher.name, watcher.call("credentials", endpoint))
         const { resolver } = resolution
-        if (resolver !== undefined) handOver(resolver.name, resolver.call("credentials", endpoint))
+        const takers: CredentialTaker[] = watchers.all.map(({ watcher }) => ({
+          name: watcher.name,
+          take: (given) => watcher.call("credentials", given),
+        }))
+        if (resolver !== undefined)
+          takers.push({ name: resolver.name, take: (given) => resolver.call("credentials", given) })
+        handed.handOver(endpoint, takers)
       },
       trouble: (trouble) => options.notify({ type: "credentials", trouble }),
     })
-    const endpointFor = async (name: string): Promise<ApiEndpoint> => {
-      const endpoint = await credentials.current()
-      handed.set(name, endpoint)
-      return endpoint
-    }
+    const endpointFor = (name: string): Promise<ApiEndpoint> => handed.forLife(name, credentials)
     let clusterHeard = false
     const keepClusterUid = (uid: string): void => {
       clusterHeard = true
@@ -304,6 +263,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       reportEvents: options.reportEvents ?? false,
       notify: options.notify,
       start: worker("watcher"),
+      openShared: (shared) =>
+        new SharedThread(entry("watcher"), () => memoryLimitsOf(memory, plan.kinds.size).watcher, shared),
+      sharing: options.sharing ?? defaultSharing,
+      canStore: () => storeWatch.trouble === undefined && reportedTrouble === undefined,
       endpoint: endpointFor,
       lists: (gvk, endpoint) => manners.of(gvk, endpoint),
       redactionKey: () => redactionKey.get(),
@@ -340,6 +303,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     })
     owners = resolution
     if (areOwnersNamed) resolution.needed()
+    yield* Effect.acquireRelease(
+      Effect.sync(() => watchers.placement.watch()),
+      () => Effect.sync(() => watchers.placement.stop()),
+    )
     restartSenders = (reason) => {
       for (const { watcher } of watchers.all)
         void watcher.kill(`the recording has to be continued from an earlier state: ${reason}`)
@@ -354,9 +321,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       if (actor?.incarnation === incarnation) void actor.kill(`the store rejected its data: ${message}`)
     }
 
-    const reconfigure = (wanted: ReadonlyArray<TrackedKind>): Promise<Reconfiguration> => {
+    const reconfigure = (wanted: ReadonlyArray<TrackedKind>, ended: ReadonlySet<string>): Promise<Reconfiguration> => {
       const next = watchPlan(wanted)
       return watchers.change(next, () => {
+        former = withoutKinds([...former, ...kinds.filter(({ gvkText }) => ended.has(gvkText))], wanted)
         kinds = wanted
         plan = next
         run(resolution.recordKinds(next.expected.recordedKinds))
@@ -366,22 +334,6 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     /** Commits what was received; returns the sequence number up to which an export is complete. */
     const cut = (): Effect.Effect<number, StoreUnavailable | { readonly message: string }> =>
       storeWatch.trouble === undefined ? store.call("cut", undefined) : Effect.fail({ message: storeWatch.trouble })
-    /** Of a store that cannot write: what was received since waits in memory. */
-    const committed = Effect.suspend(() => {
-      const asked = clock.wallMicros()
-      return store
-        .call("statistics", undefined, silentStoreMs)
-        .pipe(
-          Effect.map(({ sequence, lagMs }): Reach => ({ cut: sequence, knownUntil: Math.floor(asked - lagMs * 1000) })),
-        )
-    })
-    /** Of a store that cannot be asked: it waits for its directory, is being restarted, or hangs. */
-    const committedInFiles = Effect.gen(function* () {
-      const { cut } = yield* reader.ask("coverage", { fromTime: 0, untilTime: 0 })
-      const rows = yield* reader.ask("recordedSince", undefined)
-      return { cut, knownUntil: Math.max(0, ...rows.map(({ completeTime }) => completeTime + 1)) } satisfies Reach
-    })
-
     return {
       statuses,
       /**
@@ -390,6 +342,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
        */
       get kinds(): ReadonlyArray<TrackedKind> {
         return kinds
+      },
+      /** Kinds that were recorded until the server had them no longer; exports contain them. */
+      get former(): ReadonlyArray<TrackedKind> {
+        return former
       },
       /** The current watchers, in the order of the configuration. */
       get watchers() {
@@ -402,12 +358,15 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       /**
        * Records these kinds from now on: starts watchers for new kinds, ends those of removed kinds, and restarts those whose settings
        * changed what is requested or what counts as an event. All others keep their streams. Resolves when that is done, without waiting
-       * for first lists (`statuses`); waits for a running change first. Never rejects.
+       * for first lists (`statuses`); waits for a running change first. Never rejects. `ended`: kinds that the server has no longer, which become {@link former}.
        */
-      reconfigure: (wanted: ReadonlyArray<TrackedKind>): Promise<Reconfiguration> => {
+      reconfigure: (
+        wanted: ReadonlyArray<TrackedKind>,
+        ended: ReadonlySet<string> = new Set(),
+      ): Promise<Reconfiguration> => {
         const change = lastChange.then(
-          () => reconfigure(wanted),
-          () => reconfigure(wanted),
+          () => reconfigure(wanted, ended),
+          () => reconfigure(wanted, ended),
         )
         lastChange = change
         return change
@@ -425,12 +384,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       reader,
       firstLists: (given: ReadonlyArray<KindStatus>) => firstLists(store, reader, given),
       isOver: false,
-      reach: (): Effect.Effect<Reach, ExportRefusal> =>
-        cut().pipe(
-          Effect.map((sequence): Reach => ({ cut: sequence, knownUntil: undefined })),
-          Effect.catch(() => committed),
-          Effect.catch(() => committedInFiles),
-        ),
+      reach: (): Effect.Effect<Reach, ExportRefusal> => currentReach({ store, reader, clock, cut }),
       /** Fails when the recording cannot continue. */
       ended: Deferred.await(ended),
       /** How the recording was closed; `undefined` until the scope is closed. */

@@ -26,8 +26,10 @@ import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { parseConfiguration } from "./configuration/parse-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
 import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
+import { openServerKinds } from "./configuration/reload/open-server-kinds.ts"
+import { WantedKinds } from "./configuration/reload/wanted-kinds.ts"
 import { type GivenLimits, retentionSettings } from "./configuration/retention-limits.ts"
-import { type RecorderConfiguration, withinNamespaces } from "./configuration/tracked-kind.ts"
+import type { RecorderConfiguration, TrackedKind } from "./configuration/tracked-kind.ts"
 import { forecastExport } from "./export/forecast.ts"
 import { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
 import { ExportPlaces } from "./export/places.ts"
@@ -138,12 +140,12 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     for (const warning of loaded.warnings) log.warn(formatWarning(source, warning))
     const accessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
     yield* checkAccess(accessSettings, settings.bind)
-    const configuration = withinNamespaces(loaded.configuration, settings.namespaces)
+    const wanted = new WantedKinds(loaded.configuration, { ...loadOptions, namespaces: settings.namespaces })
     const { redactKeyFile } = settings
     // A mistake in the file is reported now instead of being retried for ever.
     if (redactKeyFile !== undefined)
       yield* Effect.tryPromise({ try: () => readRedactionKey(redactKeyFile), catch: (cause) => cause as Error })
-    if (configuration.kinds.some(({ gvk, redaction }) => isSecretKind(gvk) && redaction?.secret !== true))
+    if (loadOptions.secretsInPlainText && (wanted.isEvery || wanted.kinds.some(({ gvk }) => isSecretKind(gvk))))
       log.warn(
         "v1.Secret is recorded in plain text (--secrets-in-plain-text): the recording and its exports contain every secret",
       )
@@ -173,18 +175,28 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     const { path: dataDirectory, keep } =
       settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
     const userAgent = `kubereel/${settings.version}`
+    let running: RecorderActors | undefined
+    const serverKinds = yield* openServerKinds({ wanted, endpoint: () => endpoint, userAgent, log })
     const notices = yield* Effect.acquireRelease(
-      Effect.sync(() => new NoticeLog(log, systemClock, () => describeExpired(endpoint, Date.now()))),
+      Effect.sync(
+        () =>
+          new NoticeLog(
+            log,
+            systemClock,
+            () => describeExpired(endpoint, Date.now()),
+            () => running?.statuses,
+          ),
+      ),
       (opened) => Effect.sync(() => opened.close()),
     )
     const reloads = new Reloads(systemClock)
     const memory = memoryBound()
     const disk = new DiskMetrics(dataDirectory, readVolumeBytes(process.env[volumeVariable]), systemClock)
     const actors = yield* startRecorderActors({
-      kinds: configuration.kinds,
+      kinds: wanted.kinds,
       directory: dataDirectory,
       fsync: settings.fsync,
-      retention: retentionSettings(configuration, settings.limits),
+      retention: retentionSettings(loaded.configuration, settings.limits),
       endpoints,
       userAgent,
       reportEvents: settings.reportEvents,
@@ -195,10 +207,15 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       ...(settings.restart !== undefined && { restart: settings.restart }),
       notify: (notice) => notices.hear(notice),
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
+    running = actors
+    serverKinds.follow(actors)
     const shortage = describeShortage(memory, actors.watchers.length)
     if (shortage !== undefined) log.warn(shortage)
     /** Read for each request: it may change while the recorder runs. */
-    const inForce = (): RecorderConfiguration => ({ ...configuration, kinds: actors.kinds })
+    const inForce = (): RecorderConfiguration => ({
+      ...loaded.configuration,
+      kinds: [...actors.kinds, ...actors.former],
+    })
     const exportContext = (): ExportContext => ({
       recording: actors,
       configuration: inForce(),
@@ -238,18 +255,13 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       openTarget: (address, contentType) => openTarget(address, { contentType }),
       uploadLeft: (error) => log.warn(`an upload was aborted, and parts of it may remain: ${error.message}`),
     })
+    const kindsOf = (given: RecorderConfiguration): ReadonlyArray<TrackedKind> => wanted.configure(given)
     const reload =
       typeof config !== "string"
         ? async () => log.info("there is no configuration file to read again")
         : yield* followConfiguration(
             actors,
-            {
-              file: config,
-              configuration: loaded.configuration,
-              load: loadOptions,
-              namespaces: settings.namespaces,
-              limits: settings.limits,
-            },
+            { file: config, configuration: loaded.configuration, load: loadOptions, kindsOf, limits: settings.limits },
             log,
             reloads,
             yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
@@ -257,9 +269,9 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     keep()
     if (config === undefined)
       log.info(
-        `no --config: recording ${defaultConfigurationName}, ${configuration.kinds.map(({ gvkText }) => gvkText).join(", ")}; "reel k8s --offline" prints it`,
+        `no --config: recording ${defaultConfigurationName}, ${wanted.kinds.map(({ gvkText }) => gvkText).join(", ")}; "reel k8s --offline" prints it`,
       )
-    const { length } = configuration.kinds
+    const { length } = wanted.kinds
     log.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
       directory: dataDirectory,
     })

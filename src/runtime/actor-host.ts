@@ -2,7 +2,7 @@
  * Runs one life of an actor in the current thread: boots the body, attaches links as they are made, serves control calls, and stops in
  * order (closes the scope, drains the outboxes that lead downstream, reports the end).
  *
- * The same code runs in a worker and, in tests of logic, in the test's own thread with its clock.
+ * The same code runs in a worker, in a room of a worker that several actors share, and, in tests of logic, in the test's own thread with its clock.
  */
 import type { MessagePort } from "node:worker_threads"
 import * as Cause from "effect/Cause"
@@ -50,9 +50,9 @@ export type HostEvent =
 
 /** Gauges and counters of one actor's life. */
 export interface ActorMetrics {
-  /** Bytes of the thread's JavaScript heap in use. */
+  /** Bytes of the thread's JavaScript heap in use. Actors that share a thread report the same. */
   readonly heapUsedBytes: number
-  /** Bytes outside the heap that its objects hold, such as buffers and compression contexts. Excludes shared memory. */
+  /** Bytes outside the heap that the thread's objects hold, such as buffers and compression contexts. Excludes shared memory. */
   readonly externalBytes: number
   readonly outboxes: Readonly<Record<string, OutboxMetrics>>
   readonly inboxes: Readonly<Record<string, InboxMetrics>>
@@ -125,6 +125,21 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
   kill(): void {
     this.#ended = true
     this.#closePorts()
+  }
+
+  /** Ends this life at once, for the reason given. No effect if it has ended. */
+  crash(cause: unknown): void {
+    this.#crash(cause)
+  }
+
+  /**
+   * Releases what the body has acquired, once this life has ended in a thread that goes on. After a crash that is all that can be done: a
+   * finalizer that fails then has nothing left to save, and the reason of the crash is known already.
+   */
+  async release(): Promise<void> {
+    this.#boot.abort()
+    await this.#booted
+    await Effect.runPromiseExit(Scope.close(this.#scope, Exit.void))
   }
 
   #start(command: Extract<HostCommand, { type: "boot" }>): void {

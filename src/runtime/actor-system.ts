@@ -16,7 +16,7 @@ import { type ActorSpec, type ActorState, Supervisor } from "./supervisor.ts"
 /** The parts of a supervisor that do not depend on its types. */
 type AnySupervisor = Pick<
   Supervisor<never, ControlInterface, never>,
-  "name" | "role" | "state" | "incarnation" | "restarts" | "thread" | "metrics" | "stop" | "kill"
+  "name" | "role" | "state" | "incarnation" | "restarts" | "thread" | "metrics" | "stop" | "move" | "kill"
 >
 
 interface Link {
@@ -128,6 +128,16 @@ export class ActorSystem {
     }
     this.#links = this.#links.filter(({ from, to }) => from !== name && to !== name)
     return drained
+  }
+
+  /**
+   * Ends an actor's life in order and begins the next, which its spec may place in another thread. No effect on one that is not running. Throws an
+   * Error if there is no such actor.
+   */
+  async move(name: string): Promise<void> {
+    const actor = this.#actors.get(name)
+    if (actor === undefined) throw new Error(`no actor is named ${name}`)
+    await actor.move(this.#drainMs, this.#answersOf(name))
   }
 
   /** State and metrics of every actor, in order of spawning. */

@@ -12,6 +12,7 @@
  *
  * Control calls are for rare operations such as start, stop and metrics. Never one per event.
  */
+import { AsyncLocalStorage } from "node:async_hooks"
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import * as Comlink from "comlink"
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs"
@@ -90,40 +91,43 @@ export const exposeControl = <I extends ControlInterface>(
   open: OpenStream = noStreams,
 ): (() => void) => {
   const running = new Map<number, AbortController>()
+  // With the actor's asynchronous context, which a port has not: what a handler begins is known to be the actor's (thread/rooms.ts).
+  const inContext = AsyncLocalStorage.snapshot()
   const remote: Remote = {
-    async call(id, method, payload, stream) {
-      const schema = definition[method]
-      const handler = handlers[method] as Handler | undefined
-      if (schema === undefined || handler === undefined) return { tag: "defect", description: `no method ${method}` }
-      const { stream: options } = schema
-      if ((options === undefined) !== (stream === undefined))
-        return { tag: "defect", description: `${method} ${options === undefined ? "has no" : "needs a"} stream` }
-      const outgoing = options && stream && open(method, stream, options)
-      const answer = Schema.decodeUnknownEffect(schema.payload)(payload).pipe(
-        Effect.orDie,
-        Effect.flatMap((decoded) => (outgoing === undefined ? handler(decoded) : handler(decoded, outgoing))),
-        Effect.matchEffect({
-          onSuccess: (value) =>
-            Schema.encodeUnknownEffect(schema.success)(value).pipe(
-              Effect.orDie,
-              Effect.map((encoded): Reply => ({ tag: "success", value: encoded })),
-            ),
-          onFailure: (error) =>
-            Schema.encodeUnknownEffect(schema.error)(error).pipe(
-              Effect.orDie,
-              Effect.map((encoded): Reply => ({ tag: "failure", error: encoded })),
-            ),
-        }),
-      )
-      const interruption = new AbortController()
-      running.set(id, interruption)
-      const exit = await Effect.runPromiseExit(answer, { signal: interruption.signal })
-      running.delete(id)
-      return Exit.isSuccess(exit) ? exit.value : { tag: "defect", description: Cause.pretty(exit.cause) }
-    },
+    call: (id, method, payload, stream) => inContext(() => answer(id, method, payload, stream)),
     cancel(id) {
       running.get(id)?.abort()
     },
+  }
+  const answer: Remote["call"] = async (id, method, payload, stream) => {
+    const schema = definition[method]
+    const handler = handlers[method] as Handler | undefined
+    if (schema === undefined || handler === undefined) return { tag: "defect", description: `no method ${method}` }
+    const { stream: options } = schema
+    if ((options === undefined) !== (stream === undefined))
+      return { tag: "defect", description: `${method} ${options === undefined ? "has no" : "needs a"} stream` }
+    const outgoing = options && stream && open(method, stream, options)
+    const result = Schema.decodeUnknownEffect(schema.payload)(payload).pipe(
+      Effect.orDie,
+      Effect.flatMap((decoded) => (outgoing === undefined ? handler(decoded) : handler(decoded, outgoing))),
+      Effect.matchEffect({
+        onSuccess: (value) =>
+          Schema.encodeUnknownEffect(schema.success)(value).pipe(
+            Effect.orDie,
+            Effect.map((encoded): Reply => ({ tag: "success", value: encoded })),
+          ),
+        onFailure: (error) =>
+          Schema.encodeUnknownEffect(schema.error)(error).pipe(
+            Effect.orDie,
+            Effect.map((encoded): Reply => ({ tag: "failure", error: encoded })),
+          ),
+      }),
+    )
+    const interruption = new AbortController()
+    running.set(id, interruption)
+    const exit = await Effect.runPromiseExit(result, { signal: interruption.signal })
+    running.delete(id)
+    return Exit.isSuccess(exit) ? exit.value : { tag: "defect", description: Cause.pretty(exit.cause) }
   }
   Comlink.expose(remote, nodeEndpoint(port))
   return () => {

@@ -10,7 +10,7 @@
  *
  * Restarts wait for a jittered back-off. After five crashes within ten minutes the actor is not restarted any more
  * (docs/reference/architecture.md#actors); the owner decides what that means. A first life that fails to start with a tagged error is not
- * restarted at all. A kill in tests counts as a crash.
+ * restarted at all. A kill in tests counts as a crash. A life that is moved to another thread stops in order, and the next one starts at once.
  */
 import { MessageChannel } from "node:worker_threads"
 import * as Effect from "effect/Effect"
@@ -79,6 +79,8 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
   #retry: Timer | undefined
   #stopWaiters: Array<(drained: boolean) => void> = []
   #drained = false
+  #isMoving = false
+  #moveWaiters: Array<() => void> = []
   #runningWaiters: Array<{ readonly resolve: () => void; readonly reject: (error: ActorGone) => void }> = []
   readonly #metricsWaiters = new Set<(metrics: ActorMetrics | undefined) => void>()
   #metricsAsked = false
@@ -185,20 +187,36 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
   async stop(drainMs: number, answers: ReadonlyArray<string> = []): Promise<boolean> {
     if (this.#isOver()) return true
     this.#retry?.cancel()
-    const thread = this.#thread
-    if (thread === undefined) {
+    if (this.#thread === undefined) {
       this.#finish("stopped", "stopped")
       return true
     }
     const stopped = new Promise<boolean>((resolve) => this.#stopWaiters.push(resolve))
-    if (this.#state !== "stopping") {
-      this.#enter("stopping", "asked to")
-      thread.send({ type: "stop", drainMs, answers })
-      // A body that does not close, or a thread in an endless loop, must not hold up the shutdown.
-      const timer = this.#clock.after(drainMs + 2000, () => void thread.kill())
-      void stopped.then(() => timer.cancel())
-    }
+    if (this.#state !== "stopping") this.#stopThread(drainMs, answers, "asked to", stopped)
     return stopped
+  }
+
+  /**
+   * Ends the present life in order and begins the next at once, which `start` of the spec may place in another thread. Not a crash. What is not
+   * acknowledged within `drainMs` is lost with the life, as in a crash. Resolves when the life has ended, at once if none is running.
+   */
+  async move(drainMs: number, answers: ReadonlyArray<string> = []): Promise<void> {
+    if (this.#state !== "running") return
+    this.#isMoving = true
+    const moved = new Promise<void>((resolve) => this.#moveWaiters.push(resolve))
+    this.#stopThread(drainMs, answers, "moves to another thread", moved)
+    return moved
+  }
+
+  #stopThread(drainMs: number, answers: ReadonlyArray<string>, reason: string, ended: Promise<unknown>): void {
+    const thread = this.#thread
+    if (thread === undefined) return
+    this.#enter("stopping", reason)
+    this.#drained = false
+    thread.send({ type: "stop", drainMs, answers })
+    // A body that does not close, or a thread in an endless loop, must not hold up the shutdown.
+    const timer = this.#clock.after(drainMs + 2000, () => void thread.kill())
+    void ended.then(() => timer.cancel())
   }
 
   async #begin(): Promise<void> {
@@ -214,7 +232,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
       this.#incarnation = incarnation
       const thread = this.#spec.start({
         event: (event) => this.#event(thread, event),
-        ended: (reason) => this.#ended(thread, reason),
+        ended: (reason, isShared = false) => this.#ended(thread, reason, isShared),
       })
       started = thread
       this.#thread = thread
@@ -227,7 +245,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
       if (started !== undefined) {
         // Booting failed half-way, for example on a config that cannot be cloned: the thread must not keep running.
         void started.kill()
-        this.#ended(started, reason)
+        this.#ended(started, reason, false)
       } else if (this.#state === "starting") this.#crashed(reason)
     }
   }
@@ -256,22 +274,32 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     }
   }
 
-  #ended(thread: Thread, reason: string): void {
+  #ended(thread: Thread, reason: string, isShared: boolean): void {
     if (thread !== this.#thread) return
     this.#thread = undefined
     this.#caller?.gone(reason)
     this.#caller = undefined
     this.#answerMetrics(undefined)
-    if (this.#state === "stopping") {
+    if (this.#state !== "stopping") {
+      this.#crashed(reason, isShared)
+      return
+    }
+    if (this.#isMoving && this.#stopWaiters.length === 0) {
+      this.#enter("starting", "moved")
+      void this.#begin()
+    } else {
       this.#finish("stopped", reason)
       for (const resolve of this.#stopWaiters.splice(0)) resolve(this.#drained)
-    } else this.#crashed(reason)
+    }
+    this.#isMoving = false
+    for (const resolve of this.#moveWaiters.splice(0)) resolve()
   }
 
-  #crashed(reason: string): void {
+  /** `isShared`: the end of a thread that others share. Any of them may be the cause, so it is not counted; the actors' owner separates them. */
+  #crashed(reason: string, isShared = false): void {
     const now = this.#clock.monotonicMs()
     const { maximumCrashes, windowMs } = this.#policy
-    this.#crashes = [...this.#crashes.filter((time) => now - time < windowMs), now]
+    this.#crashes = [...this.#crashes.filter((time) => now - time < windowMs), ...(isShared ? [] : [now])]
     // If the first start fails with a tagged error (a directory in use, a full disk), a person has to fix it; a later life has worked
     // before.
     const refusedAtFirst = this.#refused && this.#restarts === 0

@@ -7,8 +7,8 @@ import type { RecorderStatus } from "./status-line.ts"
 
 /** The options of `reel record`. */
 export interface RecordOptions extends RecordAccess {
-  /** Path of the configuration; `undefined`: the default one. */
-  readonly config: string | undefined
+  /** Path of the configuration; its text, for `--all`; `undefined`: the default one. */
+  readonly config: string | { readonly text: string } | undefined
   /** Path of a kubeconfig; `undefined`: KUBECONFIG, ~/.kube/config, or the pod's own service account. */
   readonly kubeconfig: string | undefined
   /** Context of the kubeconfig; `undefined`: its current one. */

@@ -37,11 +37,21 @@ export interface WatchedResource {
 }
 
 interface PermissionOptions {
+  /** Every kind is recorded, in these namespaces; `undefined` as its value: in all. Default: only those that are watched by name. */
+  readonly every?: { readonly namespaces: ReadonlyArray<string> | undefined }
   /** Whether the recorder reviews tokens and access, for `--auth kubernetes`. */
   readonly reviews: boolean
 }
 
 const recorded = "recorded"
+/** RBAC has no exceptions, so Secrets are included. */
+const everyKind: Rule = {
+  apiGroups: ["*"],
+  resources: ["*"],
+  verbs: ["get", "list", "watch"],
+  reason:
+    "every kind is recorded, and get is for owners; RBAC cannot except Secrets, which are only read if the recorder may record them",
+}
 const owner = "owners of recorded objects; without it, exports report them as unknown"
 /** Why whatever watches reads the namespace kube-system. */
 export const clusterIdentity = "identity of the cluster; without it, a cluster restored from a backup may go unnoticed"
@@ -68,8 +78,10 @@ export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options:
     // A user who installs a recorder for some namespaces may not be able to grant cluster-wide permissions.
     if (isClusterWide) for (const kind of each.owners) if (!kind.namespaced) cluster.add(kind, ["get"], owner)
   }
-  const rules = [...cluster.rules()]
-  if (isClusterWide) {
+  const isEveryWhere = options.every !== undefined && options.every.namespaces === undefined
+  // The one rule contains all others.
+  const rules = isEveryWhere ? [everyKind] : [...cluster.rules()]
+  if (isClusterWide && !isEveryWhere) {
     // As the recorder, which asks if it watches a kind that Kubernetes does not define.
     if (watched.some(({ resource }) => mayBeAggregated(formatGvk(resource.gvk))))
       rules.push({
@@ -93,9 +105,11 @@ export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options:
       { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs, reason: reviews },
     )
   }
+  const ofNamespaces = new Map([...namespaces].map(([namespace, set]) => [namespace, set.rules()]))
+  for (const namespace of options.every?.namespaces ?? []) ofNamespaces.set(namespace, [everyKind])
   return {
     cluster: rules,
-    namespaces: [...namespaces].map(([namespace, set]) => ({ namespace, rules: set.rules() })),
+    namespaces: isEveryWhere ? [] : [...ofNamespaces].map(([namespace, own]) => ({ namespace, rules: own })),
   }
 }
 

@@ -14,7 +14,7 @@ import { nearest } from "./spelling.ts"
 import type { ConfiguredKind, Detect, SkipOwned } from "./tracked-kind.ts"
 import type { Position } from "./yaml-document.ts"
 
-/** The keys of a kind, in the order in which messages list them. The deprecated `podSpecTemplatePath` is read but not listed. */
+/** The keys of a kind, in the order in which messages list them. */
 export const kindKeys = [
   "podSpecTemplatePaths",
   "trackLifecycle",
@@ -29,20 +29,32 @@ export const kindKeys = [
   "retainBytes",
 ] as const
 
-const readableKeys: ReadonlySet<string> = new Set([...kindKeys, "podSpecTemplatePath"])
+/** Read, but not listed. */
+const deprecatedKey = "podSpecTemplatePath"
 const detections: readonly string[] = ["all", "content", "spec"] satisfies readonly Detect[]
 
-/** Reads the value of a kind's key. `key: {}`, `key:` and `key: null` all mean the defaults. */
+/** How a value is read that has settings of its own. */
+interface ReadAs {
+  /** What messages call the kind. */
+  readonly name: string
+  /** The keys it may have. */
+  readonly keys: ReadonlyArray<string>
+  /** Called for each key, whatever it is. */
+  readonly readMore?: (key: string, value: Node | undefined) => void
+}
+
+/** Reads the value of a kind's key. `key: {}`, `key:` and `key: null` all mean the defaults. Default: as a single kind. */
 export const readKind = (
   reader: SettingReader,
   gvk: GroupVersionKind,
   keyPosition: Position,
   node: Node | undefined,
+  { name: gvkText, keys, readMore }: ReadAs = { name: formatGvk(gvk), keys: kindKeys },
 ): ConfiguredKind | undefined => {
-  const gvkText = formatGvk(gvk)
   const problemsBefore = reader.problems.length
-  const settings = readEntries(reader, gvkText, node)
+  const settings = readEntries(reader, gvkText, node, keys)
   if (settings === undefined) return undefined
+  for (const [key, { value }] of settings) readMore?.(key, value)
   const at = (key: string): Position => settings.get(key)?.keyPosition ?? keyPosition
   const read = <T>(
     key: string,
@@ -88,6 +100,7 @@ const readEntries = (
   reader: SettingReader,
   gvkText: string,
   node: Node | undefined,
+  keys: ReadonlyArray<string>,
 ): ReadonlyMap<string, Entry> | undefined => {
   if (reader.isEmpty(node)) return new Map()
   const entries = reader.entries(node, gvkText, "a mapping of settings; write {} for the defaults")
@@ -95,10 +108,10 @@ const readEntries = (
   const settings = new Map<string, Entry>()
   for (const entry of entries) {
     const first = settings.get(entry.key)
-    if (!readableKeys.has(entry.key)) {
-      const suggestion = nearest(entry.key, kindKeys)
+    if (!keys.includes(entry.key) && !(keys === kindKeys && entry.key === deprecatedKey)) {
+      const suggestion = nearest(entry.key, keys)
       const hint = suggestion === undefined ? {} : { suggestion }
-      const allowed = [...kindKeys]
+      const allowed = [...keys]
       reader.problem({ _tag: "UnknownKey", ...entry.keyPosition, key: entry.key, where: gvkText, allowed, ...hint })
     } else if (first !== undefined) {
       const firstLine = first.keyPosition.line

@@ -9,6 +9,7 @@ import * as Result from "effect/Result"
 import { isScalar } from "yaml"
 import { type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { defaultRedaction, type RedactionSettings, redactionOf } from "../../kube/redaction/redaction-rules.ts"
+import { everyKindKey, readEveryKind } from "./every-kind.ts"
 import { kindKeys, readKind, readLimit } from "./kind-settings.ts"
 import { suggestFamiliarKind, suggestKind } from "./known-kinds.ts"
 import { ConfigurationInvalidError, type ConfigurationWarning } from "./problem.ts"
@@ -17,7 +18,13 @@ import { readRedaction } from "./redaction-settings.ts"
 import { readRetainBytes, readRetainFor } from "./retention-limits.ts"
 import { type Entry, SettingReader } from "./setting-reader.ts"
 import { nearest } from "./spelling.ts"
-import { type DetectionDefaults, type RecorderConfiguration, resolveKind, type TrackedKind } from "./tracked-kind.ts"
+import {
+  type DetectionDefaults,
+  type EveryKind,
+  type RecorderConfiguration,
+  resolveKind,
+  type TrackedKind,
+} from "./tracked-kind.ts"
 import { readYaml, type YamlDocument } from "./yaml-document.ts"
 
 export interface ParseOptions {
@@ -41,6 +48,7 @@ const redactKey = "redact"
 const limitKeys = ["retainFor", "retainBytes"] as const
 
 interface Root {
+  readonly every?: EveryKind
   readonly kinds: readonly TrackedKind[]
   readonly retainFor?: number
   readonly retainBytes?: number
@@ -102,7 +110,7 @@ const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseO
   const redaction = redact === undefined ? defaultRedaction : readRedaction(reader, redact.value)
   for (const { key, keyPosition } of others)
     reader.warning({ _tag: "IgnoredKey", ...keyPosition, key, advice: ignoredKeyAdvice(key) })
-  return { kinds: readKinds(reader, root, options, redaction), ...readLimits(reader, limits) }
+  return { ...readKinds(reader, root, options, redaction), ...readLimits(reader, limits) }
 }
 
 const isLimitKey = (key: string): boolean => limitKeys.some((each) => each === key)
@@ -125,24 +133,25 @@ const readLimits = (reader: SettingReader, limits: readonly Entry[]): Pick<Root,
   return { ...(retainFor !== undefined && { retainFor }), ...(retainBytes !== undefined && { retainBytes }) }
 }
 
-const readKinds = (
-  reader: SettingReader,
-  root: Entry,
-  options: ParseOptions,
-  redaction: RedactionSettings,
-): readonly TrackedKind[] => {
+const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions, redaction: RedactionSettings): Root => {
   if (reader.isEmpty(root.value)) {
     const allowed = "a mapping of kinds, indented below it, such as apps/v1.Deployment: {}"
     reader.problem({ _tag: "WrongType", ...root.keyPosition, where: rootKey, found: "empty", allowed })
-    return []
+    return noKinds
   }
   const entries = reader.entries(root.value, rootKey, "a mapping of kinds, such as apps/v1.Deployment: {}")
-  if (entries === undefined) return []
+  if (entries === undefined) return noKinds
   if (entries.length === 0) reader.warning({ _tag: "NothingTracked", ...root.keyPosition })
   // If a kind appears twice, the last one wins, as in SimKube; the Map keeps it at the position of the first.
   const kinds = new Map<string, TrackedKind>()
   const firstLines = new Map<string, number>()
-  for (const { key, keyPosition, value } of entries) {
+  let every: Omit<EveryKind, "redactionSettings"> | undefined
+  for (const entry of entries) {
+    const { key, keyPosition, value } = entry
+    if (key === everyKindKey) {
+      every = readEveryKind(reader, entry)
+      continue
+    }
     const gvk = readGvk(reader, key, keyPosition)
     if (gvk === undefined) continue
     const configured = readKind(reader, gvk, keyPosition, value)
@@ -158,7 +167,10 @@ const readKinds = (
     if (suggestion !== undefined)
       reader.warning({ _tag: "UnfamiliarKind", ...keyPosition, gvk: kind.gvkText, suggestion })
   }
-  return [...kinds.values()]
+  return {
+    kinds: [...kinds.values()],
+    ...(every !== undefined && { every: { ...every, redactionSettings: redaction } }),
+  }
 }
 
 /** Group: a DNS subdomain; version: a DNS label; kind: a Go type name. No API server can serve anything else. */

@@ -71,9 +71,31 @@ export const TrackedKind = Schema.Struct({
 })
 export interface TrackedKind extends Schema.Schema.Type<typeof TrackedKind> {}
 
+/** Every other kind of the server that can be watched: the settings of each, and the exceptions, as `isException` of every-kind.ts has them. */
+export const EveryKind = Schema.Struct({
+  except: Schema.Array(Schema.String),
+  skipOwned: SkipOwned,
+  keepManagedFields: Schema.Boolean,
+  detect: Schema.optionalKey(Detect),
+  ignore: Schema.optionalKey(Schema.Array(Schema.String)),
+  labelSelector: Schema.optionalKey(Schema.String),
+  fieldSelector: Schema.optionalKey(Schema.String),
+  namespaces: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** What the configuration says of redaction; which rules that makes depends on the kind. */
+  redactionSettings: Schema.Struct({
+    env: Schema.Array(Schema.String),
+    annotations: Schema.Array(Schema.String),
+    pointers: Schema.ReadonlyMap(Schema.String, Schema.Array(Schema.String)),
+    without: Schema.Array(Schema.String),
+  }),
+})
+export interface EveryKind extends Schema.Schema.Type<typeof EveryKind> {}
+
 /** The whole configuration. `kinds` keeps the order of the file and contains each kind once. */
 export const RecorderConfiguration = Schema.Struct({
   kinds: Schema.Array(TrackedKind),
+  /** The settings of all kinds that `kinds` does not name; absent: no others are recorded. */
+  every: Schema.optionalKey(EveryKind),
   /** Name of the file it was read from, as given. */
   source: Schema.String,
   /** µs for which what was recorded is kept; absent: for ever. */
@@ -114,7 +136,11 @@ export const withinNamespaces = (
 ): RecorderConfiguration =>
   namespaces.length === 0
     ? configuration
-    : { ...configuration, kinds: configuration.kinds.map((kind) => ({ namespaces, ...kind })) }
+    : {
+        ...configuration,
+        kinds: configuration.kinds.map((kind) => ({ namespaces, ...kind })),
+        ...(configuration.every !== undefined && { every: { namespaces, ...configuration.every } }),
+      }
 
 /** Kinds all of whose objects are recorded: their owners never need to be looked up at the API server. */
 export const recordedWhole = (kinds: ReadonlyArray<TrackedKind>): ReadonlyArray<string> =>
@@ -123,3 +149,12 @@ export const recordedWhole = (kinds: ReadonlyArray<TrackedKind>): ReadonlyArray<
       ? [gvkText]
       : [],
   )
+
+/** Those of `kinds` that are not among the others. */
+export const withoutKinds = (
+  kinds: ReadonlyArray<TrackedKind>,
+  others: ReadonlyArray<TrackedKind>,
+): ReadonlyArray<TrackedKind> => {
+  const names = new Set(others.map(({ gvkText }) => gvkText))
+  return kinds.filter(({ gvkText }) => !names.has(gvkText))
+}

@@ -2,12 +2,15 @@
  * The measured memory needs of a recorder, in MB of 10^6 bytes (bench/results/memory.md, kinds.md and export.md; Node 26 on a machine of
  * two cores). The manifests request it, and the limits of the threads are derived from it.
  */
+import { defaultSharing } from "../watchers/placement.ts"
 
 export const measuredMemory = {
   /** Peak over 3 million changes, with three kinds of 1,000 objects. */
   threeKinds: 271,
-  /** Each further kind. */
+  /** Each further kind with a worker of its own, and each further worker. */
   furtherKind: 14,
+  /** Each kind beyond the first eight, of which most share workers: 150 kinds (315) compared with 20 (166), without their workers. */
+  sharedKind: 0.8,
   /** Per 1,000 objects: 100,000 Pods in the first list (331) compared with three small kinds after their first lists (214). */
   thousandObjects: 1.2,
   /** A running export: 73 for 70,000 events of 3 kB. */
@@ -24,6 +27,8 @@ export const measuredMemory = {
   threeKindsBeside: 102,
   /** The part of each further kind outside of the heap. */
   furtherKindBeside: 5.5,
+  /** The part of each shared kind outside of the heap. */
+  sharedKindBeside: 0.7,
   /** The part of an export outside of the exporter's heap. */
   exportBeside: 16,
   /** The part of the reader outside of its heap. */
@@ -36,12 +41,21 @@ export const includedInThreeKinds = { kinds: 3, objects: 3000 } as const
 /** Content of all mailboxes when the disk is full: 64 MiB in windows and 64 MiB in buffers, or 2 MiB a kind (mailbox-limits.ts). */
 export const mailboxMegabytes = (kinds: number): number => Math.max(134, 2.1 * kinds)
 
-const furtherKinds = (kinds: number): number => Math.max(0, kinds - includedInThreeKinds.kinds)
+/** Workers of so many kinds: one each, or shared ones, one for pods, and as many as busy kinds may move to. */
+export const watcherWorkers = (kinds: number): number => {
+  const { aloneUpTo, residents, mostMoved } = defaultSharing
+  return kinds <= aloneUpTo ? kinds : Math.min(kinds, Math.ceil(kinds / residents) + 1 + mostMoved)
+}
+
+const furtherWorkers = (kinds: number): number => Math.max(0, watcherWorkers(kinds) - includedInThreeKinds.kinds)
+
+const sharedKinds = (kinds: number): number => Math.max(0, kinds - defaultSharing.aloneUpTo)
 
 /** Without an export and with a disk that keeps up. `kinds`: the number of watched kinds. */
 export const usualMegabytes = (kinds: number, objects: number): number =>
   measuredMemory.threeKinds +
-  measuredMemory.furtherKind * furtherKinds(kinds) +
+  measuredMemory.furtherKind * furtherWorkers(kinds) +
+  measuredMemory.sharedKind * sharedKinds(kinds) +
   measuredMemory.thousandObjects * thousandsBeyond(objects)
 
 /** During an export of everything and queries about the recording, while the disk is full. */
@@ -55,7 +69,8 @@ export const exportMegabytes = (objects: number): number =>
 export const unlimitedMegabytes = (kinds: number): number =>
   measuredMemory.threeKindsBeside +
   measuredMemory.mainHeap +
-  measuredMemory.furtherKindBeside * furtherKinds(kinds) +
+  measuredMemory.furtherKindBeside * furtherWorkers(kinds) +
+  measuredMemory.sharedKindBeside * sharedKinds(kinds) +
   mailboxMegabytes(kinds) +
   measuredMemory.exportBeside +
   measuredMemory.readerBeside

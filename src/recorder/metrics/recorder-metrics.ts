@@ -290,7 +290,7 @@ const actorMetrics = (actors: ReadonlyArray<ActorStatus>): ReadonlyArray<Metric>
     ),
     gauge(
       "kubereel_actor_heap_bytes",
-      "JavaScript heap in use by the actor's thread.",
+      "JavaScript heap in use by the actor's thread; actors that share one report the same.",
       actors.flatMap(({ name, metrics }) =>
         metrics === undefined ? [] : [{ labels: { actor: name }, value: metrics.heapUsedBytes }],
       ),

@@ -7,6 +7,7 @@
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
+import type { KindStatuses } from "../kind-status.ts"
 import { describeForbidden } from "./forbidden-kinds.ts"
 import type { RecorderNotice } from "./recorder-notice.ts"
 import { type ServerTrouble, serverTrouble } from "./server-trouble.ts"
@@ -37,7 +38,14 @@ const relistMeanings: ReadonlyMap<string, string> = new Map([
 
 type KindNotice = Extract<RecorderNotice, { type: "kind" }>
 
+/** All kinds together: if they are many, one line says that they are watched. */
+type Crowd = Pick<KindStatuses, "isCrowded" | "isListed" | "all">
+
 export class NoticeLog {
+  readonly #crowd: () => Crowd | undefined
+  /** Kinds that were told of together, last. */
+  #toldTogether = 0
+
   readonly #log: RecorderLog
   readonly #clock: Clock
   readonly #expired: () => string | undefined
@@ -57,8 +65,14 @@ export class NoticeLog {
   /** Last logged trouble of the store and of the credentials. */
   readonly #troubles = new Map<string, { readonly reason: string; readonly atMs: number }>()
 
-  /** `expired`: which credentials have expired, if they say so themselves. */
-  constructor(log: RecorderLog, clock: Clock, expired: () => string | undefined = () => undefined) {
+  /** `expired`: which credentials have expired, if they say so themselves. `crowd`: all kinds, once they are known; default: few. */
+  constructor(
+    log: RecorderLog,
+    clock: Clock,
+    expired: () => string | undefined = () => undefined,
+    crowd: () => Crowd | undefined = () => undefined,
+  ) {
+    this.#crowd = crowd
     this.#log = log
     this.#clock = clock
     this.#expired = expired
@@ -124,6 +138,8 @@ export class NoticeLog {
           "redaction-key",
           `kinds with redacted values are not recorded yet: ${notice.trouble}. The recorder keeps retrying`,
         )
+      case "placement":
+        return log.debug(notice.sentence)
       case "unwritten":
         return log.error(`the recording was closed before this could be written: ${notice.what}`)
     }
@@ -189,11 +205,26 @@ export class NoticeLog {
       else if (!isNews) this.#log.debug(line)
       else if (shared !== undefined) this.#log.warn(this.#describeShared(shared))
       else if (isTrouble(state) || relist !== undefined) this.#log.warn(line)
+      else if (this.#crowd()?.isCrowded === true) this.#log.debug(line)
       else this.#log.info(line)
+      this.#tellTogether()
     }
     if (logged === undefined || !isTrouble(logged.state) || isTrouble(state)) return write()
     this.#log.debug(line)
     this.#settling.set(gvk, this.#clock.after(settleMs, write))
+  }
+
+  /** Once after each change of their number, when none is in its first list. */
+  #tellTogether(): void {
+    const crowd = this.#crowd()
+    if (crowd === undefined || !crowd.isCrowded || !crowd.isListed) return
+    const kinds = crowd.all()
+    if (kinds.length === this.#toldTogether) return
+    this.#toldTogether = kinds.length
+    const watched = kinds.filter(({ state }) => state === "watching").length
+    this.#log.info(
+      watched === kinds.length ? `all ${watched} kinds are watched` : `${watched} of ${kinds.length} kinds are watched`,
+    )
   }
 
   #gather(gvk: string, detail: string, line: string): void {

@@ -34,6 +34,8 @@ export type RecorderNotice =
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }
   /** The store could not decode a message; its sender is ended and resumes from the recorded state. */
   | { readonly type: "refused"; readonly name: string; readonly reason: string }
+  /** Watchers were placed in other threads, and why. */
+  | { readonly type: "placement"; readonly sentence: string }
   /** The recording was closed before the store took this write, which `what` describes. */
   | { readonly type: "unwritten"; readonly what: string }
   | RedactionKeyNotice

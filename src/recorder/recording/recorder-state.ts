@@ -27,6 +27,8 @@ const Status = Schema.Struct({
 const RecorderState = Schema.fromJsonString(
   Schema.Struct({
     kinds: Schema.Array(TrackedKind),
+    /** Kinds that were recorded until the server had them no longer, for exports of the time before. Absent: none. */
+    former: Schema.optionalKey(Schema.Array(TrackedKind)),
     /** Includes pods that are watched for their lifecycles only. */
     statuses: Schema.Array(Status),
     /** Those that were installed later than a recorder of this directory looked for them first. */

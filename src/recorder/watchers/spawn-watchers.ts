@@ -1,5 +1,5 @@
 /**
- * The watchers of a recording: one per kind, linked with the store in both directions; their reports become states and notices.
+ * The watchers of a recording: one per kind, in workers of their own or shared ones (placement.ts), linked with the store in both directions; their reports become states and notices.
  *
  * A watcher that ends is restarted, and its kind is `failing` meanwhile; one that keeps crashing is `stopped`, and the others continue.
  *
@@ -28,12 +28,14 @@ import type { ActorSystem } from "../../runtime/actor-system.ts"
 import type { ActorGaveUp } from "../../runtime/errors.ts"
 import type { RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
 import type { StartThread } from "../../runtime/thread/thread.ts"
+import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { recordedWhole, type TrackedKind } from "../configuration/tracked-kind.ts"
 import type { KindStatuses } from "../kind-status.ts"
 import { type MailboxLimits, MailboxShares } from "../memory/mailbox-limits.ts"
 import type { RecorderNotice } from "../notices/recorder-notice.ts"
 import { isRefusedCertificate, withAdvice } from "../notices/trouble-advice.ts"
 import { patiently } from "../patient-writes.ts"
+import { Placement, type PlacementOptions, type SharingPolicy } from "./placement.ts"
 import { watchedKinds } from "./pod-stream.ts"
 
 /** A kind and its watcher. `gvk`: `podLivesKind` for pods watched for their lifecycles only. */
@@ -69,7 +71,12 @@ interface WatchersOptions {
   /** Report each recorded event, for the debug log. */
   readonly reportEvents: boolean
   readonly notify: (notice: RecorderNotice) => void
+  /** Starts a worker for one watcher. */
   readonly start: StartThread
+  readonly openShared: PlacementOptions["openShared"]
+  readonly sharing: SharingPolicy
+  /** Whether the store can write, as far as is known. */
+  readonly canStore: () => boolean
   /** The current address and credentials for the actor of that name. */
   readonly endpoint: (name: string) => Promise<ApiEndpoint>
   /** How to list the kind. */
@@ -126,6 +133,9 @@ export const watchPlan = (configured: ReadonlyArray<TrackedKind>): WatchPlan => 
  */
 const largeLinesBytes = 32 * 1024 * 1024
 
+/** ms for a watcher to say how much it has read: a busy thread may take a while. */
+const statisticsMs = 2000
+
 export class Watchers {
   readonly #system: ActorSystem
   readonly #store: WatchedStore
@@ -138,6 +148,7 @@ export class Watchers {
   readonly #watchers = new Map<string, RecordedWatcher>()
   /** By kind, aborted when its watcher has ended. */
   readonly #ends = new Map<string, AbortController>()
+  readonly placement: Placement
   #plan: WatchPlan
 
   /** Starts them all. */
@@ -146,6 +157,7 @@ export class Watchers {
     this.#store = store
     this.#plan = plan
     this.#options = options
+    this.placement = this.#makePlacement(options)
     for (const kind of plan.kinds.values()) this.#start(kind)
   }
 
@@ -182,6 +194,27 @@ export class Watchers {
     return { ...outcome, removed: await Promise.all(removed.map((kind) => this.#located(kind))), isComplete: true }
   }
 
+  #makePlacement({ sharing, clock, start, openShared, statuses, canStore, run, notify }: WatchersOptions): Placement {
+    return new Placement({
+      policy: sharing,
+      clock,
+      alone: start,
+      openShared,
+      watchers: () => this.#plan.kinds.size,
+      // Most clusters have most of their objects and changes in pods.
+      staysAlone: (gvk) => gvk === podKind || gvk === podLivesKind,
+      bytesRead: async (gvk) => {
+        const watcher = this.#watchers.get(gvk)?.watcher
+        return watcher && run(bytesReadBy(watcher))
+      },
+      mayMove: (gvk) => statuses.stateOf(gvk) === "watching" && canStore() && !this.#system.isStopping,
+      move: async (gvk) => {
+        if (this.#watchers.has(gvk)) await this.#system.move(watcherName(gvk))
+      },
+      told: (sentence) => notify({ type: "placement", sentence }),
+    })
+  }
+
   /** False if the store stops first: then nothing can be recorded any more. */
   #tellStore(expected: ExpectedKinds): Promise<boolean> {
     const told = Effect.as(patiently(this.#store, this.#store.call("expect", expected)), true)
@@ -196,6 +229,7 @@ export class Watchers {
     this.#ends.get(gvk)?.abort()
     this.#ends.delete(gvk)
     this.#watchers.delete(gvk)
+    this.placement.forget(gvk)
     this.#shares.release(name)
     return isDrained
   }
@@ -226,7 +260,7 @@ export class Watchers {
     const watcher = this.#system.spawn({
       definition: watcherDefinition,
       name,
-      start: options.start,
+      start: this.placement.startOf(gvk),
       config: async () => {
         const endpoint = await options.endpoint(name)
         const lists = await options.lists(gvk, endpoint)
@@ -276,6 +310,12 @@ export class Watchers {
     this.#system.link(storedStateMailbox(name), this.#store, watcher, "upstream")
   }
 }
+
+const bytesReadBy = (watcher: RecordedWatcher["watcher"]): Effect.Effect<number | undefined> =>
+  watcher.call("statistics", undefined, statisticsMs).pipe(
+    Effect.map(({ bytes }): number | undefined => bytes),
+    Effect.orElseSucceed(() => undefined),
+  )
 
 const advised = (report: Extract<WatcherReport, { type: "state" }>): typeof report => ({
   ...report,

@@ -9,6 +9,7 @@
  *
  * Nothing is acknowledged automatically: the owner calls {@link Inbox.acknowledge} when the frame's effect is durable.
  */
+import { AsyncLocalStorage } from "node:async_hooks"
 import type { MessagePort } from "node:worker_threads"
 import { MailboxProtocolError } from "../errors.ts"
 import { encodeAcknowledgement, type Frame, readEnvelope } from "./envelope.ts"
@@ -100,7 +101,7 @@ export class Inbox {
       begins: durable === undefined && !sameLife,
     }
     this.#senders.set(name, sender)
-    port.on("message", (message: DataMessage) => {
+    const heard = AsyncLocalStorage.bind((message: DataMessage) => {
       // What a dead sender left in its port still arrives after its successor was attached. Closing the port would drop it uncounted, and
       // its other end closes it anyway.
       if (this.#senders.get(name) !== sender) {
@@ -113,6 +114,8 @@ export class Inbox {
         this.#failed(cause instanceof Error ? cause : new Error(String(cause)))
       }
     })
+    // With the actor's asynchronous context, as in the outbox.
+    port.on("message", heard)
     // The sender is gone. Its number stays, to recognise duplicates; its memory can go.
     port.on("close", () => sender.slabs.clear())
   }

@@ -7,6 +7,7 @@
  * the rest of the window, so that a large object passes. A small frame counts as {@link minimumCharge} bytes in both limits, because that
  * is what it costs.
  */
+import { AsyncLocalStorage } from "node:async_hooks"
 import type { MessagePort } from "node:worker_threads"
 import { decodeAcknowledgement, envelopeBytes, writeEnvelope } from "./envelope.ts"
 import { type Slab, SlabPool } from "./slab-pool.ts"
@@ -102,9 +103,11 @@ export class Outbox {
     this.#redelivered += this.#inFlight
     this.#inFlight = 0
     this.#inFlightBytes = 0
-    port.on("message", (bytes: Uint8Array) => {
+    // A port has no asynchronous context of its own; with that of the actor, an exception is known to be the actor's (thread/rooms.ts).
+    const acknowledged = AsyncLocalStorage.bind((bytes: Uint8Array) => {
       if (this.#port === port) this.#acknowledged(bytes)
     })
+    port.on("message", acknowledged)
     // The receiver is gone: frames committed now wait for its successor, and count as stalled.
     port.on("close", () => {
       if (this.#port === port) this.#port = undefined

@@ -7,6 +7,7 @@
  *
  * It is over when the receiver closes it: after the end, or before it, which cancels the stream. The owner then stops its work.
  */
+import { AsyncLocalStorage } from "node:async_hooks"
 import type { MessagePort } from "node:worker_threads"
 import { Outbox, type OutboxMetrics } from "../mailbox/outbox.ts"
 
@@ -27,7 +28,9 @@ export class OutgoingStream {
   /** `now` returns monotonic ms. */
   constructor(name: string, port: MessagePort, { windowBytes }: StreamOptions, now: () => number) {
     this.#outbox = new Outbox(name, streamIncarnation, { windowBytes, bufferBytes: 0, now })
-    port.on("close", () => this.#closed())
+    // With the actor's asynchronous context, as in the outbox.
+    const closed = AsyncLocalStorage.bind(() => this.#closed())
+    port.on("close", closed)
     this.#outbox.attach(port)
   }
 

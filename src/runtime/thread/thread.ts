@@ -1,12 +1,13 @@
 /**
  * The thread an actor lives in, as its supervisor sees it: a worker of its own, or, for tests of logic, the
- * supervisor's own thread with an injected clock.
+ * supervisor's own thread with an injected clock. A worker for several: shared-thread.ts.
  */
 import { type MessagePort, Worker } from "node:worker_threads"
 import type { Clock } from "../../clock.ts"
 import type { ActorBody, ActorDefinition, MemoryLimits } from "../actor.ts"
 import { ActorHost, type HostCommand, type HostEvent } from "../actor-host.ts"
 import type { ControlInterface } from "../control.ts"
+import { MortalClock } from "./mortal-clock.ts"
 
 export interface Thread {
   send(command: HostCommand, transfer?: ReadonlyArray<MessagePort>): void
@@ -16,8 +17,11 @@ export interface Thread {
 
 export interface ThreadObserver {
   event(event: HostEvent): void
-  /** Called exactly once, as the last call. */
-  ended(reason: string): void
+  /**
+   * Called exactly once, as the last call. `isShared`: other lives ended with this one (default: none did), because their thread did (shared-thread.ts), and any of them may
+   * have been the cause.
+   */
+  ended(reason: string, isShared?: boolean): void
 }
 
 export type StartThread = (observer: ThreadObserver) => Thread
@@ -29,13 +33,7 @@ export type StartThread = (observer: ThreadObserver) => Thread
 export const workerThread =
   (entry: URL, limits: MemoryLimits | (() => MemoryLimits)): StartThread =>
   (observer) => {
-    const { oldGenerationMb, youngGenerationMb } = typeof limits === "function" ? limits() : limits
-    const worker = new Worker(entry, {
-      resourceLimits: { maxOldGenerationSizeMb: oldGenerationMb, maxYoungGenerationSizeMb: youngGenerationMb },
-      // Workers must not inherit flags meant for the main thread, such as a test runner's loader.
-      execArgv: [],
-      name: entry.pathname.slice(entry.pathname.lastIndexOf("/") + 1),
-    })
+    const worker = startWorker(entry, typeof limits === "function" ? limits() : limits)
     let reason = "the thread exited"
     worker.on("message", (event: HostEvent) => {
       if (event.type === "crashed") reason = event.reason
@@ -54,6 +52,15 @@ export const workerThread =
     }
   }
 
+/** A worker that runs the bundled entry point at `entry`. */
+export const startWorker = (entry: URL, { oldGenerationMb, youngGenerationMb }: MemoryLimits): Worker =>
+  new Worker(entry, {
+    resourceLimits: { maxOldGenerationSizeMb: oldGenerationMb, maxYoungGenerationSizeMb: youngGenerationMb },
+    // Workers must not inherit flags meant for the main thread, such as a test runner's loader.
+    execArgv: [],
+    name: entry.pathname.slice(entry.pathname.lastIndexOf("/") + 1),
+  })
+
 /** The same body in the calling thread. A kill drops it without running finalizers, as the end of a thread would. */
 export const localThread =
   <Config, Control extends ControlInterface, Report>(
@@ -63,18 +70,12 @@ export const localThread =
   ): StartThread =>
   (observer) => {
     let over = false
-    const mortal: Clock = {
-      wallMicros: () => clock.wallMicros(),
-      monotonicMs: () => clock.monotonicMs(),
-      // A thread's timers end with it; those of a dead local life must not touch what its successor owns.
-      after: (delayMs, action) =>
-        clock.after(delayMs, () => {
-          if (!over) action()
-        }),
-    }
+    const mortal = new MortalClock(clock)
     const end = (reason: string): void => {
       if (over) return
       over = true
+      // Those of a dead life must not touch what its successor owns.
+      mortal.end()
       queueMicrotask(() => observer.ended(reason))
     }
     let reason = "stopped"

@@ -27,6 +27,14 @@ describe("the permissions", () => {
     ])
   })
 
+  test("are one rule if every kind is recorded, in the cluster or in each namespace", async () => {
+    const config = configuration.write('"*": {}', "apps/v1.Deployment: {trackLifecycle: true}")
+    expect(await rights("ClusterRole", "-c", config)).toEqual(["get,list,watch */*"])
+    const restricted = await printed("--offline", "--auth", "none", "-c", config, "--record-namespace", "shop")
+    expect(restricted.named("Role", "kubereel").flatMap(rightsOf)).toEqual(["get,list,watch */*"])
+    expect(restricted.error).toContain("the rule for every kind includes Secrets, which RBAC cannot except")
+  })
+
   test("include pods if lifecycles are tracked and pods are not recorded", async () => {
     const config = configuration.write("batch/v1.CronJob: {trackLifecycle: true}")
     expect(await rights("ClusterRole", "-c", config)).toEqual([

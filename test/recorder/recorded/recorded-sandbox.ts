@@ -9,6 +9,7 @@ import { parseGvk } from "../../../src/kube/gvk.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import type { TrackedKind } from "../../../src/recorder/configuration/tracked-kind.ts"
 import { type RecorderActors, type RecorderNotice, startRecorderActors } from "../../../src/recorder/recorder-actors.ts"
+import type { SharingPolicy } from "../../../src/recorder/watchers/placement.ts"
 import { type WorkerRole, workerEntry } from "../../../src/recorder/worker-entries.ts"
 import type { RestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
@@ -69,6 +70,8 @@ export interface RecordedSandboxOptions {
   readonly restart?: RestartPolicy
   readonly directory?: string
   readonly entry?: (role: WorkerRole) => URL
+  readonly sharing?: SharingPolicy
+  readonly reportEvents?: boolean
 }
 
 export class RecordedSandbox {
@@ -114,6 +117,8 @@ export class RecordedSandbox {
         policy: options.policy ?? impatient,
         restart: options.restart ?? untiring,
         entry: options.entry ?? workerEntry,
+        reportEvents: options.reportEvents ?? false,
+        ...(options.sharing !== undefined && { sharing: options.sharing }),
       }).pipe(Effect.provideService(Scope.Scope, scope)),
     )
     return new RecordedSandbox(sandbox, actors, directory, notices, scope)

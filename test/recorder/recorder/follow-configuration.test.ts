@@ -25,7 +25,7 @@ test("a mistake is reported with its position, and is fixed by the old text as b
       const reconfigure = async () => ({ added: [], restarted: [], kept: [], removed: [], isComplete: true })
       const reload = yield* followConfiguration(
         { reconfigure, setRetention: () => undefined },
-        { file, configuration, load, namespaces: [], limits: undefined },
+        { file, configuration, load, kindsOf: ({ kinds }) => kinds, limits: undefined },
         { error: say, warn: say, info: say, debug: say },
         new Reloads(new ManualClock()),
         {

@@ -1,7 +1,12 @@
 /** The threads' limits stay within the container's, and always let every role work. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { measuredMemory, unlimitedMegabytes, worstMegabytes } from "../../../src/recorder/memory/measured-memory.ts"
+import {
+  measuredMemory,
+  unlimitedMegabytes,
+  watcherWorkers,
+  worstMegabytes,
+} from "../../../src/recorder/memory/measured-memory.ts"
 import { describeShortage, memoryLimitsOf } from "../../../src/recorder/memory/memory-shares.ts"
 import { memoryLimits, type WorkerRole } from "../../../src/recorder/worker-entries.ts"
 
@@ -19,7 +24,7 @@ test("with all threads at their limits, one watcher grown to its own, everything
       const bytes = worstMegabytes(watched, alive) * 1e6
       const limits = memoryLimitsOf(within(bytes), watched)
       const limited = roles.reduce((sum, role) => sum + limits[role].oldGenerationMb * mebibyte, 0)
-      const others = (watched - 1) * measuredMemory.watcherHeap * 1e6
+      const others = (watcherWorkers(watched) - 1) * measuredMemory.watcherHeap * 1e6
       expect(limited + others + unlimitedMegabytes(watched) * 1e6).toBeLessThanOrEqual(bytes)
     }),
   )

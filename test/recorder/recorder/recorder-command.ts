@@ -253,7 +253,8 @@ export const everything = (format: "ndjson" | "simkube") => ({
 })
 
 export interface RecordSettings {
-  readonly kinds?: Readonly<Record<string, string>>
+  /** `all`: with `--all` instead of a configuration. */
+  readonly kinds?: Readonly<Record<string, string>> | "all"
   readonly cluster?: ClusterEntry
   /** Default: `data` in the workplace. `"none"`: chosen by the recorder. */
   readonly dataDir?: string
@@ -285,10 +286,10 @@ export class Workplace {
   record(settings: RecordSettings): RecorderProcess {
     const { kinds = { "v1.ConfigMap": "{}" }, cluster, dataDir = this.path("data"), more = [], options = {} } = settings
     const { name = "" } = settings
-    const config = this.write(`config${name}.yml`, configurationOf(kinds))
+    const what = kinds === "all" ? ["--all"] : ["--config", this.write(`config${name}.yml`, configurationOf(kinds))]
     const path = this.path(`kubeconfig${name}`)
     const kubeconfig = cluster === undefined ? path : this.write(`kubeconfig${name}`, kubeconfigOf(cluster))
-    const words = ["record", "--config", config, "--kubeconfig", kubeconfig, "--port", "0"]
+    const words = ["record", ...what, "--kubeconfig", kubeconfig, "--port", "0"]
     if (dataDir !== "none") words.push("--data-dir", dataDir)
     return this.#keep(new RecorderProcess([...words, ...more], options))
   }

@@ -33,6 +33,7 @@ const control = {
   hoard: { payload: Schema.Void, success: Schema.Void, error: Schema.Never },
   /** Throws outside any Effect, after returning. */
   throwLater: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
+  throwInTimer: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
   rejectLater: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
   crashLater: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
   exit: { payload: Schema.Int, success: Schema.Void, error: Schema.Never },
@@ -59,6 +60,12 @@ export const misfitBody: ActorBody<MisfitConfig, typeof control, string> = (cont
       throwLater: (words) =>
         Effect.sync(() => {
           setImmediate(() => {
+            throw new Error(words)
+          })
+        }),
+      throwInTimer: (words) =>
+        Effect.sync(() => {
+          setTimeout(() => {
             throw new Error(words)
           })
         }),

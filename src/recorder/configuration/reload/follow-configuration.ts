@@ -10,12 +10,13 @@ import { type Clock, systemClock } from "../../../clock.ts"
 import type { Metric } from "../../metrics/metrics-text.ts"
 import type { RecorderLog } from "../../notices/notice-log.ts"
 import type { PodEvents } from "../../notices/pod-events.ts"
-import type { Reconfiguration, RecorderActors } from "../../recorder-actors.ts"
+import type { RecorderActors } from "../../recorder-actors.ts"
 import type { LoadOptions } from "../load-configuration.ts"
 import { formatWarning } from "../problem.ts"
 import { type GivenLimits, retentionSettings } from "../retention-limits.ts"
-import { type RecorderConfiguration, withinNamespaces } from "../tracked-kind.ts"
+import type { RecorderConfiguration, TrackedKind } from "../tracked-kind.ts"
 import { type ConfigurationChange, ConfigurationWatch } from "./configuration-watch.ts"
+import { logReconfiguration } from "./log-reconfiguration.ts"
 
 /** Counters of the configurations read since the start. */
 export class Reloads {
@@ -75,11 +76,11 @@ export class Reloads {
 
 interface FollowedConfiguration {
   readonly file: string
-  /** As loaded, before it was restricted to namespaces. */
+  /** As loaded, before it was restricted to namespaces and filled with the kinds of a server. */
   readonly configuration: RecorderConfiguration
   readonly load: LoadOptions
-  /** The namespaces of the command line. */
-  readonly namespaces: ReadonlyArray<string>
+  /** What to record with a configuration. */
+  readonly kindsOf: (configuration: RecorderConfiguration) => ReadonlyArray<TrackedKind>
   /** The limits of the command line. */
   readonly limits: GivenLimits | undefined
 }
@@ -90,7 +91,7 @@ type WarningEvents = Pick<PodEvents, "warn" | "mended">
 /** Follows the file until the scope ends; returns a function that reads it immediately. */
 export const followConfiguration = (
   actors: Pick<RecorderActors, "reconfigure" | "setRetention">,
-  { file, configuration, load, namespaces, limits }: FollowedConfiguration,
+  { file, configuration, load, kindsOf, limits }: FollowedConfiguration,
   log: RecorderLog,
   reloads: Reloads,
   events?: WarningEvents,
@@ -116,7 +117,11 @@ export const followConfiguration = (
           events?.mended()
           for (const warning of change.warnings) log.warn(formatWarning(file, warning))
           actors.setRetention(retentionSettings(change.configuration, limits))
-          logReconfiguration(await actors.reconfigure(withinNamespaces(change.configuration, namespaces).kinds), log)
+          logReconfiguration(
+            "the configuration has changed",
+            await actors.reconfigure(kindsOf(change.configuration)),
+            log,
+          )
           reloads.applied()
       }
     }
@@ -140,18 +145,3 @@ export const followConfiguration = (
       await apply(change)
     }
   })
-
-/** Logs one line for all changes, and one for each removed kind whose last events were not written. */
-const logReconfiguration = ({ added, restarted, removed }: Reconfiguration, log: RecorderLog): void => {
-  const parts = [
-    ...added.map((gvk) => `${gvk} added`),
-    ...restarted.map((gvk) => `${gvk} with changed settings`),
-    ...removed.map(({ gvk }) => `${gvk} removed`),
-  ]
-  log.info(`the configuration has changed: ${parts.length === 0 ? "no effect on the tracked kinds" : parts.join(", ")}`)
-  for (const { gvk, isDrained, complete } of removed) {
-    const until =
-      complete === undefined ? "" : `; it is complete until ${new Date(complete.untilMicros / 1000).toISOString()}`
-    if (!isDrained) log.warn(`${gvk}: its last events could not be written in time${until}`)
-  }
-}

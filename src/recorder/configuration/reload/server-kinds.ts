@@ -1,0 +1,133 @@
+/**
+ * Follows the kinds of the server for a recorder of every kind: new ones are recorded within seconds, and one whose definition was removed ends.
+ *
+ * Discovery is asked every 5 s, which is a "not modified" of some 200 bytes unless something changed: that needs no permission, and notices
+ * definitions and aggregated APIs alike (docs/decisions/0040-quiet-kinds-share-workers.md). A kind is removed once its watcher has been told that it
+ * is not installed any more, so everything that happened to its objects has been received; a group whose server does not respond keeps its kinds.
+ */
+import { isDeepStrictEqual } from "node:util"
+import type { Clock, Timer } from "../../../clock.ts"
+import { type DiscoveredKind, type DiscoveryCache, discoverKinds } from "../../../kube/discovered-kinds.ts"
+import { formatGvk } from "../../../kube/gvk.ts"
+import type { ReadTransport } from "../../../kube/http/transport.ts"
+import type { RecorderLog } from "../../notices/notice-log.ts"
+import type { RecorderActors } from "../../recorder-actors.ts"
+import { withoutKinds } from "../tracked-kind.ts"
+import { logReconfiguration } from "./log-reconfiguration.ts"
+import type { WantedKinds } from "./wanted-kinds.ts"
+
+/** ms between two questions; from a server before Kubernetes 1.26, one question is some thirty requests. */
+const pollMs = 5000
+const slowPollMs = 60_000
+/** Looks after which a kind is removed whatever its watcher says: it may be held up by a proxy. */
+const mostLooks = 12
+
+interface ServerKindsOptions {
+  readonly client: ReadTransport
+  readonly wanted: WantedKinds
+  readonly clock: Clock
+  readonly log: RecorderLog
+}
+
+type FollowedActors = Pick<RecorderActors, "reconfigure" | "kinds"> & {
+  readonly statuses: Pick<RecorderActors["statuses"], "stateOf" | "setUndiscovered">
+}
+
+export class ServerKinds {
+  readonly #options: ServerKindsOptions
+  readonly #cache: DiscoveryCache = new Map()
+  #actors: FollowedActors | undefined
+  #kinds: ReadonlyArray<DiscoveredKind> = []
+  /** By kind that the server has no longer: how often that was seen. */
+  readonly #vanished = new Map<string, number>()
+  #isKnown = false
+  #trouble: string | undefined
+  #isSlow = false
+  #timer: Timer | undefined
+  #isStopped = false
+
+  constructor(options: ServerKindsOptions) {
+    this.#options = options
+  }
+
+  /** Why the kinds are not known; `undefined` if they are. */
+  get trouble(): string | undefined {
+    return this.#isKnown ? undefined : (this.#trouble ?? "the server has not responded")
+  }
+
+  /** Asks until stopped. The kinds that are recorded change from now on. */
+  follow(actors: FollowedActors): void {
+    this.#actors = actors
+    const { wanted } = this.#options
+    if (wanted.isEvery) actors.statuses.setUndiscovered(this.trouble)
+    // They may have been discovered just after the start gave up waiting.
+    if (!isDeepStrictEqual(actors.kinds, wanted.kinds)) void this.#apply()
+    this.#later()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
+  }
+
+  /** Asks now, and applies what has changed. Does nothing if the configuration names its kinds. Never rejects. */
+  async look(): Promise<void> {
+    const { client, wanted, log } = this.#options
+    if (!wanted.isEvery) {
+      this.#actors?.statuses.setUndiscovered(undefined)
+      return
+    }
+    const found = await discoverKinds(client, this.#cache)
+    if (this.#isStopped) return
+    if (found.tag === "failed") {
+      if (this.#trouble !== found.detail) log.warn(`the kinds of the server cannot be discovered: ${found.detail}`)
+      this.#trouble = found.detail
+      if (!this.#isKnown) this.#actors?.statuses.setUndiscovered(found.detail)
+      return
+    }
+    if (this.#trouble !== undefined) log.info("the kinds of the server can be discovered again")
+    this.#trouble = undefined
+    this.#isKnown = true
+    this.#isSlow = !found.isAggregated
+    this.#actors?.statuses.setUndiscovered(undefined)
+    const next = [...found.kinds, ...this.#staying(found.kinds, found.silentGroups)]
+    if (isDeepStrictEqual(next, this.#kinds)) return
+    this.#kinds = next
+    const before = wanted.kinds
+    const after = wanted.discover(next)
+    const ended = withoutKinds(before, after).map(({ gvkText }) => gvkText)
+    // Their order has no meaning, and a kind that ends soon has another place.
+    if (ended.length > 0 || withoutKinds(after, before).length > 0) await this.#apply(new Set(ended))
+  }
+
+  /** `ended`: kinds that the server has no longer, or prefers in another version. */
+  async #apply(ended?: ReadonlySet<string>): Promise<void> {
+    if (this.#actors === undefined) return
+    const { wanted, log } = this.#options
+    logReconfiguration("the server's kinds have changed", await this.#actors.reconfigure(wanted.kinds, ended), log)
+  }
+
+  /** Of the kinds known before, those that are not found and not ended yet. */
+  #staying(found: ReadonlyArray<DiscoveredKind>, silentGroups: ReadonlySet<string>): ReadonlyArray<DiscoveredKind> {
+    const names = new Set(found.map(({ gvk }) => formatGvk(gvk)))
+    for (const gvk of [...this.#vanished.keys()]) if (names.has(gvk)) this.#vanished.delete(gvk)
+    return this.#kinds.filter(({ gvk }) => {
+      const name = formatGvk(gvk)
+      if (names.has(name)) return false
+      if (silentGroups.has(gvk.group)) return true
+      const looks = (this.#vanished.get(name) ?? 0) + 1
+      this.#vanished.set(name, looks)
+      const state = this.#actors?.statuses.stateOf(name)
+      const hasEnded = state === undefined || state === "waiting" || looks > mostLooks
+      if (hasEnded) this.#vanished.delete(name)
+      return !hasEnded
+    })
+  }
+
+  #later(): void {
+    if (this.#isStopped) return
+    this.#timer = this.#options.clock.after(this.#isSlow ? slowPollMs : pollMs, () => {
+      void this.look().then(() => this.#later())
+    })
+  }
+}
