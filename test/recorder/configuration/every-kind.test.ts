@@ -112,7 +112,7 @@ trackedObjects: {"*": {}}`
     expect(gvks).toEqual(["v1.Pod"])
     expect(wanted.isEvery).toBe(false)
     wanted.configure(Result.getOrThrow(parse('trackedObjects: {"*": {}}')).configuration)
-    expect([wanted.isEvery, wanted.kinds.length]).toEqual([true, 7])
+    expect([wanted.isEvery, wanted.kinds.length]).toEqual([true, 8])
   })
 })
 
