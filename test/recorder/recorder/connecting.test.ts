@@ -107,8 +107,7 @@ const cases: Readonly<Record<string, () => Promise<Case & AsyncDisposable>>> = {
   },
 }
 
-/** The messages of warnings and errors. */
-/** Without the one about the key for redacted values, which every new recording has. */
+/** The messages of warnings and errors, without the one about the key for redacted values, which every new recording has. */
 const warnings = ({ log }: RecorderProcess): ReadonlyArray<string> =>
   log
     .split("\n")
