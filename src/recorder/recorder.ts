@@ -205,7 +205,11 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       ...(settings.listCompression !== undefined && { listCompression: settings.listCompression }),
       ...(redactKeyFile !== undefined && { redactKeyFile }),
       ...(settings.restart !== undefined && { restart: settings.restart }),
-      notify: (notice) => notices.hear(notice),
+      notify: (notice) => {
+        // A recording in a temporary directory is for this run: its key needs no care.
+        const isOfNoUse = settings.dataDir === undefined && notice.type === "redaction-key" && "made" in notice
+        if (!isOfNoUse) notices.hear(notice)
+      },
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
     running = actors
     serverKinds.follow(actors)
