@@ -19,7 +19,6 @@ import {
   type StoreUnavailable,
   storeDefinition,
 } from "../actors/store/definition.ts"
-import type { DiscoveredKind } from "../archive/rows/discovery.ts"
 import { type Clock, systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
@@ -29,6 +28,7 @@ import type { ActorGaveUp, CallError } from "../runtime/errors.ts"
 import { defaultRestartPolicy, type RestartPolicy } from "../runtime/supervisor.ts"
 import { type MemoryBound, memoryBound } from "../runtime/thread/container-memory.ts"
 import { workerThread } from "../runtime/thread/thread.ts"
+import type { DiscoveredKind } from "../wire/discovered-kind.ts"
 import type { TrackedKind } from "./configuration/tracked-kind.ts"
 import type { ExportRefusal } from "./export/request.ts"
 import { type KindStatus, KindStatuses } from "./kind-status.ts"
