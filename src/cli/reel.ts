@@ -62,7 +62,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "store",
-    summary: "Checks a recording for damage, and copies what is sound of a damaged one.",
+    summary: "Shows what a recording takes, checks it, makes it smaller, copies it.",
     load: async () => (await import("./store.ts")).storeCommand(),
   },
   {

@@ -45,7 +45,8 @@ export interface ReaderService {
 /** Accepts queries until the surrounding scope closes. */
 export const makeReaderService = (system: ActorSystem, spawn: () => Reader, clock: Clock) =>
   Effect.gen(function* () {
-    const idle = yield* FiberHandle.make()
+    /** Runs one wait at a time, in the surrounding scope. */
+    const wait = yield* FiberHandle.makeRuntime<never>()
     let reader: Reader | undefined
     /** Settles when the name of the stopped reader is free again. */
     let stopping: Promise<unknown> = Promise.resolve()
@@ -60,6 +61,9 @@ export const makeReaderService = (system: ActorSystem, spawn: () => Reader, cloc
         }),
       ),
     )
+    const noLongerAsking = (): void => {
+      if (--asking === 0) wait(stopWhenIdle)
+    }
     const running = Effect.gen(function* () {
       yield* Effect.promise(() => stopping)
       if (reader === undefined) {
@@ -79,7 +83,7 @@ export const makeReaderService = (system: ActorSystem, spawn: () => Reader, cloc
           return attempt(question, payload).pipe(
             Effect.catch((error) => (isGone(error) ? attempt(question, payload) : Effect.fail(error))),
             Effect.mapError(refusalOf),
-            Effect.ensuring(Effect.suspend(() => (--asking === 0 ? FiberHandle.run(idle, stopWhenIdle) : Effect.void))),
+            Effect.ensuring(Effect.sync(noLongerAsking)),
           )
         }),
       query: (question, receiver) =>
@@ -89,7 +93,7 @@ export const makeReaderService = (system: ActorSystem, spawn: () => Reader, cloc
           const over = (): void => {
             if (isOver) return
             isOver = true
-            if (--asking === 0) Effect.runSync(Effect.asVoid(FiberHandle.run(idle, stopWhenIdle)))
+            noLongerAsking()
           }
           const ending: StreamReceiver = {
             frame: (payload) => receiver.frame(payload),

@@ -18,7 +18,6 @@ import {
   type StoreUnavailable,
   storeDefinition,
 } from "../actors/store/definition.ts"
-import type { DiscoveredKind } from "../archive/rows/discovery.ts"
 import { systemClock } from "../clock.ts"
 import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
@@ -28,6 +27,7 @@ import { defaultRestartPolicy } from "../runtime/supervisor.ts"
 import { memoryBound } from "../runtime/thread/container-memory.ts"
 import { SharedThread } from "../runtime/thread/shared-thread.ts"
 import { workerThread } from "../runtime/thread/thread.ts"
+import type { DiscoveredKind } from "../wire/discovered-kind.ts"
 import { type TrackedKind, withoutKinds } from "./configuration/tracked-kind.ts"
 import type { ExportRefusal } from "./export/request.ts"
 import { type KindStatus, KindStatuses } from "./kind-status.ts"

@@ -28,6 +28,8 @@ export interface SampleFrame {
   readonly gaps?: ReadonlyArray<Gap>
   readonly lateRanges?: ReadonlyArray<LateRange>
   readonly completeThrough?: string
+  /** As watchers word it. Default: no news. */
+  readonly selection?: string
 }
 
 const CODES = { applied: 1, deleted: 2, vanished: 3 } as const
@@ -70,6 +72,7 @@ export const encodeFrame = (frame: SampleFrame): Buffer => {
     ...(frame.gaps ?? []).map((gap) => builder.addGap(gap)),
     ...(frame.lateRanges ?? []).map((range) => builder.addLateRange(range)),
     builder.completeThrough(frame.completeThrough ?? ""),
+    ...(frame.selection === undefined ? [] : [builder.selection(frame.selection)]),
   ]
   if (isTaken.includes(false)) throw new Error("the sample does not fit into its frame")
   return slab.subarray(0, builder.finish())

@@ -148,6 +148,7 @@ describe("reel record", () => {
       access: { auth: "none", allowAnonymous: false },
       allowedTargets: [],
       exportLimits: { milliseconds: 3_600_000, bytes: Number.POSITIVE_INFINITY },
+      limits: { kinds: new Map() },
     })
   })
 
@@ -160,8 +161,9 @@ describe("reel record", () => {
   })
 
   test("passes all options to the recorder", async () => {
+    const dayMicros = 24 * 3600 * 1e6
     const argv =
-      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --secrets-in-plain-text --redact-key-file k.key --fsync always --list-compression always --auth token --token-file t --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi"
+      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --secrets-in-plain-text --redact-key-file k.key --fsync always --list-compression always --auth token --token-file t --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi --retain-for 30d,v1.Event=1d --retain-bytes 20Gi --retain-bytes v1.Event=1Gi"
     expect(await record(argv.split(" "))).toEqual({
       config: "a.yml",
       kubeconfig: "k",
@@ -182,6 +184,11 @@ describe("reel record", () => {
         { provider: "gs", host: undefined, bucket: undefined, key: "" },
       ],
       exportLimits: { milliseconds: 600_000, bytes: 10 * 1024 ** 3 },
+      limits: {
+        retainFor: 30 * dayMicros,
+        retainBytes: 20 * 1024 ** 3,
+        kinds: new Map([["v1.Event", { retainFor: dayMicros, retainBytes: 1024 ** 3 }]]),
+      },
     })
   })
 

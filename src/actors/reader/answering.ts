@@ -7,6 +7,7 @@ import { QueriedRecording } from "../../archive/queries/queried-recording.ts"
 import { QuestionRefused } from "../../archive/queries/query-errors.ts"
 import { messageOf } from "../../message-of.ts"
 import type { OutgoingStream } from "../../runtime/stream/outgoing-stream.ts"
+import { cedeCore } from "../../runtime/thread/thread-priority.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { type AnswerItem, answerOf } from "./answer.ts"
 import { ReadingFailed } from "./definition.ts"
@@ -17,6 +18,9 @@ const pieceBytes = 64 * 1024
 
 /** ms of work after which others get their turn, although the piece is not full: a filter may pass over much. */
 const turnMs = 8
+
+/** ms of work after which the core is ceded: a watcher or the store may wait for it. */
+const sliceMs = 0.5
 
 interface OpenAnswer {
   readonly recording: QueriedRecording
@@ -108,11 +112,17 @@ export class Answering {
   }
 
   #advance(open: OpenAnswer): void {
-    const until = performance.now() + turnMs
+    const begin = performance.now()
     let size = 0
     try {
-      while (!open.isDone && this.#open.has(open) && size < pieceBytes && performance.now() < until)
+      for (let now = begin, sliceEnd = begin + sliceMs; now < begin + turnMs; now = performance.now()) {
+        if (open.isDone || !this.#open.has(open) || size >= pieceBytes) break
+        if (now >= sliceEnd) {
+          cedeCore()
+          sliceEnd = performance.now() + sliceMs
+        }
         size += this.#take(open, open.items.next())
+      }
       if (open.isDone) open.recording.requireUndisturbed()
       send(open)
       if (!open.isDone) return

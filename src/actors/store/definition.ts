@@ -1,7 +1,7 @@
 /** The store's interface: its configuration, its control calls and its reports. */
 import * as Schema from "effect/Schema"
-import { DiscoveredKind } from "../../archive/rows/discovery.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
+import { DiscoveredKind } from "../../wire/discovered-kind.ts"
 
 export interface StoreConfig {
   /** The data directory; locked for as long as the store lives. */

@@ -6,7 +6,6 @@
  * successor resumes at the version that the store has committed.
  */
 import * as Effect from "effect/Effect"
-import type { DiscoveredKind } from "../../archive/rows/discovery.ts"
 import type { ApiResource } from "../../kube/discovery.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { parseGvk } from "../../kube/gvk.ts"
@@ -14,6 +13,7 @@ import { HttpClient } from "../../kube/http/http-client.ts"
 import { LineBudget } from "../../kube/scanner/line-budget.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
 import { observationsMailbox, storedStateMailbox } from "../names.ts"
 import type { WatcherConfig, WatcherControl, WatcherReport } from "./definition.ts"
 import { type LoadedState, receiveStoredState } from "./index/loaded-state.ts"

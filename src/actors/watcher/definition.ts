@@ -1,11 +1,11 @@
 /** The watcher's interface: its configuration, its control calls and its reports. */
 import * as Schema from "effect/Schema"
-import type { DiscoveredKind } from "../../archive/rows/discovery.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { ListManner } from "../../kube/watch/session-options.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
+import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
 import type { NamespaceState } from "./progress/namespace-states.ts"
 import type { KindRedaction } from "./redacted-objects.ts"
 

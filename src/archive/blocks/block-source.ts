@@ -14,7 +14,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { EventTimes } from "../../trace/event.ts"
 import { ArchiveIoError, CorruptArchiveError, RetentionOutranError, toArchiveError } from "../archive-errors.ts"
-import { type Beginning, Beginnings } from "../retention/beginnings.ts"
+import { type Beginning, Beginnings, fromTheFirst } from "../retention/beginnings.ts"
 import { isSoundRow } from "../soundness/sound-rows.ts"
 import { type BlockFrame, readTable, unpackMargin } from "./block.ts"
 import { checkColumn, unpackColumn } from "./block-rows.ts"
@@ -70,10 +70,10 @@ export class BlockSource {
   readonly #holdsKind: StatementSync
   readonly #beginnings: Beginnings
   readonly #isWriter: boolean
-  /** By kind, where it began when this reader first asked. */
-  readonly #firstBeginnings = new Map<number, Beginning>()
+  /** By kind, where it began when this reader began, before it read anything else: what is read later may then be noticed to have moved. */
+  #firstBeginnings: ReadonlyMap<number, Beginning> = new Map()
   /** The last event that had been removed when this reader began. */
-  #removedBefore: number
+  #removedBefore = 0
   /** By kind, why the states that retention kept are not known. */
   readonly #lostBeginnings = new Map<number, string>()
   readonly #place: StatementSync
@@ -98,7 +98,7 @@ export class BlockSource {
     this.#skipsDamage = options.passesOverDamage ?? false
     this.#isWriter = options.isWriter ?? false
     this.#beginnings = new Beginnings(database)
-    this.#removedBefore = this.#reading(() => this.#beginnings.last())
+    this.beginAnew()
     const isSound = isSoundRow(database, "block")
     const blocksOfKind = (time: "max_time" | "max_received"): StatementSync =>
       database.prepare(`
@@ -138,8 +138,8 @@ export class BlockSource {
 
   /** From now on reads what the recording has now, also if retention has removed what this reader read before. */
   beginAnew(): void {
-    this.#firstBeginnings.clear()
-    this.#removedBefore = this.#reading(() => this.#beginnings.last())
+    this.#firstBeginnings = this.#reading(() => this.#beginnings.all())
+    this.#removedBefore = Math.max(0, ...[...this.#firstBeginnings.values()].map((each) => each.throughSequence))
   }
 
   /** Where a kind begins now. */
@@ -147,14 +147,9 @@ export class BlockSource {
     return this.#reading(() => this.#beginnings.of(kind.id))
   }
 
-  /** Where a kind began when this reader first asked. What is read of a window that begins before that begins there. */
+  /** Where a kind began when this reader was opened. What is read of a window that begins before that begins there. */
   beginningOf(kind: KindKey): Beginning {
-    if (this.#isWriter) return this.beginningNow(kind)
-    const known = this.#firstBeginnings.get(kind.id)
-    if (known !== undefined) return known
-    const now = this.beginningNow(kind)
-    this.#firstBeginnings.set(kind.id, now)
-    return now
+    return this.#isWriter ? this.beginningNow(kind) : (this.#firstBeginnings.get(kind.id) ?? fromTheFirst)
   }
 
   /**

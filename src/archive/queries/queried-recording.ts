@@ -57,9 +57,10 @@ export class QueriedRecording {
     this.directory = directory
     this.database = database
     this.#isAlone = isAlone
-    this.#now = readNow(database)
     this.#knownUntil = options.knownUntil ?? (() => undefined)
+    // First, as in refresh.
     this.source = new BlockSource(database, directory, { ...options, passesOverDamage: true })
+    this.#now = readNow(database)
     this.names = new ObjectNames(database, directory)
     this.history = new StateHistory(database, this.source, directory)
     this.owners = new KnownOwners(database, directory)

@@ -1,6 +1,7 @@
 /** The kinds of a recording, with what is known about each without reading an object. */
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { type DiscoveredKind, decodeDiscovery, discoveryKey } from "../rows/discovery.ts"
+import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
+import { decodeDiscovery, discoveryKey } from "../rows/discovery.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
 /** Times are µs since the Unix epoch. */

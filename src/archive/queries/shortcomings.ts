@@ -110,9 +110,12 @@ const NEVER = Number.MAX_SAFE_INTEGER
 const namespacesIn = (selection: string): ReadonlyArray<string> | undefined =>
   /^namespaces ([^;]*)/.exec(selection)?.[1]?.split(",")
 
-/** Whether only some of the objects in that namespace, or in all, are recorded. The empty string is the selection of an old recording. */
+/**
+ * Whether only some of the objects in that namespace, or in all, are recorded. The empty string is the selection of an old recording. Redaction is in the selection as well, but
+ * leaves no object out.
+ */
 const isPart = (selection: string, namespace: string | undefined): boolean => {
-  const [first = "", ...others] = selection.split("; ")
+  const [first = "", ...others] = selection.split("; ").filter((part) => !part.startsWith("values redacted ("))
   const isOneOfThem = namespace !== undefined && namespacesIn(first)?.includes(namespace) === true
   return others.length > 0 || (first !== "" && first !== "all namespaces" && !isOneOfThem)
 }

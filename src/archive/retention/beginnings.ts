@@ -28,20 +28,25 @@ export interface RetainedRow extends Beginning {
 /** Reads beginnings through one database connection. */
 export class Beginnings {
   readonly #row: StatementSync | undefined
+  readonly #all: StatementSync | undefined
   readonly #last: StatementSync | undefined
 
   constructor(database: DatabaseSync) {
     if (!hasRetention(database)) return
     this.#row = database.prepare("SELECT through_sequence, removed_through FROM retained WHERE kind = ?")
+    this.#all = database.prepare("SELECT kind, through_sequence, removed_through FROM retained")
     this.#last = database.prepare("SELECT coalesce(max(through_sequence), 0) AS last FROM retained")
   }
 
   /** Of a kind, now. @throws what SQLite throws */
   of(kind: number): Beginning {
     const row = this.#row?.get(kind)
-    return row === undefined
-      ? fromTheFirst
-      : { throughSequence: row.through_sequence as number, removedThrough: row.removed_through as number }
+    return row === undefined ? fromTheFirst : beginningIn(row)
+  }
+
+  /** Of all kinds of which something was removed, at one moment. @throws what SQLite throws */
+  all(): ReadonlyMap<number, Beginning> {
+    return new Map(this.#all?.all().map((row) => [row.kind as number, beginningIn(row)]))
   }
 
   /** The last event that was removed of any kind. @throws what SQLite throws */
@@ -49,6 +54,11 @@ export class Beginnings {
     return (this.#last?.get()?.last as number | undefined) ?? 0
   }
 }
+
+const beginningIn = (row: Record<string, unknown>): Beginning => ({
+  throughSequence: row.through_sequence as number,
+  removedThrough: row.removed_through as number,
+})
 
 /** All rows. @throws what SQLite throws */
 export const readRetained = (database: DatabaseSync): ReadonlyArray<RetainedRow> =>

@@ -1,25 +1,10 @@
 /** What the API server's discovery said of the recorded kinds: so that a recording can be asked, and served, by the names that people use. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { DiscoveredKind } from "../../wire/discovered-kind.ts"
 
 /** Key of a recording's metadata: what the API server's discovery said of the recorded kinds, as JSON. */
 export const discoveryKey = "discovery"
-
-/** What an API server says of a kind. */
-export const DiscoveredKind = Schema.Struct({
-  /** `apps/v1.Deployment`. */
-  gvk: Schema.String,
-  /** `deployments`. */
-  plural: Schema.String,
-  /** `deployment`; empty if the server did not say. */
-  singular: Schema.String,
-  /** `deploy`. */
-  shortNames: Schema.Array(Schema.String),
-  /** `all`. */
-  categories: Schema.Array(Schema.String),
-  namespaced: Schema.Boolean,
-})
-export type DiscoveredKind = typeof DiscoveredKind.Type
 
 const Discovered = Schema.fromJsonString(Schema.Array(DiscoveredKind))
 

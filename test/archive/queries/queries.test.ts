@@ -1,5 +1,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
+import { selectionOf } from "../../../src/actors/watcher/selection.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { type ChangesEnd, changes } from "../../../src/archive/queries/changes.ts"
 import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
 import { QuestionRefused } from "../../../src/archive/queries/query-errors.ts"
@@ -8,7 +10,7 @@ import { type StateEnd, type StateQuestion, stateAt } from "../../../src/archive
 import { stateDifferences } from "../../../src/archive/queries/state-differences.ts"
 import { type FieldPath, parseFieldPath } from "../../../src/trace/json/field-path.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
-import { START } from "../sample-frames.ts"
+import { encodeFrame, START } from "../sample-frames.ts"
 import { aliveIn, anyHistory, type HistoryEvent, historyKinds, recordHistory } from "./sample-history.ts"
 
 interface Answer<Item, End> {
@@ -231,5 +233,28 @@ test("an answer says what is not recorded: an unknown kind, the time before the 
   expect(why("v1.Secret", START + 1000)).toEqual([["never", 0]])
   expect(why("v1.Pod", START - 1)).toEqual([["before", START]])
   expect(why("v1.Pod", START + 1001)).toEqual([["after", START + 1000]])
+  recording.close()
+})
+
+test.each([
+  ["all namespaces", undefined, false],
+  ["all namespaces", "redacted", false],
+  ["all namespaces; labels app=web", "redacted", true],
+  ["all namespaces; without owned objects", undefined, true],
+  ["namespaces shop", "redacted", true],
+] as const)("of %s, values %s, an answer says whether objects were left out", (objectsOf, values, isPart) => {
+  const directory = temporaryDirectory()
+  const writer = ArchiveWriter.open(directory, { now: () => START })
+  const watched = { namespaces: undefined, labelSelector: undefined, fieldSelector: undefined, skipOwned: false }
+  const rules = { secret: true, env: [], annotations: [], toolAnnotations: [], pointers: [] }
+  const redaction = { rules, key: Buffer.alloc(32) }
+  const redacted = selectionOf({ ...watched, redaction }).replace("all namespaces", objectsOf)
+  const selection = values === "redacted" ? redacted : objectsOf
+  writer.append("watcher", 1, 1, encodeFrame({ gvk: "v1.Pod", completeThrough: "1", selection }))
+  writer.commit()
+  writer.close()
+  const recording = QueriedRecording.open(directory)
+  const { selected } = all(stateAt(recording, { gvk: "v1.Pod", time: START }), () => 0).end
+  expect(selected).toEqual(isPart ? [{ gvk: "v1.Pod", selection }] : [])
   recording.close()
 })

@@ -111,7 +111,7 @@ test("a kind without objects is recorded since its first list, however often it 
   onTestFinished(() => writer.close())
   confirm(writer, 2, 1, "30")
   expect(readRecordedSince(directory)).toEqual([
-    { gvk, namespace: "", since: START + 1000, completeTime: START + 3000 },
+    { gvk, namespace: "", since: START + 1000, removedThrough: 0, completeTime: START + 3000 },
   ])
   expect(readCoverage(directory, { fromTime: START, untilTime: now }).kinds).toMatchObject([
     { since: START + 1000, completeTime: START + 3000 },

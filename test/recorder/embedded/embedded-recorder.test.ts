@@ -121,10 +121,15 @@ describe("An embedded recorder", () => {
   test("rejects a configuration with a mistake, naming it, and leaves nothing behind", async () => {
     const folder = temporaryDirectory()
     const directory = join(folder, "recording")
-    const starting = startRecorder({ kinds: ["v1.Secret"], server: sandbox.endpoint, directory, log: quiet })
+    const starting = startRecorder({
+      kinds: ["v1.Deployment", "Gadget"],
+      server: sandbox.endpoint,
+      directory,
+      log: quiet,
+    })
     await expect(starting).rejects.toMatchObject({
       _tag: "ConfigurationInvalidError",
-      message: expect.stringContaining("Secret"),
+      message: expect.stringContaining("Gadget"),
     })
     const absent = startRecorder({ kubeconfig: join(folder, "absent"), directory, log: quiet })
     await expect(absent).rejects.toSatisfy(kubereel.isCredentialsError)
