@@ -1,6 +1,7 @@
 /**
  * Compares an export (NDJSON) with the ledger of an independent observer: every version whose kept part changed must
- * be in the export exactly once, in order, with the object as the server sent it, and nothing else.
+ * be in the export exactly once, in order, with the object as it is in the ledger, and nothing else. For a recorder that redacts values,
+ * the ledger has to be redacted too (redacted-ledger.ts).
  *
  * The recorder listed its kinds before the observer did. So the events up to the version of the observer's list are
  * unknown to the ledger: they must lead, for every object, to the kept part in the list, and to nothing else; how they

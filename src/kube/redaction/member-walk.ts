@@ -10,6 +10,8 @@ const BACKSLASH = 92
 /** Positions of a member: the key with its quotes, and the value. */
 type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void
 
+type JudgeMember = (keyStart: number, keyEnd: number, valueStart: number) => boolean
+
 /** Over the valid JSON that its cursor is loaded with. */
 export class MemberWalk {
   readonly #json: JsonBytes
@@ -34,10 +36,23 @@ export class MemberWalk {
     return at + 1
   }
 
+  /** Whether the object at `position` has members, and all of them have that key, given with its quotes. */
+  hasOnly(position: number, wanted: Buffer): boolean {
+    const { bytes } = this.#json
+    let count = 0
+    let isOnly = true
+    this.each(position, (key, keyEnd) => {
+      count++
+      if (!isKey(bytes, key, keyEnd, wanted)) isOnly = false
+    })
+    return isOnly && count > 0
+  }
+
   /**
-   * Removes every member with that key, given with its quotes, from the object at `position`, with a comma each; returns the position after the object.
+   * Removes every member with that key, given with its quotes, and every one that `isUnwanted` names, from the object at `position`, with a comma each;
+   * returns the position after the object.
    */
-  remove(position: number, wanted: Buffer, edits: Edits): number {
+  remove(position: number, wanted: Buffer, edits: Edits, isUnwanted?: JudgeMember): number {
     const { bytes } = this.#json
     /** End of the last member that stays; -1: none. */
     let keptEnd = -1
@@ -49,8 +64,9 @@ export class MemberWalk {
     let at = json.skipSpace(position + 1)
     while (view.getUint8(at) === QUOTE) {
       const keyEnd = json.skipString(at + 1)
-      const end = json.skipValue(json.skipColon(keyEnd))
-      if (isKey(bytes, at, keyEnd, wanted)) {
+      const value = json.skipColon(keyEnd)
+      const end = json.skipValue(value)
+      if (isKey(bytes, at, keyEnd, wanted) || isUnwanted?.(at, keyEnd, value) === true) {
         if (from < 0) from = at
         last = end
       } else {

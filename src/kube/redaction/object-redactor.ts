@@ -4,7 +4,8 @@
  * In an object in which a rule finds a value, every such value is replaced by a keyed hash (value-hash.ts): strings, numbers and literals,
  * also in objects and arrays below the place; `null`, empty strings and keys stay. Such an object also loses `metadata.managedFields` and
  * the annotation with the manifest that was applied, and so does one in which only that manifest contains such a value. A Secret always
- * loses both. All other bytes stay as they are; an object without such a value keeps all of them.
+ * loses both. If it was the object's only annotation, `annotations` goes too: an empty member, which no API server sends, would count as a
+ * change when an annotation is added that is ignored. All other bytes stay as they are; an object without such a value keeps all of them.
  *
  * If a key occurs twice, every value is replaced, and the last `name` of an environment variable counts, as in the API server's decoder.
  * Time is linear in the object, whatever its content; nothing in it makes this throw.
@@ -33,6 +34,7 @@ const deepest = 16
 const nameKey = Buffer.from('"name"')
 const valueKey = Buffer.from('"value"')
 const metadataKey = Buffer.from('"metadata"')
+const annotationsKey = Buffer.from('"annotations"')
 const managedFieldsKey = Buffer.from('"managedFields"')
 const appliedKey = Buffer.from('"kubectl.kubernetes.io/last-applied-configuration"')
 
@@ -62,6 +64,8 @@ export class ObjectRedactor {
   /** Where the lists or objects end that are walked over. */
   readonly #ends: Array<number> = []
   #isManifestFound = false
+  /** Whether some annotations consist of the manifest alone. */
+  #hasOnlyManifest = false
   #form: ValueForm = "text"
   #hasFound = false
   /** For the manifest in an annotation; it has the same rules. */
@@ -82,10 +86,11 @@ export class ObjectRedactor {
    */
   redact(bytes: Buffer, start: number, end: number, managedFields?: Span): boolean {
     if (!this.#find(bytes, start, end)) return false
+    this.#hasOnlyManifest = false
     this.#eachOf(this.#candidates.annotations, Action.removeManifest)
-    if (managedFields !== undefined) {
+    if (managedFields !== undefined && !this.#hasOnlyManifest) {
       if (managedFields.end > managedFields.start) this.#edits.add(managedFields.start, managedFields.end, deleted)
-    } else this.#removeManagedFields(bytes, start)
+    } else this.#removeFromMetadata(bytes, start)
     if (this.#edits.isEmpty) return false
     this.#edits.apply(bytes, start, end)
     return true
@@ -101,11 +106,18 @@ export class ObjectRedactor {
     return this.redact(bytes, start, end) ? this.#edits.bytes.subarray(0, this.#edits.length) : undefined
   }
 
-  /** Takes as long as a scan of the object. */
-  #removeManagedFields(bytes: Buffer, start: number): void {
-    this.#walk.each(start, (key, keyEnd, value) => {
+  /** Removes `managedFields`, and annotations of which nothing is left. Takes as long as a scan of the object. */
+  #removeFromMetadata(bytes: Buffer, start: number): void {
+    const walk = this.#walk
+    walk.each(start, (key, keyEnd, value) => {
       if (bytes[value] === OPEN_BRACE && isKey(bytes, key, keyEnd, metadataKey))
-        this.#walk.remove(value, managedFieldsKey, this.#edits)
+        walk.remove(
+          value,
+          managedFieldsKey,
+          this.#edits,
+          (own, ownEnd, inner) =>
+            bytes[inner] === OPEN_BRACE && isKey(bytes, own, ownEnd, annotationsKey) && walk.hasOnly(inner, appliedKey),
+        )
     })
   }
 
@@ -159,6 +171,7 @@ export class ObjectRedactor {
       case Action.annotations:
         return this.#namedAnnotations(position)
       case Action.removeManifest:
+        if (this.#walk.hasOnly(position, appliedKey)) this.#hasOnlyManifest = true
         return this.#walk.remove(position, appliedKey, this.#edits)
       default:
         return this.#judgeManifest(position)

@@ -260,6 +260,34 @@ test("drops the applied manifest and managedFields from an object that no longer
   expect(parsed(applying("COLOUR"), pod)).toEqual(applying("COLOUR"))
 })
 
+test("of annotations that were the manifest alone nothing is left, so an annotation that is ignored makes no difference", () => {
+  const scanner = new ObjectScanner(
+    compileDetectRules({ detect: "content", ignore: ["/metadata/annotations/revision"], gvk }),
+  )
+  const recorded = (more: object) => {
+    const annotations = { [applied]: "{}", ...more }
+    const managedFields = [{ manager: "kubectl" }]
+    const object = {
+      metadata: { name: "a", uid: "u", resourceVersion: "1", annotations, managedFields },
+      spec: { env: [{ name: "PASS", value: "x" }] },
+    }
+    const bytes = Buffer.from(JSON.stringify(object))
+    expect(scanner.scan(bytes, 0, bytes.length)).toBe(true)
+    const span = { start: scanner.managedFieldsStart, end: scanner.managedFieldsEnd }
+    const redactor = new ObjectRedactor(pod, key)
+    expect(redactor.redact(bytes, 0, bytes.length, span)).toBe(true)
+    const { bytes: result, length } = redactor.result
+    expect(scanner.scan(result, 0, length)).toBe(true)
+    const { metadata } = JSON.parse(result.toString("utf8", 0, length)) as typeof object
+    return { metadata, fingerprint: [scanner.fingerprintLow, scanner.fingerprintHigh] }
+  }
+  const first = recorded({})
+  const second = recorded({ revision: "1" })
+  expect(first.metadata).toEqual({ name: "a", uid: "u", resourceVersion: "1" })
+  expect(second.metadata).toEqual({ ...first.metadata, annotations: { revision: "1" } })
+  expect(second.fingerprint).toEqual(first.fingerprint)
+})
+
 test("gives the same value another hash under another key", () => {
   const bytes = Buffer.from('{"env":[{"name":"TOKEN","value":"hunter2"}]}')
   const other = new ObjectRedactor(pod, Buffer.from("another key of the same length!!")).redacted(

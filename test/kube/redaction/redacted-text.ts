@@ -105,6 +105,28 @@ export const redactText = (
       }),
     }
   }
+  /** Without annotations in the metadata that consist of the manifest alone. */
+  const withoutEmptied = (value: JsonText): JsonText =>
+    !isObject(value)
+      ? value
+      : {
+          members: value.members.map(([name, member]) =>
+            textOf(name) !== "metadata" || !isObject(member)
+              ? [name, member]
+              : [
+                  name,
+                  {
+                    members: member.members.filter(
+                      ([own, inner]) =>
+                        textOf(own) !== "annotations" ||
+                        !isObject(inner) ||
+                        inner.members.length === 0 ||
+                        inner.members.some(([annotation]) => textOf(annotation) !== appliedName),
+                    ),
+                  },
+                ],
+          ),
+        }
   const manifests = (value: JsonText): ReadonlyArray<JsonText> => {
     if (typeof value === "string") return []
     if (Array.isArray(value)) return value.flatMap(manifests)
@@ -134,7 +156,8 @@ export const redactText = (
       return parsed === undefined ? isSuspicious : redactText(parsed, { ...rules, toolAnnotations: [] }, key).isFound
     })
   if (!isFound) return { text: root, isFound }
-  return { text: without(without(text, "annotations", appliedName, true), "metadata", "managedFields", false), isFound }
+  const withoutManifests = without(withoutEmptied(text), "annotations", appliedName, true)
+  return { text: without(withoutManifests, "metadata", "managedFields", false), isFound }
 }
 
 /** The tree of a JSON object; `undefined` for any other text. */
