@@ -1,18 +1,9 @@
 /** `reel diff`: what two moments differ in. */
 import { visible } from "../recorder/configuration/quoted.ts"
 import { formatExactJson } from "../trace/json/exact-json.ts"
-import {
-  type CommandSyntax,
-  list,
-  type OptionValues,
-  oneOf,
-  optional,
-  required,
-  text,
-  withDefault,
-} from "./command-line/arguments.ts"
+import { type CommandSyntax, list, type OptionValues, optional, required, text } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { type Asking, ask, Misasked, pastOptions } from "./past/asking.ts"
+import { type Asking, ask, Misasked, outputOption, pastOptions } from "./past/asking.ts"
 import { differenceLines, managersText, objectName } from "./past/describe-change.ts"
 import { readStretch } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
@@ -34,12 +25,7 @@ const options = {
     parse: text,
     split: true,
   }),
-  output: withDefault("text", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "text, or json: one JSON object a line",
-    parse: oneOf("text", "json"),
-  }),
+  output: outputOption,
   ...pastOptions,
 }
 

@@ -1,16 +1,8 @@
 /** `reel events`: everything that happened in a stretch of time. */
-import {
-  type CommandSyntax,
-  list,
-  type OptionValues,
-  oneOf,
-  optional,
-  text,
-  withDefault,
-} from "./command-line/arguments.ts"
+import { type CommandSyntax, list, type OptionValues, optional, text, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { fieldOption, printChanges } from "./history.ts"
-import { type Asking, ask, pastOptions } from "./past/asking.ts"
+import { type Asking, ask, outputOption, pastOptions } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds } from "./past/object-name.ts"
@@ -43,12 +35,7 @@ const options = {
     parse: text,
   }),
   field: fieldOption,
-  output: withDefault("text", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "text, or json: one JSON object a line",
-    parse: oneOf("text", "json"),
-  }),
+  output: outputOption,
   ...pastOptions,
 }
 

@@ -5,7 +5,6 @@ import {
   type CommandSyntax,
   flag,
   type OptionValues,
-  oneOf,
   optional,
   refused,
   text,
@@ -14,7 +13,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { type Asking, ask, pastOptions } from "./past/asking.ts"
+import { type Asking, ask, outputOption, pastOptions } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { changeLines, objectName } from "./past/describe-change.ts"
 import { readMoment } from "./past/moments.ts"
@@ -42,12 +41,7 @@ const options = {
   withOwned: flag({
     help: "the objects that it owned as well, such as a Deployment's ReplicaSets and Pods, and the Kubernetes Events about them",
   }),
-  output: withDefault("text", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "text, or json: one JSON object a line",
-    parse: oneOf("text", "json"),
-  }),
+  output: outputOption,
   ...pastOptions,
 }
 

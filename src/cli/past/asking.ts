@@ -7,7 +7,7 @@
 import { formatLocalTime, withLocalTimes } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { list, type OptionValues, text } from "../command-line/arguments.ts"
+import { list, type OptionValues, oneOf, text, withDefault } from "../command-line/arguments.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { UsageError } from "../command-line/usage-error.ts"
 import { faultOfPlace, type OpenPlace, openPlace, placeOptions } from "../export/connection/recorder-place.ts"
@@ -30,6 +30,14 @@ export const pastOptions = {
     split: false,
   }),
 }
+
+/** How changes are printed. */
+export const outputOption = withDefault("text", {
+  short: "o",
+  placeholder: "FORMAT",
+  help: "text, or json: one JSON object a line",
+  parse: oneOf("text", "json"),
+})
 
 type PastOptions = OptionValues<typeof pastOptions>
 
