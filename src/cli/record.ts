@@ -68,7 +68,7 @@ const options = {
     parse: text,
   }),
   all: flag({
-    help: "record every kind that can be watched, new ones as soon as they are installed, but neither Leases nor metrics, and Secrets only with --allow-secrets",
+    help: "record every kind that can be watched, new ones as soon as they are installed, but neither Leases nor metrics; Secrets with redacted values",
   }),
   except: list({
     placeholder: "KIND",

@@ -21,7 +21,7 @@ const parse = (text: string): ParsedConfiguration =>
 
 test("its examples are accepted without a warning", () => {
   const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = ""]) => text)
-  expect(examples).toHaveLength(3)
+  expect(examples).toHaveLength(4)
   for (const example of examples) expect(parse(example).warnings).toEqual([])
 })
 
