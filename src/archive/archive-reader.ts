@@ -120,7 +120,7 @@ export class ArchiveReader {
     this.directory = directory
     this.#database = database
     this.#source = new BlockSource(database, directory, options)
-    this.#names = new ObjectNames(database, directory)
+    this.#names = new ObjectNames(database, directory, () => this.#source.ifOutran())
     this.#history = new StateHistory(database, this.#source, directory)
     this.#lastStates = new LastStates(this.#source, this.#history)
     this.#damage = new WindowDamage(database, this.#source, this.#history, directory)

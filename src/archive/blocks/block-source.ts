@@ -163,6 +163,11 @@ export class BlockSource {
     if (now.throughSequence !== first.throughSequence && fromTime <= now.removedThrough) throw this.outran()
   }
 
+  /** Why something may be missing that this reader has found referred to: retention has removed something since. `undefined`: it has not. */
+  ifOutran(): RetentionOutranError | undefined {
+    return !this.#isWriter && this.#beginnings.last() > this.#removedBefore ? this.outran() : undefined
+  }
+
   outran(): RetentionOutranError {
     return new RetentionOutranError({ directory: this.#directory })
   }
@@ -376,8 +381,10 @@ export class BlockSource {
   }
 
   #missing(sequence: number): CorruptArchiveError | RetentionOutranError {
-    if (!this.#isWriter && this.#beginnings.last() > this.#removedBefore) return this.outran()
-    return new CorruptArchiveError({ directory: this.#directory, reason: `no block contains event ${sequence}` })
+    return (
+      this.ifOutran() ??
+      new CorruptArchiveError({ directory: this.#directory, reason: `no block contains event ${sequence}` })
+    )
   }
 
   #reading<Answer>(read: () => Answer): Answer {

@@ -61,7 +61,7 @@ export class QueriedRecording {
     // First, as in refresh.
     this.source = new BlockSource(database, directory, { ...options, passesOverDamage: true })
     this.#now = readNow(database)
-    this.names = new ObjectNames(database, directory)
+    this.names = new ObjectNames(database, directory, () => this.source.ifOutran())
     this.history = new StateHistory(database, this.source, directory)
     this.owners = new KnownOwners(database, directory)
   }

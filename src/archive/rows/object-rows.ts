@@ -33,13 +33,16 @@ const GENERATION_OBJECTS = 32_768
 export class ObjectNames {
   readonly #directory: string
   readonly #range: StatementSync
+  readonly #ifOutran: () => Error | undefined
   #young = new Map<number, ObjectName>()
   #old = new Map<number, ObjectName>()
   /** Key that would continue the last fetched run. */
   #nextInRun = -1
 
-  constructor(database: DatabaseSync, directory: string) {
+  /** `ifOutran`: the error of a reader from which retention has removed something, and so maybe the row of an object that had ended. */
+  constructor(database: DatabaseSync, directory: string, ifOutran: () => Error | undefined = () => undefined) {
     this.#directory = directory
+    this.#ifOutran = ifOutran
     this.#range = database.prepare(`
       SELECT number, uid, namespace, name, ${isSoundRow(database, "object")} AS is_sound FROM object
       WHERE kind = ? AND number >= ? AND number < ? ORDER BY number`)
@@ -48,7 +51,8 @@ export class ObjectNames {
   /**
    * The name of an object in an event on disk.
    *
-   * @throws CorruptArchiveError if it has no row, which is stored in the same transaction as its first event, or a damaged one.
+   * @throws CorruptArchiveError if it has no row, which is stored in the same transaction as its first event, or a damaged one;
+   *   RetentionOutranError if it has none any more
    */
   nameOf(kind: number, number: number): ObjectName {
     // Kinds are counted from 1 and number in the hundreds: kind · 2^32 + number stays below 2^53.
@@ -65,6 +69,8 @@ export class ObjectNames {
     const names = this.#rows(kind, number, number + count)
     const name = names[0]
     if (name?.number !== number || !name.isSound) {
+      const outran = name?.number === number ? undefined : this.#ifOutran()
+      if (outran !== undefined) throw outran
       const fault = name?.number === number ? "a damaged row" : "no row"
       throw new CorruptArchiveError({
         directory: this.#directory,
