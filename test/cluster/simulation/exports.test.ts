@@ -61,8 +61,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "kubereel-exports-"))
   const config = join(directory, "config.yml")
   const workload = [...clusterObjects(id), ...namespacedObjects(id), namespace(source)]
-  // Secrets are recorded only on request; nothing here needs one.
-  const tracked = [...new Set(workload.map(gvkOf))].filter((gvk) => gvk !== "v1.Secret").map((gvk) => `  ${gvk}: {}\n`)
+  const tracked = [...new Set(workload.map(gvkOf))].map((gvk) => `  ${gvk}: {}\n`)
   await writeFile(config, `trackedObjects:\n${tracked.join("")}`)
   await mkdir(join(directory, "data"))
   recorder = await startRecorder(cluster, config, join(directory, "data"))
@@ -175,9 +174,7 @@ describe.each(formats)("Exported as $title, built-in workloads", (wanted) => {
   test("are accepted in another namespace as they are in the trace", async () => {
     const events = await eventsOf(format, await exported(wanted))
     const namespaced = new Set(namespacedObjects(id).map(gvkOf))
-    const expected = [...namespaced].filter((gvk) =>
-      format === "simkube" ? DEFAULT_TEMPLATE_PATHS.has(gvk) : gvk !== "v1.Secret",
-    )
+    const expected = [...namespaced].filter((gvk) => format !== "simkube" || DEFAULT_TEMPLATE_PATHS.has(gvk))
     expect(new Set(events.map(({ gvk }) => gvk))).toEqual(new Set(expected))
     expect(await driven(`${format}-${id}`, events)).toEqual([])
     const { spec } = await client.get<ApiObject>(kinds.deployments, { namespace: `${format}-${id}`, name: "web" })
