@@ -102,9 +102,10 @@ const comparableLines = (text: string, { namespace }: KubectlServer): readonly s
         .replace(/(resourceVersion: ")\d+"/g, '$1<version>"')
         .replace(/(Resource Version: +)\d+/g, "$1<version>")
         .replace(/("resourceVersion": ")\d+"/g, '$1<version>"')
-        .replace(/\b(\d+[dhm])?\d+(\.\d+)?(ms|[smhd])\b/g, "<age>")
         .replace(/(-|hash=)[bcdf0-9ghjklmnpqrstvwxz]{8,10}(?=[\s,]|-|$)/g, "$1<hash>")
         .replace(/(<hash>-)[bcdfghjklmnpqrstvwxz2456789]{5}\b/g, "$1<end>")
+        // After the ends of pods' names, some of which look like ages.
+        .replace(/\b(\d+[dhm])?\d+(\.\d+)?(ms|[smhd])\b/g, "<age>")
         .replace(/ {2,}/g, "  ")
         .trimEnd(),
     )
