@@ -67,12 +67,12 @@ test("killed at any moment, a recording is whole from its beginning on", {
       stdio: ["ignore", "pipe", "inherit"],
     })
     onTestFinished(() => void child.kill("SIGKILL"))
-    let commitsToLive = 150 + random(200)
+    let commitsToLive = 60 + random(80)
     for await (const line of createInterface({ input: child.stdout })) {
       acknowledged = Number(line)
       commitsToLive--
       if (commitsToLive === 0) child.kill("SIGKILL")
-      if (commitsToLive <= 0 || random(10) > 0) continue
+      if (commitsToLive <= 0 || random(15) > 0) continue
       // With a lease everything can be read; without one it may be removed meanwhile, and then the reader is told.
       const lease = random(2) === 0 ? takeLease(directory, { fromTime: 0, purpose: "test" }) : undefined
       try {
