@@ -9,6 +9,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Paths below the project's root. */
 export const longTests: ReadonlyArray<string> = [
+  "test/archive/retention/retention-model.test.ts",
   "test/archive/retention/retention-killed.test.ts",
   "test/sandbox/request-mutants.test.ts",
   "test/cli/convert-mutants.test.ts",
