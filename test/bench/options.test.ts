@@ -52,7 +52,7 @@ describe("the command line", () => {
     ["--object-size 999", "--object-size"],
     ["--object-size 501k", "--object-size"],
     ["--object-size 2M", "--object-size"],
-    ["--kinds 129", "--kinds"],
+    ["--kinds 161", "--kinds"],
     ["--speed 3", "--speed"],
   ])("refuses %s and names the option", (line, option) => {
     expect(() => parseOptions(line.split(" "))).toThrow(option)

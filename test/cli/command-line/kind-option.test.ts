@@ -124,12 +124,16 @@ describe("the kinds of a server", () => {
     })
     expect(await asked(`http://127.0.0.1:${server.port}`)).toEqual({
       tag: "kinds",
+      isAggregated: true,
+      silentGroups: new Set(),
       kinds: [
         {
           gvk: { group: "example.com", version: "v2", kind: "Cactus" },
           plural: "cacti",
           singular: "cactus",
           shortNames: ["ct"],
+          verbs: [],
+          isNamespaced: false,
         },
       ],
     })
