@@ -48,6 +48,7 @@ export const longTests: ReadonlyArray<string> = [
   "test/cli/host-checkpoint.test.ts",
   "test/cli/host-replay.test.ts",
   "test/recorder/recorder/failing-disk.test.ts",
+  "test/recorder/recorded/retention-kills.test.ts",
   "test/recorder/recorded/owner-kills.test.ts",
   "test/recorder/recorder/disk.test.ts",
   "test/recorder/recorder/device.test.ts",

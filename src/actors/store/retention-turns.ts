@@ -20,6 +20,9 @@ const pausesPerTurn = 4
 /** ms between looks whether anything is to be removed. */
 export const retentionLookMs = 5000
 
+/** ms from the start to the first look: a recorder that is killed again and again within seconds would otherwise remove nothing. */
+const firstLookMs = 500
+
 /** Belongs to one life of the store. */
 export class RetentionTurns {
   readonly #retention: Retention
@@ -40,7 +43,7 @@ export class RetentionTurns {
 
   start(policy: RetentionSettings | undefined): void {
     if (policy !== undefined) this.#retention.setPolicy(policyOf(policy))
-    this.#later(retentionLookMs)
+    this.#later(firstLookMs)
   }
 
   setPolicy(policy: RetentionSettings): void {

@@ -3,8 +3,8 @@
  *
  * Each statement is one short transaction that fetches a bounded number of rows: nothing holds the write-ahead log open between two events
  * (docs/reference/architecture.md#archive). Blocks never change, except that the parts of the open block are replaced by the sealed block
- * with the same events and sequence numbers. So everything is requested by sequence number, and the result for a part may be the larger
- * block that has replaced it.
+ * with the same events and sequence numbers, and a block before a beginning by what retention carries over of it. So everything is requested by
+ * sequence number, and the result for a part may be the larger block that has replaced it.
  *
  * Retention may remove what is being read. Its reader then gets RetentionOutranError, never a part of what it asked for.
  *
@@ -29,6 +29,8 @@ export interface KindKey {
 interface BlockTable {
   readonly firstSequence: number
   readonly lastSequence: number
+  /** Of its bytes. Two tables of one block are different if retention has removed a part of it between them. */
+  readonly checksum: number
   readonly frames: ReadonlyArray<BlockFrame>
 }
 
@@ -357,9 +359,11 @@ export class BlockSource {
       const row = this.#data.get(sequence)
       if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
       this.#requireSound(row)
-      // Whoever found the event in a table of contents has just unpacked it.
-      const table = row.sealed === 1 ? this.#tables.get(row.last_sequence as number) : undefined
-      return { ...(table ?? tableOf(row)), payload: unpackColumn(row, "data") }
+      // Whoever found the event in a table of contents has just unpacked it. Since then retention may have put less in the place of the block: with
+      // the table of before, its objects would be cut from other bytes.
+      const known = this.#tables.get(row.last_sequence as number)
+      const table = known !== undefined && known.checksum === row.toc_checksum ? known : tableOf(row)
+      return { ...table, payload: unpackColumn(row, "data") }
     })
     // A block may have been cached as a part, before it was sealed.
     this.#forget(block.lastSequence)
@@ -423,6 +427,7 @@ const release = ({ buffer, byteLength }: Uint8Array): void => {
 const tableOf = (row: Record<string, unknown>): BlockTable => ({
   firstSequence: row.first_sequence as number,
   lastSequence: row.last_sequence as number,
+  checksum: row.toc_checksum as number,
   frames: readTable(unpackColumn(row, "toc")),
 })
 

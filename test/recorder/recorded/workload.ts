@@ -9,6 +9,7 @@ const tickMs = 10
 export class Workload {
   readonly #sandbox: Sandbox
   readonly #kinds: ReadonlyArray<string>
+  readonly #text: (length: number) => string
   readonly #alive = new Set<string>()
   #state: number
   #timer: NodeJS.Timeout | undefined
@@ -16,7 +17,14 @@ export class Workload {
   #wanted = 0
   events = 0
 
-  constructor(sandbox: Sandbox, kinds: ReadonlyArray<string>, seed: number) {
+  /** `text`: of which each object has some, for a length of up to 500. */
+  constructor(
+    sandbox: Sandbox,
+    kinds: ReadonlyArray<string>,
+    seed: number,
+    text: (length: number) => string = (length) => "x".repeat(length),
+  ) {
+    this.#text = text
     this.#sandbox = sandbox
     this.#kinds = kinds
     this.#state = seed | 0
@@ -37,11 +45,11 @@ export class Workload {
 
   /** One change of a random object of a random kind. */
   change(): void {
-    const gvk = this.#kinds[this.#below(this.#kinds.length)] as string
-    const name = `object-${this.#below(names)}`
+    const gvk = this.#kinds[this.below(this.#kinds.length)] as string
+    const name = `object-${this.below(names)}`
     const key = `${gvk} ${name}`
     this.events++
-    if (this.#alive.has(key) && this.#below(5) === 0) {
+    if (this.#alive.has(key) && this.below(5) === 0) {
       this.#alive.delete(key)
       this.#sandbox.delete(gvk, "load", name)
       return
@@ -49,24 +57,24 @@ export class Workload {
     this.#alive.add(key)
     this.#sandbox.put(gvk, {
       metadata: { namespace: "load", name, labels: { round: String(this.events) } },
-      spec: { value: this.events, text: "x".repeat(this.#below(500)) },
+      spec: { value: this.events, text: this.#text(this.below(500)) },
     })
   }
 
   /** Waits a random time of at most `maximumMs` while events continue. */
   moment(maximumMs: number): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, this.#below(maximumMs)))
+    return new Promise((resolve) => setTimeout(resolve, this.below(maximumMs)))
   }
 
   shuffled<A>(items: ReadonlyArray<A>): ReadonlyArray<A> {
     return items
-      .map((item) => [this.#below(1_000_000), item] as const)
+      .map((item) => [this.below(1_000_000), item] as const)
       .sort(([left], [right]) => left - right)
       .map(([, item]) => item)
   }
 
   /** A random integer in [0, limit); mulberry32. */
-  #below(limit: number): number {
+  below(limit: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed

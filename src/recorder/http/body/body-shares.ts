@@ -13,8 +13,11 @@ export const maximumBodiesPerClient = 4
 /** Of all clients: 16 MiB in memory. */
 export const maximumBodies = 16
 
-/** Reading, counting and discarding this much takes a few percent of the thread. */
-const bytesPerMs = 8 * 1024
+/**
+ * Reading, counting and discarding this much takes a few percent of the thread. With twice as much, a flood of rejected bodies made commits on
+ * two cores later by a quarter (bench scenario *hostile*).
+ */
+const bytesPerMs = 4 * 1024
 
 /** The reading and parsing of a body of 0.8 MB. */
 const burstBytes = 4 * 1024 * 1024

@@ -30,11 +30,11 @@ export const maximumBodyDepth = 32
 /** Bytes of a rejected body that are read and discarded. After that its connection is closed. */
 export const mostDiscardedBytes = 16 * maximumBodyBytes
 
-/** ms for a body to arrive. At the pace of a full share, four bodies take 2.5 s. */
+/** ms for a body to arrive. At the pace of a full share, four bodies take 5 s. */
 export const receiveMs = 30_000
 
 /** What a request costs besides its bytes, expressed in them: 512 requests/s of one client. */
-const requestBytes = 16 * 1024
+const requestBytes = 8 * 1024
 
 /** Parsing a byte costs as much as reading four, up to the limit of values. */
 const parsingFactor = 4

@@ -44,12 +44,12 @@ test("one large body is not delayed; a flood is, in the order of arrival, and de
   const turns = [5 * mebibyte, mebibyte, mebibyte].map((bytes) => flood.turn(bytes, present))
   expect(await settled(turns)).toEqual([true, false, false])
   expect(await settled([entered(shares, "other").turn(mebibyte, present)])).toEqual([true])
-  // One of the five mebibytes is more than the burst, at 8 KiB/ms.
-  clock.advance(127)
+  // One of the five mebibytes is more than the burst, at 4 KiB/ms.
+  clock.advance(255)
   expect(await settled(turns)).toEqual([true, false, false])
   clock.advance(1)
   expect(await settled(turns)).toEqual([true, true, false])
-  clock.advance(128)
+  clock.advance(256)
   expect(await settled(turns)).toEqual([true, true, true])
   expect(clock.pending).toBe(0)
 })
@@ -67,7 +67,7 @@ test("a client that leaves is not waited for, and what it cost stays on its acco
   place.leave()
   const next = [entered(shares, "a").turn(1, present)]
   expect(await settled(next)).toEqual([false])
-  clock.advance(256)
+  clock.advance(512)
   expect(await settled(next)).toEqual([true])
 })
 
@@ -75,7 +75,7 @@ test("after a while of rest a client has its whole burst again", async () => {
   const clock = new ManualClock()
   const place = entered(new BodyShares(clock), "a")
   await place.turn(8 * mebibyte, present)
-  clock.advance(1024)
+  clock.advance(2048)
   const turns = [place.turn(4 * mebibyte, present), place.turn(1, present), place.turn(1, present)]
   expect(await settled(turns)).toEqual([true, true, false])
 })

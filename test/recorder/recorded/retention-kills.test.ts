@@ -1,0 +1,175 @@
+/**
+ * A whole recorder that removes what is old is ended by SIGKILL while a client asks about the past: what is kept equals the server's ledger from
+ * its beginning on, and so does the state at the beginning.
+ *
+ * Thorough with KUBEREEL_TEST_THOROUGH=1: 50 kills instead of 4.
+ */
+import { randomBytes } from "node:crypto"
+import { expect, test } from "vitest"
+import { verifyRecording } from "../../../src/archive/damage/verify-recording.ts"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { isThorough } from "../../harness/effort.ts"
+import { patient } from "../../harness/patience.ts"
+import { everything, type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"
+import { type Change, differences, ledgerOf, until } from "./recorded-sandbox.ts"
+import { Remainder, type State, stateAfter } from "./remainder.ts"
+import { Workload } from "./workload.ts"
+
+const perSecond = 250
+const kinds = ["apps/v1.Deployment", "v1.ConfigMap"]
+const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
+const kills = isThorough() ? 50 : 4
+
+test(`a recorder with retention killed ${kills} times at ${perSecond} events/s keeps an exact remainder (seed ${seed})`, {
+  timeout: patient(240_000),
+}, async () => {
+  console.log(`retention kills: KUBEREEL_TEST_SEED=${seed}`)
+  await using place = new Workplace()
+  const data = place.path("data")
+  const sandbox = await Sandbox.start({ bookmarkInterval: 500 })
+  // What cannot be compressed fills blocks, so the beginning moves with every few hundred events.
+  const workload = new Workload(sandbox, kinds, seed, (length) => randomBytes(64 * length).toString("base64"))
+  const start = (): RecorderProcess =>
+    place.record({
+      kinds: Object.fromEntries(kinds.map((gvk) => [gvk, "{detect: all}"])),
+      cluster: { server: sandbox.url },
+      more: kinds.flatMap((gvk) => ["--retain-bytes", `${gvk}=1Mi`]),
+    })
+  let recorder = start()
+  let isOver = false
+  let answers = 0
+  const ask = async (): Promise<void> => {
+    while (!isOver)
+      for (const gvk of kinds) {
+        const state = await askedState(recorder, gvk)
+        if (state === undefined) continue
+        expectStateOf(ledgerOf(sandbox, gvk), state)
+        answers++
+      }
+  }
+  let states = 0
+  let removed = 0
+  let asking = Promise.resolve()
+  try {
+    await recorder.ready()
+    workload.start(perSecond)
+    asking = ask()
+    for (let round = 0; round < kills; round++) {
+      await Promise.race([workload.moment(800), asking])
+      await recorder.kill()
+      using remainder = new Remainder(data)
+      for (const gvk of kinds) {
+        states += expectRemainderOf(remainder, gvk, ledgerOf(sandbox, gvk), workload)
+        removed = Math.max(removed, remainder.beginning(gvk))
+      }
+      recorder = start()
+      await recorder.listening()
+    }
+    workload.stop()
+    isOver = true
+    await asking
+    await recorder.ready()
+    await until(
+      async () => {
+        using remainder = new Remainder(data)
+        return kinds.every((gvk) => last(remainder.changes(gvk)) === last(ledgerOf(sandbox, gvk)))
+      },
+      () => "the last change to be recorded",
+      30_000,
+    )
+    for (const gvk of kinds) await expectExport(recorder, data, gvk, ledgerOf(sandbox, gvk))
+    expect((await recorder.stop()).code).toBe(0)
+    expect(verifyRecording(data)).toMatchObject({ faults: [], damagedBlocks: [] })
+    console.log(`${kills} kills, ${workload.events} events, ${states} states compared, ${answers} answers`)
+    expect(removed).toBeGreaterThan(1)
+    expect(answers).toBeGreaterThan(kills)
+  } finally {
+    isOver = true
+    workload.stop()
+    await asking.catch(() => undefined)
+    await sandbox.close()
+  }
+})
+
+const last = (changes: ReadonlyArray<Change>): string | undefined => changes.at(-1)?.resourceVersion
+
+/**
+ * What is kept is a stretch of the ledger, and what is before it is the state at its beginning; likewise at two random moments in it. Returns how
+ * many states were compared.
+ */
+const expectRemainderOf = (
+  remainder: Remainder,
+  gvk: string,
+  ledger: ReadonlyArray<Change>,
+  random: Pick<Workload, "below">,
+): number => {
+  const kept = remainder.changes(gvk)
+  if (kept.length === 0) return 0
+  // The ledger is ahead of a recorder that was killed.
+  const recorded = ledger.slice(0, 1 + ledger.findIndex(({ resourceVersion }) => resourceVersion === last(kept)))
+  expect(differences(kept, recorded.slice(-kept.length), gvk)).toEqual({})
+  const moments = [0, random.below(kept.length), random.below(kept.length)].map((index) => kept[index]?.received ?? 0)
+  for (const moment of [remainder.beginning(gvk), ...moments]) {
+    const since = kept.filter(({ received }) => received >= moment).length
+    expect(remainder.stateBefore(gvk, moment)).toEqual(stateAfter(recorded.slice(0, recorded.length - since)))
+  }
+  return 1 + moments.length
+}
+
+/** The objects that a running recorder has of a kind; `undefined`: it is being killed, or has just begun. */
+const askedState = async (recorder: RecorderProcess, gvk: string): Promise<State | undefined> => {
+  let text: string
+  try {
+    const answer = await fetch(`${await recorder.listening()}/v1/objects?kind=${gvk}&order=change`)
+    if (answer.status !== 200) return undefined
+    text = await answer.text()
+  } catch {
+    return undefined
+  }
+  const { items, gaps } = JSON.parse(text) as {
+    readonly items: ReadonlyArray<{
+      readonly object: { readonly metadata: { readonly uid: string; readonly resourceVersion: string } }
+    }>
+    readonly gaps: ReadonlyArray<unknown>
+  }
+  expect(gaps).toEqual([])
+  return new Map(items.map(({ object }) => [object.metadata.uid, object.metadata.resourceVersion]))
+}
+
+/** The state was that of the server at some moment: after its newest version, and perhaps after some of the deletions that followed it. */
+const expectStateOf = (ledger: ReadonlyArray<Change>, state: State): void => {
+  const versions = new Set(state.values())
+  let index = ledger.findLastIndex(
+    ({ action, resourceVersion }) => action === "applied" && versions.has(resourceVersion),
+  )
+  const isState = (): boolean => {
+    const model = stateAfter(ledger.slice(0, index + 1))
+    return model.size === state.size && [...model].every(([uid, version]) => state.get(uid) === version)
+  }
+  while (!isState() && ledger[index + 1]?.action === "deleted") index++
+  expect([...state].sort()).toEqual([...stateAfter(ledger.slice(0, index + 1))].sort())
+}
+
+/** An export from the beginning on that is required to be complete: the state there, and then the ledger. */
+const expectExport = async (
+  recorder: RecorderProcess,
+  data: string,
+  gvk: string,
+  ledger: ReadonlyArray<Change>,
+): Promise<void> => {
+  using remainder = new Remainder(data)
+  const beginning = remainder.beginning(gvk)
+  const answer = await recorder.post({
+    ...{ ...everything("ndjson"), start_time: beginning, times: "received" },
+    filters: { excluded_namespaces: [], excluded_labels: [], kinds: [gvk] },
+  })
+  const text = await answer.text()
+  expect([answer.status, answer.status === 200 ? "" : text]).toEqual([200, ""])
+  const lines = text
+    .split("\n")
+    .filter((line) => line.includes('"action"'))
+    .map((line) => JSON.parse(line) as Change)
+  const kept = remainder.changes(gvk)
+  expect(differences(lines.slice(-kept.length), ledger.slice(-kept.length), gvk)).toEqual({})
+  expect(stateAfter(lines.slice(0, -kept.length))).toEqual(stateAfter(ledger.slice(0, -kept.length)))
+}
