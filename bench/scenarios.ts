@@ -12,6 +12,7 @@ import { lookups } from "./lookups.ts"
 import { mailbox } from "./mailbox.ts"
 import { memory } from "./memory.ts"
 import { replay } from "./replay.ts"
+import { retention } from "./retention.ts"
 import { sandbox } from "./sandbox.ts"
 import type { Scenario } from "./scenario.ts"
 import { start } from "./start.ts"
@@ -24,6 +25,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   lookups,
   exporting,
   history,
+  retention,
   hostile,
   hostileServer,
   mailbox,

@@ -21,16 +21,24 @@ const nearMs = 5
 /** ms for a process to come up on a busy machine. */
 const startMs = 30_000
 
+/** What only the recorder has. */
+export interface RecorderOptions extends SubjectOptions {
+  /** Writes the recording that it continues, in this directory, which does not exist. Default: it begins a new one. */
+  readonly fill?: (directory: string) => void
+}
+
 export const startRecorder = async (
   cluster: BenchCluster,
-  { kinds, profileDirectory }: SubjectOptions,
+  { kinds, profileDirectory, fill }: RecorderOptions,
 ): Promise<RunningRecorder> => {
   const directory = await mkdtemp(join(tmpdir(), "kubereel-bench-"))
   const data = join(directory, "data")
   const config = join(directory, "tracer.yml")
   const kubeconfig = join(directory, "kubeconfig")
-  await writeFile(config, JSON.stringify({ trackedObjects: Object.fromEntries(kinds.map((kind) => [kind, {}])) }))
+  const trackedObjects = Object.fromEntries(kinds.map((kind) => [kind, {}]))
+  await writeFile(config, JSON.stringify({ trackedObjects }))
   await writeFile(kubeconfig, JSON.stringify(kubeconfigOf(cluster.server)))
+  fill?.(data)
   const settings = ["--config", config, "--kubeconfig", kubeconfig, "--data-dir", data, "--port", "0"]
   const child = new LineProcess({
     script: [reel, "record", ...settings, "--log-format", "json"],
@@ -48,12 +56,21 @@ export const startRecorder = async (
         ?.match(/^listening on (http:\S+)/)
         ?.at(1),
     )
-    return new RunningRecorder(child, new Questions(server), directory, data)
+    const configure = (more: object): Promise<void> => writeFile(config, JSON.stringify({ ...more, trackedObjects }))
+    return new RunningRecorder(child, new Questions(server), { directory, data, configure })
   } catch (cause) {
     await child[Symbol.asyncDispose]()
     await rm(directory, { recursive: true, force: true })
     throw cause
   }
+}
+
+interface Place {
+  /** Everything of this recorder; removed with it. */
+  readonly directory: string
+  readonly data: string
+  /** Writes its configuration file. */
+  readonly configure: (more: object) => Promise<void>
 }
 
 export class RunningRecorder implements RunningSubject {
@@ -63,17 +80,15 @@ export class RunningRecorder implements RunningSubject {
   readonly progress: Array<Progress> = []
   readonly #process: LineProcess
   readonly #questions: Questions
-  readonly #directory: string
-  readonly #data: string
+  readonly #place: Place
   /** Events committed when the lists were. */
   #listedEvents = 0
 
-  constructor(child: LineProcess, questions: Questions, directory: string, data: string) {
+  constructor(child: LineProcess, questions: Questions, place: Place) {
     this.pid = child.pid
     this.#process = child
     this.#questions = questions
-    this.#directory = directory
-    this.#data = data
+    this.#place = place
   }
 
   async listed(timeoutMs: number): Promise<number> {
@@ -113,7 +128,13 @@ export class RunningRecorder implements RunningSubject {
 
   /** Where it records, for readers beside it. */
   get dataDirectory(): string {
-    return this.#data
+    return this.#place.data
+  }
+
+  /** Gives it these settings at the top of its configuration file; it has taken them within some ms. */
+  async configure(settings: object): Promise<void> {
+    await this.#place.configure(settings)
+    process.kill(this.pid, "SIGHUP")
   }
 
   /** One of its metrics now; `undefined` if it has none of that name. */
@@ -122,8 +143,8 @@ export class RunningRecorder implements RunningSubject {
   }
 
   async storedBytes(): Promise<number> {
-    const files = await readdir(this.#data)
-    const sizes = await Promise.all(files.map(async (file) => (await stat(join(this.#data, file))).size))
+    const files = await readdir(this.#place.data)
+    const sizes = await Promise.all(files.map(async (file) => (await stat(join(this.#place.data, file))).size))
     return sizes.reduce((sum, size) => sum + size, 0)
   }
 
@@ -134,7 +155,7 @@ export class RunningRecorder implements RunningSubject {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#questions.close()
     await this.#process[Symbol.asyncDispose]()
-    await rm(this.#directory, { recursive: true, force: true })
+    await rm(this.#place.directory, { recursive: true, force: true })
   }
 
   /** Asks again and again, at the distance that the question answers in ms; 0 ends it. */

@@ -71,6 +71,9 @@ export interface RetentionStatistics {
   readonly removedThrough: number
 }
 
+/** Of a MB each. */
+const GIVE_BACK_STEPS = 16
+
 const GAP_DETAIL =
   "a damaged block that retention removed: objects that were last changed in it are not in the states at the beginning"
 
@@ -103,6 +106,7 @@ export class Retention {
   #aliveThen = 0
   #isShort = false
   #isHeldUp = false
+  #isGivingBack = false
   #blocks = 0
   #events = 0
   #carried = 0
@@ -144,14 +148,19 @@ export class Retention {
     this.#isShort = false
   }
 
+  /** Nothing is left to be removed, and its pages are being given back, which has time. */
+  get isGivingBack(): boolean {
+    return this.#isGivingBack
+  }
+
   /** Bytes on disk. @throws what SQLite and the file system throw */
   diskUse(): DiskUse {
     return diskUse(this.#database, this.#scene.directory)
   }
 
   /**
-   * Works until `isTimeUp`, which is looked at after each transaction: some ms, at most as long as writing a checkpoint of the largest kind.
-   * Returns whether there is more to do now.
+   * Works until `isTimeUp`, which is looked at after each transaction: some ms, at most as long as writing a checkpoint of the largest kind; or until
+   * pages were given back. Returns whether there is more to do now.
    *
    * @throws DiskFullError, ArchiveIoError, CorruptArchiveError: what has been done stays, the rest is done later.
    */
@@ -164,10 +173,11 @@ export class Retention {
         if (work.next().done !== true) continue
         this.#work = undefined
         return false
-      } while (!isTimeUp())
+      } while (!isTimeUp() && !this.#isGivingBack)
       return true
     } catch (error) {
       this.#work = undefined
+      this.#isGivingBack = false
       this.#retained = retainedRows(this.#database)
       throw this.#scene.database.noteTrouble(toArchiveError(this.#scene.directory, "retention", error))
     }
@@ -390,13 +400,16 @@ export class Retention {
     this.#uncollected = 0
   }
 
+  /** So many steps that the next round, which may have something to remove, need not wait for long. */
   *#giveBack(): Generator<void, void, void> {
-    for (;;) {
+    for (let step = 0; step < GIVE_BACK_STEPS; step++) {
       const { database, log } = this.diskUse()
       const isShort = this.#isShort || database + log > (this.#policy.bytes ?? Number.POSITIVE_INFINITY)
-      if (!giveBack(this.#database, isShort)) return
+      this.#isGivingBack = giveBack(this.#database, isShort)
+      if (!this.#isGivingBack) return
       yield
     }
+    this.#isGivingBack = false
   }
 
   #transaction(write: () => void): void {

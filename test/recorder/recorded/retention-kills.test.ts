@@ -65,6 +65,15 @@ test(`a recorder with retention killed ${kills} times at ${perSecond} events/s k
       recorder = start()
       await recorder.listening()
     }
+    await until(
+      async () => {
+        using remainder = new Remainder(data)
+        removed = Math.max(removed, ...kinds.map((gvk) => remainder.beginning(gvk)))
+        return removed > 1
+      },
+      () => "something to be removed",
+      60_000,
+    )
     workload.stop()
     isOver = true
     await asking
