@@ -25,6 +25,7 @@ import { k8sHostCommand } from "./k8s/host/k8s-host.ts"
 import { readK8sConfiguration } from "./k8s/k8s-configuration.ts"
 import { k8sOptions } from "./k8s/k8s-options.ts"
 import { withResolver } from "./k8s/k8s-resolver.ts"
+import { retentionArguments } from "./k8s/k8s-retention.ts"
 import { defaultImage, prerequisites } from "./k8s/prerequisites.ts"
 import { k8sSimulationCommand } from "./k8s/simulation/k8s-simulation.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
@@ -123,6 +124,7 @@ const run = async (given: Options, { standardOutput, standardError, environment 
       ...(every !== undefined && { every: { namespaces: every.namespaces } }),
     }),
     volume: { size: given.size, isClaim: given.volumeClaim, storageClass: given.storageClass },
+    retention: retentionArguments(given, configuration.retainBytes !== undefined),
     fsync: given.fsync,
     authentication,
     allowedTargets: given.allowTarget,

@@ -60,6 +60,7 @@ const containerArguments = (settings: ManifestSettings): ReadonlyArray<string> =
   `--bind=${settings.bind}`,
   `--port=${httpPort}`,
   "--log-format=json",
+  ...settings.retention,
   ...(settings.fsync === "interval" ? [] : [`--fsync=${settings.fsync}`]),
   ...(settings.recordedNamespaces.length === 0 ? [] : [`--namespace=${settings.recordedNamespaces.join(",")}`]),
   ...(settings.secretsInPlainText ? ["--secrets-in-plain-text"] : []),

@@ -48,6 +48,8 @@ export interface ManifestSettings {
   readonly redactKeySecret: SecretKey | undefined
   readonly permissions: Permissions
   readonly volume: Volume
+  /** Arguments of the recorder that say how much it keeps. */
+  readonly retention: ReadonlyArray<string>
   readonly fsync: "interval" | "always"
   readonly authentication: Authentication
   /** Object store locations that the recorder may write traces to, as its `--allow-target` takes them. */

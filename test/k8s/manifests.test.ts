@@ -1,4 +1,5 @@
 /** What the manifests guarantee about the pod, and what is printed if there cannot be any. */
+import { appendFileSync } from "node:fs"
 import { afterAll, describe, expect, test } from "vitest"
 import { recordCommand } from "../../src/cli/record.ts"
 import { capturedTerminal } from "../cli/captured-terminal.ts"
@@ -20,6 +21,7 @@ describe("the pod", () => {
       ["--allow-target", "s3://traces/team-a", "--allow-target", "gs://traces/"],
       ["--volume-claim", "--fsync", "always", "--record-namespace", "a,b", "--secrets-in-plain-text", "--bind", "::"],
       ["--redact-key-secret", "who/key"],
+      ["--retain-for", "30d,v1.Event=1d", "--retain-bytes", "v1.Event=1Gi"],
     ]) {
       const [command, ...rest] = (await pod(...words)).containers[0].args
       expect(command).toBe("record")
@@ -73,6 +75,25 @@ describe("the pod", () => {
       resources: { requests: { storage: "5Gi" } },
       storageClassName: "fast",
     })
+  })
+
+  test("keeps four fifths of its volume, unless told otherwise", async () => {
+    const retention = async (...words: ReadonlyArray<string>): Promise<ReadonlyArray<string>> =>
+      (await pod(...words)).containers[0].args.filter((word: string) => word.startsWith("--retain"))
+    expect(await retention("--size", "5Gi")).toEqual(["--retain-bytes=4096Mi"])
+    expect(await retention("--size", "70Mi")).toEqual([])
+    expect(await retention("--retain-bytes", "none", "--retain-for", "30d")).toEqual(["--retain-for=30d"])
+    expect(await retention("--retain-bytes", "2Gi,v1.Event=1Gi")).toEqual([
+      "--retain-bytes=2Gi",
+      "--retain-bytes=v1.Event=1Gi",
+    ])
+    expect(await retention("--retain-bytes", "v1.Event=1Gi")).toEqual([
+      "--retain-bytes=8192Mi",
+      "--retain-bytes=v1.Event=1Gi",
+    ])
+    const limited = configuration.write("v1.Pod: {}")
+    appendFileSync(limited, "retainBytes: 3Gi\n")
+    expect(await retention("-c", limited)).toEqual([])
   })
 
   test("is told the limit of its emptyDir, which only the kubelet knows otherwise", async () => {

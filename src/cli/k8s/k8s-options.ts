@@ -14,6 +14,7 @@ import {
   value,
   withDefault,
 } from "../command-line/arguments.ts"
+import { retentionOptions } from "./k8s-retention.ts"
 
 /** A DNS label, which is also the value of a label. */
 export const parseName = (given: string): Reading<string> =>
@@ -119,6 +120,7 @@ export const k8sOptions = {
     help: "storage class of the claim; default: the cluster's default",
     parse: text,
   }),
+  ...retentionOptions,
   fsync: withDefault("interval", {
     placeholder: "WHEN",
     help: "interval: a power failure loses at most the last second; always: loses nothing, but is slower",

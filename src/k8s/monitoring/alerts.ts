@@ -139,6 +139,15 @@ export const alerts: ReadonlyArray<Alert> = [
       "This assumes that it keeps growing as in the last hour. Enlarge the claim, or export and start again with a larger --size.",
   },
   {
+    name: "KubereelRetentionHeldUp",
+    expression: "kubereel_store_retention_held_up == 1",
+    for: "30m",
+    severity: "warning",
+    summary: "Retention waits for an export or a query.",
+    description:
+      "What is being read is not removed, so the recording grows beyond its limit. The log names exports; whoever reads should read faster, or ask for less. A lease of a reader that has ended expires by itself.",
+  },
+  {
     name: "KubereelActorRestarting",
     expression: "increase(kubereel_actor_restarts_total[15m]) > 2",
     for: undefined,

@@ -106,6 +106,26 @@ const sections: ReadonlyArray<{ readonly title: string; readonly graphs: Readonl
         ],
       },
       {
+        title: "Kept",
+        description: "How far back the recording goes, if retention has removed something.",
+        unit: "s",
+        queries: [
+          {
+            expression: `time() - (${each("kubereel_store_retained_since_timestamp_seconds")} > 0)`,
+            legend: "kept",
+          },
+        ],
+      },
+      {
+        title: "Removed by retention",
+        description: "Events removed, and events written anew because their objects live on.",
+        unit: "ops",
+        queries: [
+          { expression: rate("kubereel_store_removed_events_total"), legend: "removed" },
+          { expression: rate("kubereel_store_carried_events_total"), legend: "written anew" },
+        ],
+      },
+      {
         title: "Waiting in mailboxes",
         description: "Bytes sent but not committed, and bytes not yet sent for lack of credit.",
         unit: "bytes",

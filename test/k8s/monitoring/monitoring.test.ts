@@ -51,7 +51,7 @@ const strangers = (expression: string): ReadonlyArray<string> =>
     .match(/[a-z_]{2,}/g)
     ?.filter(
       (word) =>
-        !/^(?:kubereel_|process_)|^(?:absent|abs|increase|predict_linear|rate|resets|sum|by|and|or|unless|offset|on|state|namespace|pod)$/.test(
+        !/^(?:kubereel_|process_)|^(?:absent|abs|increase|predict_linear|rate|resets|sum|time|by|and|or|unless|offset|on|state|namespace|pod)$/.test(
           word,
         ),
     ) ?? []
