@@ -25,7 +25,12 @@ export const idleMs = 90_000
 const startMs = 5000
 
 /** ms for a result. Counts wait for one another. */
-const deadlineMs: Readonly<Record<Question, number>> = { coverage: 30_000, recordedSince: 30_000, count: 120_000 }
+const deadlineMs: Readonly<Record<Question, number>> = {
+  coverage: 30_000,
+  recordedSince: 30_000,
+  askedKinds: 30_000,
+  count: 120_000,
+}
 
 export interface ReaderService {
   /** Fails with the refusal for the client. Interrupting it aborts the query in the reader as well. */

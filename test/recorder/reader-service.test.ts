@@ -40,6 +40,7 @@ const start = async (coverage: (life: number) => Effect.Effect<typeof empty> = (
           },
           recordedSince: () => Effect.succeed([]),
           count: () => Effect.succeed({}),
+          askedKinds: () => Effect.succeed({ named: [], others: [] }),
           query: () => Effect.void,
         }
       })

@@ -9,12 +9,10 @@ import { eventKinds, eventsAbout, ownersAbove, ownerTree, type TreeObject } from
 import type { QueriedRecording } from "../../archive/queries/queried-recording.ts"
 import { QuestionRefused } from "../../archive/queries/query-errors.ts"
 import { recordedKinds, recordedRange } from "../../archive/queries/recorded-kinds.ts"
-import { isComplete, type Shortcomings } from "../../archive/queries/shortcomings.ts"
+import type { Shortcomings } from "../../archive/queries/shortcomings.ts"
 import { stateSteps } from "../../archive/queries/state-at.ts"
 import { differenceSteps, type StateDifference } from "../../archive/queries/state-differences.ts"
 import { parseFieldSelector } from "../../kube/field-selector.ts"
-import { formatGvk, parseGvk } from "../../kube/gvk.ts"
-import { findKind } from "../../kube/kind-names.ts"
 import { parseLabelSelector } from "../../kube/label-selector.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
 import { compactJson } from "../../trace/json/compact-json.ts"
@@ -28,7 +26,9 @@ import {
 } from "../../trace/json/exact-json.ts"
 import { managersBetween } from "../../trace/json/field-managers.ts"
 import { isFieldPath, parseFieldPath } from "../../trace/json/field-path.ts"
+import { resolveKinds } from "./asked-kinds.ts"
 import type { Question } from "./question.ts"
+import { type ShownPart, shownPart } from "./shown-part.ts"
 
 /** A value of the answer: JSON text in pieces, valid until the next value is taken. Without pieces: nothing yet, others may have their turn. */
 export type AnswerItem = ReadonlyArray<string | Uint8Array>
@@ -42,36 +42,40 @@ const mostDifferences = 200
  */
 export function* answerOf(recording: QueriedRecording, question: Question): Generator<AnswerItem, JsonObject, void> {
   const { from, to } = question
+  const shown = shownPart(question)
   switch (question.about) {
     case "kinds":
-      for (const { discovered, namespaced, ...kind } of recordedKinds(recording))
-        yield [json({ type: "kind", ...kind, namespaced: namespaced ?? null, discovered: discovered ?? null })]
+      for (const { discovered, namespaced, selection, ...kind } of recordedKinds(recording)) {
+        const plain = { ...kind, selection: shown.showsAll(kind.gvk) ? selection : "" }
+        yield [json({ type: "kind", ...plain, namespaced: namespaced ?? null, discovered: discovered ?? null })]
+      }
       return { type: "end", ...recordedRange(recording), cut: recording.cut }
     case "objects": {
-      const [gvk, another] = kindsOf(recording, question.kinds)
+      const [gvk, another] = resolveKinds(recording, question.kinds)
       if (gvk === undefined || another !== undefined) throw refused("objects are asked for kind by kind: name one kind")
       const { order, limit, continue: page } = question
       const answer = stateSteps(recording, { ...selectionOf(question), gvk, time: to, order, limit, continue: page })
       const { continue: next, ...lacks } = yield* mapped(answer, objectItem)
-      return { ...endOf(recording, lacks), ...(next !== undefined && { continue: next }) }
+      return { ...endOf(recording, lacks, shown), ...(next !== undefined && { continue: next }) }
     }
     case "changes": {
       const path = question.field === undefined ? undefined : parseFieldPath(question.field)
       if (path !== undefined && !isFieldPath(path)) throw refused(`the field ${question.field}: ${path.problem}`)
-      const tree = treeOf(recording, question)
-      const selection = tree === undefined ? { ...selectionOf(question), kinds: kindsOrAll(recording, question) } : tree
+      const tree = treeOf(recording, question, shown)
+      const selection = tree ?? { ...selectionOf(question), kinds: kindsOrAll(recording, question, shown) }
       const withObjects = question.withObjects === true
       const answer = changeSteps(recording, { ...selection, from, to, field: path, withBefore: true })
       const { hasField, ...lacks } = yield* mapped(answer, (change) =>
         tree?.isAbout(change.event) === false ? undefined : changeItem(change, withObjects),
       )
-      return { ...endOf(recording, lacks), hasField }
+      return { ...endOf(recording, lacks, shown), hasField }
     }
     case "differences": {
       const withObjects = question.withObjects === true
-      const asked = { ...selectionOf(question), kinds: kindsOrAll(recording, question), from, to }
+      const asked = { ...selectionOf(question), kinds: kindsOrAll(recording, question, shown), from, to }
       const answer = differenceSteps(recording, asked)
-      return endOf(recording, yield* mapped(answer, (difference) => differenceItem(difference, withObjects)))
+      const lacks = yield* mapped(answer, (difference) => differenceItem(difference, withObjects))
+      return endOf(recording, lacks, shown)
     }
   }
 }
@@ -87,40 +91,29 @@ function* mapped<Item, End>(
   }
 }
 
-const refused = (problem: string, fault: "request" | "not-recorded" = "request"): QuestionRefused =>
-  new QuestionRefused({ problem, fault })
+const refused = (problem: string): QuestionRefused => new QuestionRefused({ problem, fault: "request" })
 
 /** All values are plain: numbers, texts, lists. */
 const json = (value: object): string => JSON.stringify(value)
 
-const endOf = (recording: QueriedRecording, lacks: Shortcomings): JsonObject => {
-  const { gaps, unrecorded, late, selected } = lacks
+const endOf = (recording: QueriedRecording, lacks: Shortcomings, shown: ShownPart): JsonObject => {
+  const { gaps, unrecorded, late, selected } = shown.readable(lacks)
   const plain = { gaps, unrecorded, late, selected } as unknown as JsonObject
-  return { type: "end", isComplete: isComplete(lacks), ...plain, cut: recording.cut }
+  const restricted = shown.namespaces === undefined ? {} : { isRestricted: true }
+  return { type: "end", isComplete: gaps.length + unrecorded.length === 0, ...restricted, ...plain, cut: recording.cut }
 }
 
-const kindsOrAll = (recording: QueriedRecording, { kinds }: Question): ReadonlyArray<string> | undefined =>
-  kinds === undefined ? undefined : kindsOf(recording, kinds)
-
-/** The exact names of kinds; one that was never recorded stays, if it is exact, and the answer says so. */
-const kindsOf = (recording: QueriedRecording, names: ReadonlyArray<string> = []): ReadonlyArray<string> => {
-  const known = recordedKinds(recording).flatMap(({ gvk, discovered }) => {
-    const parsed = parseGvk(gvk)
-    if (parsed === undefined) return []
-    const { plural, singular = "", shortNames = [] } = discovered ?? {}
-    return [{ gvk: parsed, plural, singular, shortNames }]
-  })
-  return names.map((name) => {
-    if (recording.kindOf(name) !== undefined) return name
-    const found = findKind(name, known)
-    if (found !== undefined) return formatGvk(found)
-    if (/[.][A-Z][A-Za-z]*$/.test(name) && parseGvk(name) !== undefined) return name
-    const all = known.map(({ gvk }) => formatGvk(gvk)).join(", ")
-    throw refused(`no recorded kind is called ${JSON.stringify(name)}; recorded are ${all || "none"}`, "not-recorded")
-  })
+const kindsOrAll = (
+  recording: QueriedRecording,
+  { kinds }: Question,
+  { namespaces, showsSome }: ShownPart,
+): ReadonlyArray<string> | undefined => {
+  if (kinds !== undefined) return resolveKinds(recording, kinds)
+  return namespaces === undefined ? undefined : recording.objectKinds.filter(showsSome)
 }
 
-const selectionOf = ({ namespace, name, uid, labels, fields }: Question): ObjectSelection => {
+const selectionOf = (question: Question): ObjectSelection => {
+  const { namespace, name, uid, labels, fields } = question
   const selector = parseLabelSelector(labels ?? "")
   if ("problem" in selector) throw refused(`the label selector: ${selector.problem}`)
   const requirements = parseFieldSelector(fields ?? "")
@@ -129,28 +122,30 @@ const selectionOf = ({ namespace, name, uid, labels, fields }: Question): Object
     const path = parseFieldPath(field)
     if (!isFieldPath(path)) throw refused(`the field selector names ${JSON.stringify(field)}: ${path.problem}`)
   }
-  return { namespace, name, uid, labels: selector, fields: requirements }
+  const shownNamespaces = shownPart(question).namespaces
+  return { namespace, name, uid, labels: selector, fields: requirements, shownNamespaces }
 }
 
 /** The objects above and below the named one, where they were asked for, and which Kubernetes Events are about them. */
-const treeOf = (recording: QueriedRecording, question: Question) => {
+const treeOf = (recording: QueriedRecording, question: Question, shown: ShownPart) => {
   const { withOwned = false, withOwners = false, namespace, name } = question
   if (!withOwned && !withOwners) return undefined
-  const [gvk, another] = kindsOf(recording, question.kinds)
+  const [gvk, another] = resolveKinds(recording, question.kinds)
   if (gvk === undefined || another !== undefined || name === undefined)
     throw refused("an owner tree is that of one object: name its kind and its name")
-  const below = ownerTree(recording, { gvk, namespace, name })
+  const below = ownerTree(recording, { gvk, namespace, name, shownNamespaces: shown.namespaces })
   const roots = below.filter(({ depth }) => depth === 0)
   const tree = [
     ...(withOwners ? roots.flatMap((root) => ownersAbove(recording, root)) : []),
     ...(withOwned ? below : roots),
-  ]
+  ].filter(shown.shows)
   const objects = new Map<string, Set<number>>([[gvk, new Set()]])
   for (const object of tree) {
     const numbers = objects.get(object.gvk) ?? new Set()
     objects.set(object.gvk, numbers.add(object.number))
   }
-  for (const [events, numbers] of eventsAbout(recording, tree)) objects.set(events, new Set(numbers))
+  for (const [events, numbers] of eventsAbout(recording, tree, shown.namespaces))
+    if (shown.showsSome(events)) objects.set(events, new Set(numbers))
   return { kinds: [...objects.keys()], objects, isAbout: aboutOneOf(tree) }
 }
 

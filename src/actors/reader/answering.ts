@@ -10,6 +10,7 @@ import type { OutgoingStream } from "../../runtime/stream/outgoing-stream.ts"
 import { cedeCore } from "../../runtime/thread/thread-priority.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { type AnswerItem, answerOf } from "./answer.ts"
+import { askedKinds } from "./asked-kinds.ts"
 import { ReadingFailed } from "./definition.ts"
 import type { Question } from "./question.ts"
 
@@ -85,6 +86,18 @@ export class Answering {
     stream.onWritable(() => this.#schedule())
     stream.onClosed(() => this.#end(open))
     this.#schedule()
+  }
+
+  /** The kinds that a question with these names is about, and all others; throws ReadingFailed. */
+  askedKinds(names: ReadonlyArray<string>): ReturnType<typeof askedKinds> {
+    return attempt(() => {
+      const recording = QueriedRecording.open(this.#directory)
+      try {
+        return askedKinds(recording, names)
+      } finally {
+        recording.close()
+      }
+    })
   }
 
   /** Ends all of them. */

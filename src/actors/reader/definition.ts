@@ -64,6 +64,13 @@ const ReadCoverage = Schema.Struct({
 })
 export type ReadCoverage = typeof ReadCoverage.Type
 
+const AskedKind = Schema.Struct({
+  gvk: Schema.String,
+  /** `deployments`; absent: not recorded. */
+  plural: Schema.optionalKey(Schema.String),
+  namespaced: Schema.optionalKey(Schema.Boolean),
+})
+
 /** What to count. */
 export const CountQuestion = Schema.Struct({
   ...ReadWindow.fields,
@@ -111,6 +118,15 @@ const readerControl = {
   count: {
     payload: CountQuestion,
     success: Schema.Record(Schema.String, Schema.Struct({ objects: Schema.Number, events: Schema.Number })),
+    error: ReadingFailed,
+  },
+  /**
+   * The kinds that these names mean, and all others that are recorded, with what has to be known to ask for rights to them. Fails as a question with these
+   * names would.
+   */
+  askedKinds: {
+    payload: Schema.Struct({ names: Schema.Array(Schema.String) }),
+    success: Schema.Struct({ named: Schema.Array(AskedKind), others: Schema.Array(AskedKind) }),
     error: ReadingFailed,
   },
   /**

@@ -35,6 +35,13 @@ export const Question = Schema.Struct({
   withObjects: Schema.optionalKey(Schema.Boolean),
   /** The answer is one JSON document. Default: a JSON object per line. */
   isDocument: Schema.optionalKey(Schema.Boolean),
+  /**
+   * The kinds of which the client may see something, and in which namespaces only. Absent: everything may be shown. Present, the answer says that it shows a part,
+   * and no text of the recorder's that may name other objects.
+   */
+  shown: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ gvk: Schema.String, namespaces: Schema.optionalKey(Schema.Array(Schema.String)) })),
+  ),
   /** µs since the Unix epoch up to which kinds are known that are being watched. */
   known: Schema.Array(Schema.Struct({ gvk: Schema.String, until: Schema.Number })),
 })

@@ -110,7 +110,7 @@ const numbersOf = (
   question: ChangesQuestion,
 ): ReadonlySet<number> | undefined => {
   if (question.objects !== undefined) return question.objects.get(kind.gvk) ?? new Set()
-  if (!hasNames(question)) return undefined
+  if (!hasNames(question, kind.gvk)) return undefined
   const numbers = new Set<number>()
   for (const { number } of objectRowsOf(recording, kind, question)) numbers.add(number)
   return numbers

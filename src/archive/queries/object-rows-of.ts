@@ -21,8 +21,10 @@ export interface RecordedObject {
 export function* objectRowsOf(
   recording: QueriedRecording,
   kind: KeptKind,
-  { namespace, name, uid }: ObjectSelection,
+  { namespace, name, uid, shownNamespaces }: ObjectSelection,
 ): Generator<RecordedObject, void, void> {
+  const shown = shownNamespaces?.(kind.gvk)
+  if (shown?.size === 0) return
   recording.requireSoundObjects()
   const given = { namespace, name, uid }
   const columns = (Object.keys(given) as (keyof typeof given)[]).filter((column) => given[column] !== undefined)
@@ -36,7 +38,7 @@ export function* objectRowsOf(
     for (const row of rows) {
       after = Number(row.number)
       const firstSequence = Number(row.first_sequence)
-      if (firstSequence > recording.cut) continue
+      if (firstSequence > recording.cut || shown?.has(String(row.namespace)) === false) continue
       yield {
         number: after,
         uid: String(row.uid),

@@ -14,15 +14,19 @@ export interface ObjectSelection {
   readonly labels?: LabelSelector | undefined
   /** Any field of the object may be named; one that it does not have is the empty string, as at an API server. */
   readonly fields?: ReadonlyArray<FieldRequirement> | undefined
+  /**
+   * The namespaces of a kind whose objects may be shown at all; `undefined`: all of them, and cluster-scoped objects. Absent: everything may be shown.
+   */
+  readonly shownNamespaces?: ((gvk: string) => ReadonlySet<string> | undefined) | undefined
 }
 
 /** Whether an object's content need not be known. */
 export const selectsByName = ({ labels = [], fields = [] }: ObjectSelection): boolean =>
   labels.length === 0 && fields.length === 0
 
-/** Whether names, which are in rows, restrict the selection. */
-export const hasNames = ({ namespace, name, uid }: ObjectSelection): boolean =>
-  namespace !== undefined || name !== undefined || uid !== undefined
+/** Whether names, which are in rows, restrict the selection of a kind. */
+export const hasNames = ({ namespace, name, uid, shownNamespaces }: ObjectSelection, gvk: string): boolean =>
+  namespace !== undefined || name !== undefined || uid !== undefined || shownNamespaces?.(gvk) !== undefined
 
 /**
  * A function that says whether an object's state is selected by its labels and fields. An object that cannot be read matches only a selection without

@@ -5,6 +5,7 @@
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { requireSoundTables } from "../soundness/sound-rows.ts"
 import { objectRowsOf } from "./object-rows-of.ts"
+import type { ObjectSelection } from "./object-selection.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
 /** An object of a tree. */
@@ -34,7 +35,7 @@ const deepest = 16
  */
 export const ownerTree = (
   recording: QueriedRecording,
-  root: { readonly gvk: string; readonly namespace: string | undefined; readonly name: string },
+  root: Pick<ObjectSelection, "namespace" | "shownNamespaces"> & { readonly gvk: string; readonly name: string },
 ): ReadonlyArray<TreeObject> => {
   const kind = recording.kindOf(root.gvk)
   if (kind === undefined) return []
@@ -96,13 +97,14 @@ const ownedBy = (
 export const eventsAbout = (
   recording: QueriedRecording,
   tree: ReadonlyArray<TreeObject>,
+  shownNamespaces?: ObjectSelection["shownNamespaces"],
 ): ReadonlyMap<string, ReadonlySet<number>> => {
   // Events about cluster-scoped objects are in the namespace `default`.
   const names = new Set(tree.map(({ namespace, name }) => `${namespace === "" ? "default" : namespace}/${name}`))
   const found = new Map<string, ReadonlySet<number>>()
   for (const kind of eventKinds.flatMap((gvk) => recording.kindOf(gvk) ?? [])) {
     const numbers = new Set<number>()
-    for (const { number, namespace, name } of objectRowsOf(recording, kind, {}))
+    for (const { number, namespace, name } of objectRowsOf(recording, kind, { shownNamespaces }))
       if (names.has(`${namespace}/${name.slice(0, name.lastIndexOf("."))}`)) numbers.add(number)
     found.set(kind.gvk, numbers)
   }

@@ -65,7 +65,7 @@ export function* stateSteps(
   if (kind !== undefined) {
     const alive = aliveAt(recording, kind, damage, { cut, time })
     const reading = { recording, kind, damage, matches: contentMatcher(question) }
-    const numbers = hasNames(question) ? numbersOf(recording, kind, question) : undefined
+    const numbers = hasNames(question, gvk) ? numbersOf(recording, kind, question) : undefined
     const events =
       order === "name"
         ? inOrderOfNames(reading, placesOf(reading, alive, numbers, page?.after), Math.min(limit + 1, STRETCH_OBJECTS))

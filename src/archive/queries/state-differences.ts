@@ -82,7 +82,7 @@ const pairsOf = (
     sequencesOf(aliveAt(recording, kind, damage, { cut, time })),
   )
   const numbers = new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])
-  const wanted = hasNames(question)
+  const wanted = hasNames(question, kind.gvk)
     ? new Set(Array.from(objectRowsOf(recording, kind, question), ({ number }) => number))
     : undefined
   const pairs = new Map<string, Pair>()

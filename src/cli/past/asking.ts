@@ -110,7 +110,7 @@ export const ask = async (
     const code = await run(asking)
     for (const line of missing) say(line)
     if (code !== undefined) return code
-    return [...missing].some((line) => !line.startsWith("late: ")) ? exitCodes.incomplete : exitCodes.ok
+    return [...missing].some((line) => line.startsWith(incomplete)) ? exitCodes.incomplete : exitCodes.ok
   } catch (cause) {
     if (cause instanceof Misasked) return misused(cause.message)
     if (!isExportError(cause)) throw cause
@@ -128,26 +128,30 @@ const members = (end: JsonObject, name: string): ReadonlyArray<JsonObject> => {
   return Array.isArray(value) ? (value as ReadonlyArray<JsonValue>).filter(isJsonObject) : []
 }
 
-/** What an answer lacks, a line each; those about late changes begin with `late: `, because nothing of these is missing. */
+/** How lines begin about what is missing. */
+const incomplete = "incomplete: "
+
+/** What an answer lacks, a line each; in those that do not begin with {@link incomplete}, nothing that was asked for is missing. */
 const shortcomingLines = (end: JsonObject, nowMs: number): ReadonlyArray<string> => {
   const time = (micros: JsonValue | undefined): string => formatLocalTime(Number(micros) / 1000, nowMs)
   const within = ({ namespace }: JsonObject): string => (namespace === "" ? "" : ` in namespace ${namespace}`)
   return [
     ...members(end, "unrecorded").map((each) => {
-      if (each.why === "never") return `incomplete: ${each.gvk}${within(each)} is not recorded`
-      if (each.why === "after") return `incomplete: ${each.gvk} is known up to ${time(each.time)}`
-      return `incomplete: ${each.gvk}${within(each)} is recorded from ${time(each.time)} on`
+      if (each.why === "never") return `${incomplete}${each.gvk}${within(each)} is not recorded`
+      if (each.why === "after") return `${incomplete}${each.gvk} is known up to ${time(each.time)}`
+      return `${incomplete}${each.gvk}${within(each)} is recorded from ${time(each.time)} on`
     }),
     ...members(end, "gaps").map(
       (gap) =>
-        `incomplete: a gap of ${gap.gvk}${within(gap)} from ${time(gap.fromTime)} to ${time(gap.toTime)}: ${gap.reason}${gap.detail === "" ? "" : ` (${gap.detail})`}`,
+        `${incomplete}a gap of ${gap.gvk}${within(gap)} from ${time(gap.fromTime)} to ${time(gap.toTime)}: ${gap.reason}${gap.detail === "" ? "" : ` (${gap.detail})`}`,
     ),
     ...members(end, "late").map(
       (each) =>
         `late: changes of ${each.gvk}${within(each)} between ${time(each.notBefore)} and ${time(each.notAfter)} were received later, so their times are estimates`,
     ),
     ...members(end, "selected").map(
-      (each) => `late: of ${each.gvk} only these objects are recorded: ${each.selection}`,
+      (each) => `note: of ${each.gvk} only these objects are recorded: ${each.selection}`,
     ),
+    ...(end.isRestricted === true ? ["note: only what you may read in the cluster now is shown"] : []),
   ]
 }

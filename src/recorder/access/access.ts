@@ -4,17 +4,18 @@
  * Tokens are never stored, logged or put into a message: only their SHA-256 is kept.
  */
 import type { IncomingHttpHeaders } from "node:http"
+import type { Reader } from "./may-read.ts"
 
 /**
- * The requested action: export a trace (or forecast one), read the coverage, or read the metrics. Metrics are separate because
- * Prometheus has its own permission for them.
+ * The requested action: export a trace (or forecast one), ask about the past, read the coverage, or read the metrics. Metrics are separate because
+ * Prometheus has its own permission for them. Whoever may export may ask everything; others may, where rights of readers are known, ask about what they may read.
  */
-export type Action = "export" | "coverage" | "metrics"
+export type Action = "export" | "query" | "coverage" | "metrics"
 
 /** Whether the client is allowed, and who it is. */
 export type Decision =
-  /** `who` is for the audit line: a user name, or a description. */
-  { readonly tag: "allowed"; readonly who: string } | Refusal
+  /** `who` is for the audit line: a user name, or a description. `reader`: only what its rights cover may be shown. Absent: everything. */
+  { readonly tag: "allowed"; readonly who: string; readonly reader?: Reader } | Refusal
 
 /** 401: not authenticated. 403: authenticated, but without permission. 421: the Host is not one of ours. 503: cannot be decided now. */
 export interface Refusal {

@@ -20,7 +20,7 @@ export const withoutForeignPages = (access: Access, ownNames: OwnNames): Access 
   return {
     decide: async (headers, action) => {
       if (names !== undefined && !isOwnHost(headers.host, names)) return misdirected(headers.host ?? "")
-      if (action === "export" && isForeignPage(headers)) return foreign
+      if ((action === "export" || action === "query") && isForeignPage(headers)) return foreign
       return access.decide(headers, action)
     },
     close: () => access.close(),

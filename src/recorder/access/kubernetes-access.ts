@@ -1,7 +1,8 @@
 /**
  * `--auth kubernetes`: the API server authenticates clients and authorises them. An export requires `create`, and read-only requests `get`,
  * on exports.kubereel.dev in the recorder's own namespace, so that a Role there is enough; metrics require `get` on the path /metrics, the
- * permission with which Prometheus scrapes everything else.
+ * permission with which Prometheus scrapes everything else. Questions about the past need no permission of their own: who may not export is shown what it may
+ * read in the cluster (may-read.ts).
  *
  * Decisions are cached, a positive one for a minute and a negative one for seconds: a revoked permission remains effective for that long,
  * and the number of reviews per token is bounded. Under overload, at most {@link maximumQuestions} reviews run at once; further requests
@@ -13,6 +14,8 @@ import { DecisionCache } from "../../kube/access/decision-cache.ts"
 import { type Attributes, ReviewFailed, type Reviews } from "../../kube/access/reviews.ts"
 import { visible } from "../configuration/quoted.ts"
 import { type Access, type Action, type Decision, presentedToken } from "./access.ts"
+import { cachedRights } from "./cached-rights.ts"
+import type { MayRead } from "./may-read.ts"
 
 /** Group and resource for RBAC rules; no such objects exist. */
 const exportsGroup = "kubereel.dev"
@@ -43,9 +46,23 @@ export const kubernetesAccess = (options: KubernetesAccessOptions): Access => {
     if (trouble !== said) options.trouble(trouble)
     said = trouble
   }
+  const { reviews, clock } = options
+  const mayRead = cachedRights({
+    clock,
+    authorise: async (user, attributes) => {
+      try {
+        const answer = await reviews.authorise(user, attributes)
+        say(undefined)
+        return answer
+      } catch (cause) {
+        if (cause instanceof ReviewFailed) say(cause.message)
+        throw cause
+      }
+    },
+  })
   const ask = async (key: string, token: string, action: Action): Promise<Decision> => {
     try {
-      const decision = await review(options, token, action)
+      const decision = await review(options, mayRead, token, action)
       say(undefined)
       cache.set(key, decision, decision.tag === "allowed" ? allowedMs : refusedMs)
       return decision
@@ -83,6 +100,7 @@ const missingReviews =
 
 const review = async (
   { reviews, namespace }: KubernetesAccessOptions,
+  mayRead: MayRead,
   token: string,
   action: Action,
 ): Promise<Decision> => {
@@ -94,6 +112,7 @@ const review = async (
   }
   const { isAllowed, remark } = await reviews.authorise(user, attributesOf(action, namespace))
   if (isAllowed) return { tag: "allowed", who: visible(user.username) }
+  if (action === "query") return { tag: "allowed", who: visible(user.username), reader: { identity: user, mayRead } }
   const said = remark === "" ? "" : ` (the API server adds: ${visible(remark.slice(0, 300))})`
   return {
     tag: "refused",
@@ -102,7 +121,7 @@ const review = async (
   }
 }
 
-const verbs = { export: "create", coverage: "get" } as const
+const verbs = { export: "create", query: "create", coverage: "get" } as const
 
 const attributesOf = (action: Action, namespace: string): Attributes =>
   action === "metrics"

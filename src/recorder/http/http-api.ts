@@ -179,8 +179,7 @@ const answer = (
       const body = url?.searchParams.has("verbose") ? sources.verboseReadiness() : short
       return text(response, reason === undefined ? 200 : 503, body)
     }
-    // What these show is what an export contains.
-    const action = actions.get(path) ?? (isPastPath(path) ? "export" : undefined)
+    const action = actions.get(path) ?? (isPastPath(path) ? "query" : undefined)
     if (action === undefined) {
       if (path !== "/healthz" && path !== "/readyz")
         return text(
@@ -199,7 +198,7 @@ const answer = (
       if (!reads) return wrongMethod(response, "GET, HEAD")
       const client = `${decision.who} at ${from}`
       const parameters = url?.searchParams ?? new URLSearchParams()
-      return yield* answerPast(request, response, { path, parameters, client }, sources, clock)
+      return yield* answerPast(request, response, { path, parameters, client, reader: decision.reader }, sources, clock)
     }
     if (isExport) {
       return yield* handleExportRequest(request, response, { who: decision.who, requestId, bodies }, sources, clock)

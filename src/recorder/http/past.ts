@@ -8,6 +8,8 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
 import type { Question } from "../../actors/reader/question.ts"
 import type { Clock } from "../../clock.ts"
+import type { Reader } from "../access/may-read.ts"
+import { readablePart, type ShownKind } from "../access/readable-part.ts"
 import { type ExportLimits, withinLimits } from "../export/limits.ts"
 import { type ExportPlaces, retryAfterSeconds } from "../export/places.ts"
 import type { ExportRefusal } from "../export/request.ts"
@@ -24,14 +26,16 @@ import { readPastRequest } from "./past-request.ts"
 /** What questions about the past need from the recorder. */
 export interface PastSources {
   /** Begins to answer; the answer goes to the reader. */
-  readonly startQuery: (
-    question: Omit<Question, "known">,
-    reader: ExportReader,
-  ) => Effect.Effect<StartedExport, ExportRefusal>
+  readonly startQuery: (question: AskedQuestion, receiver: ExportReader) => Effect.Effect<StartedExport, ExportRefusal>
   /** µs since the Unix epoch: the default moment. */
   readonly nowMicros: () => number
   readonly places: ExportPlaces
   readonly limits: ExportLimits
+}
+
+/** A question, and who asks it: only what its rights cover is shown. No one: everything is. */
+export interface AskedQuestion extends Omit<Question, "known" | "shown"> {
+  readonly reader: Reader | undefined
 }
 
 /** `client`: who asks, from where. */
@@ -42,7 +46,13 @@ export const answerPast = (
     path,
     parameters,
     client,
-  }: { readonly path: string; readonly parameters: URLSearchParams; readonly client: string },
+    reader,
+  }: {
+    readonly path: string
+    readonly parameters: URLSearchParams
+    readonly client: string
+    readonly reader: Reader | undefined
+  },
   sources: PastSources,
   clock: Clock,
 ): Effect.Effect<void> =>
@@ -60,7 +70,7 @@ export const answerPast = (
     const place = sources.places.take(client)
     if ("message" in place) return refuse(response, { status: 429, message: place.message, retryAfterSeconds })
     const outcome = yield* transferExport({
-      start: (reader) => sources.startQuery(question, reader),
+      start: (receiver) => sources.startQuery({ ...question, reader }, receiver),
       sink: responseSink(response, contentType, clock),
       limits: withinLimits(sources.limits, {}),
       gone,
@@ -84,11 +94,12 @@ export const answerPast = (
 /** Asks the reader of a recording, once what was received is durable. `nowMicros`: µs since the Unix epoch. */
 export const startQuery = (
   recording: Recording,
-  question: Omit<Question, "known">,
-  reader: ExportReader,
+  { reader, ...question }: AskedQuestion,
+  receiver: ExportReader,
   nowMicros: number,
 ): Effect.Effect<StartedExport, ExportRefusal> =>
   Effect.gen(function* () {
+    const shown = reader === undefined ? {} : { shown: yield* shownTo(recording, reader, question) }
     const { knownUntil } = yield* recording.reach()
     const until = Math.min(nowMicros, (knownUntil ?? Number.POSITIVE_INFINITY) - 1)
     const known = recording.statuses
@@ -98,16 +109,40 @@ export const startQuery = (
     // The clock of whoever asks about this moment may be ahead.
     const isNow = question.to > until && question.to <= until + clockTolerance
     const close = yield* recording.reader.query(
-      { ...question, to: isNow ? Math.max(until, question.from) : question.to, known },
+      { ...question, ...shown, to: isNow ? Math.max(until, question.from) : question.to, known },
       {
-        frame: (payload) => reader.piece(payload),
+        frame: (payload) => receiver.piece(payload),
         end: (error) => {
-          reader.end(error)
+          receiver.end(error)
         },
       },
     )
     return { ...noFacts, cancel: close }
   })
+
+/** Asked anew for each question, and so for each page. */
+const shownTo = (
+  recording: Recording,
+  reader: Reader,
+  question: Omit<Question, "known" | "shown">,
+): Effect.Effect<ReadonlyArray<ShownKind>, ExportRefusal> =>
+  Effect.gen(function* () {
+    const { named, others } = yield* recording.reader.ask("askedKinds", { names: question.kinds ?? [] })
+    const isTree = question.withOwned === true || question.withOwners === true
+    const besides = question.kinds === undefined || isTree ? others : []
+    const part = yield* Effect.tryPromise({
+      try: () => readablePart(reader, question, named, besides),
+      catch: unreviewed,
+    })
+    if (part.tag === "refused") return yield* Effect.fail({ status: 403, message: part.message })
+    return part.kinds
+  })
+
+const unreviewed = (): ExportRefusal => ({
+  status: 503,
+  message: "the API server could not check access; try again. The recorder's log has the reason",
+  retryAfterSeconds: 1,
+})
 
 const isWatched = ({ state }: KindStatus): boolean => state === "watching"
 
