@@ -1,9 +1,19 @@
 /** `reel events`: everything that happened in a stretch of time. */
-import { type CommandSyntax, list, type OptionValues, optional, text, withDefault } from "./command-line/arguments.ts"
+import {
+  type CommandSyntax,
+  flag,
+  list,
+  type OptionValues,
+  optional,
+  text,
+  withDefault,
+} from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { fieldOption, printChanges } from "./history.ts"
-import { type Asking, ask, outputOption, pastOptions } from "./past/asking.ts"
+import { type Asking, ask, Misasked, outputOption, pastOptions } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
+import { followedChanges } from "./past/follow.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds } from "./past/object-name.ts"
 
@@ -35,6 +45,7 @@ const options = {
     parse: text,
   }),
   field: fieldOption,
+  follow: flag({ short: "f", help: "then go on with what changes, until Ctrl-C" }),
   output: outputOption,
   ...pastOptions,
 }
@@ -48,6 +59,7 @@ const syntax: CommandSyntax<typeof options> = {
   examples: [
     "reel events --since 10m",
     "reel events --since 03:00 --until 03:12 -n shop",
+    "reel events -f -n shop",
     "reel events --since 1d -k deploy --field spec.replicas",
   ],
 }
@@ -58,12 +70,23 @@ export const eventsCommand = (now: () => number = () => Date.now() * 1000): Comm
     ask(given, { name: syntax.name, terminal, now }, (asking) => events(given, asking)),
   )
 
-const events = async (given: Options, asking: Asking): Promise<undefined> => {
+const events = async (given: Options, asking: Asking): Promise<ExitCode | undefined> => {
   const kind = given.kind.length === 0 ? undefined : await exactKinds(asking, given.kind)
   const from = readMoment("--since", given.since, asking)
-  const to = readMoment("--until", given.until, asking)
   const { namespace, name, selector: labels, fieldSelector: fields, field } = given
+  const isJson = given.output === "json"
+  if (given.follow) {
+    if (given.until !== "now") throw new Misasked("--follow goes on, so there is no --until")
+    if (field !== undefined) throw new Misasked("--follow shows whole changes: leave out --field")
+    await printChanges(followedChanges(asking, { kind, name, namespace, labels, fields, from }), asking, {
+      field,
+      isJson,
+    })
+    return exitCodes.ok
+  }
+  const to = readMoment("--until", given.until, asking)
   const answer = changesOf(asking, { kind, name, namespace, labels, fields, field, from, to })
-  const count = await printChanges(answer, asking, { field, isJson: given.output === "json" })
+  const count = await printChanges(answer, asking, { field, isJson })
   if (count === 0) asking.say("nothing changed in that time")
+  return undefined
 }

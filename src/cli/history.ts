@@ -104,6 +104,10 @@ export const printChanges = async (
       print(formatExactJson(change))
       continue
     }
+    if (change.type === "gap") {
+      say(`a gap of ${change.gvk}: ${change.reason}: ${change.detail}`)
+      continue
+    }
     const name = objectName(change)
     const before = uids.get(name)
     if (before !== undefined && before !== change.uid) print(`--- ${name} was made again, as another object`)

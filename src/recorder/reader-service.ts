@@ -136,6 +136,7 @@ const refusalOf = (error: Failure): ExportRefusal => {
   if (!(error instanceof ReadingFailed)) return unavailable(`the recording cannot be read now: ${error.message}`)
   if (error.fault === "busy") return { status: 429, message: error.message, retryAfterSeconds: 1 }
   if (error.fault === "question") return { status: 400, message: error.message }
+  if (error.fault === "gone") return { status: 410, message: error.message }
   if (error.fault === "not-recorded") return { status: 404, message: error.message }
   return { status: 500, message: `the recording cannot be read: ${error.message}` }
 }

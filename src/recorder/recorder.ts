@@ -36,8 +36,9 @@ import { ExportPlaces } from "./export/places.ts"
 import { type ExportContext, startExport } from "./export/start.ts"
 import { askCoverage } from "./http/coverage.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "./http/http-api.ts"
-import { startQuery } from "./http/past.ts"
+import { shownTo, startQuery } from "./http/past.ts"
 import { pastPaths } from "./http/past-request.ts"
+import { Subscriptions } from "./http/subscriptions.ts"
 import type { KindStatus } from "./kind-status.ts"
 import { describeShortage } from "./memory/memory-shares.ts"
 import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
@@ -248,11 +249,13 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       access,
       rejected: (facts) => log.warn("rejected", { ...facts }),
       coverage: (window) => askCoverage(actors, window, systemClock.wallMicros()),
+      shownTo: (reader, question) => shownTo(actors, reader, question),
       startQuery: (question, reader) => startQuery(actors, question, reader, systemClock.wallMicros()),
       nowMicros: () => systemClock.wallMicros(),
       forecast: (request) => forecastExport(exportContext(), request),
       startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),
       places: new ExportPlaces(systemClock),
+      subscriptions: new Subscriptions(),
       limits: settings.exportLimits ?? defaultExportLimits,
       audit: (line) => log.info("export", { ...line }),
       barred: (address) => barredTarget(address, settings.allowedTargets ?? []),

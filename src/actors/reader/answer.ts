@@ -3,7 +3,7 @@
  *
  * Objects are passed on byte by byte as they were recorded; only what has to be compared is parsed.
  */
-import { changeSteps, type RecordedChange } from "../../archive/queries/changes.ts"
+import { changeSteps } from "../../archive/queries/changes.ts"
 import type { ObjectSelection } from "../../archive/queries/object-selection.ts"
 import { eventKinds, eventsAbout, ownersAbove, ownerTree, type TreeObject } from "../../archive/queries/owner-tree.ts"
 import type { QueriedRecording } from "../../archive/queries/queried-recording.ts"
@@ -11,36 +11,27 @@ import { QuestionRefused } from "../../archive/queries/query-errors.ts"
 import { recordedKinds, recordedRange } from "../../archive/queries/recorded-kinds.ts"
 import type { Shortcomings } from "../../archive/queries/shortcomings.ts"
 import { stateSteps } from "../../archive/queries/state-at.ts"
-import { differenceSteps, type StateDifference } from "../../archive/queries/state-differences.ts"
+import { differenceSteps } from "../../archive/queries/state-differences.ts"
 import { parseFieldSelector } from "../../kube/field-selector.ts"
 import { parseLabelSelector } from "../../kube/label-selector.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
-import { compactJson } from "../../trace/json/compact-json.ts"
-import { differencesBetween } from "../../trace/json/difference.ts"
-import {
-  exactJsonIn,
-  formatExactJson,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../trace/json/exact-json.ts"
-import { managersBetween } from "../../trace/json/field-managers.ts"
+import { exactJsonIn, isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import { isFieldPath, parseFieldPath } from "../../trace/json/field-path.ts"
+import { type AnswerItem, changeItem, differenceItem, json, objectItem } from "./answer-items.ts"
 import { resolveKinds } from "./asked-kinds.ts"
 import type { Question } from "./question.ts"
 import { type ShownPart, shownPart } from "./shown-part.ts"
-
-/** A value of the answer: JSON text in pieces, valid until the next value is taken. Without pieces: nothing yet, others may have their turn. */
-export type AnswerItem = ReadonlyArray<string | Uint8Array>
-
-/** Fields that differ in one step, beyond which the answer says that there are more. */
-const mostDifferences = 200
+import { subscriptionOf, type waiting } from "./subscription.ts"
 
 /**
  * The values, one at a time; the last one, of type `end`, is what the generator returns. Throws QuestionRefused, as far as possible before the first value,
  * and ArchiveError.
  */
-export function* answerOf(recording: QueriedRecording, question: Question): Generator<AnswerItem, JsonObject, void> {
+export function* answerOf(
+  recording: QueriedRecording,
+  question: Question,
+  now: () => number = () => performance.now(),
+): Generator<AnswerItem | typeof waiting, JsonObject, void> {
   const { from, to } = question
   const shown = shownPart(question)
   switch (question.about) {
@@ -66,9 +57,13 @@ export function* answerOf(recording: QueriedRecording, question: Question): Gene
       const withObjects = question.withObjects === true
       const answer = changeSteps(recording, { ...selection, from, to, field: path, withBefore: true })
       const { hasField, ...lacks } = yield* mapped(answer, (change) =>
-        tree?.isAbout(change.event) === false ? undefined : changeItem(change, withObjects),
+        tree?.isAbout(change.event) === false ? undefined : changeItem(change, { withObjects, withDifferences: true }),
       )
       return { ...endOf(recording, lacks, shown), hasField }
+    }
+    case "events": {
+      const kinds = kindsOrAll(recording, question, shown)
+      return yield* subscriptionOf(recording, question, { selection: selectionOf(question), kinds, shown, now })
     }
     case "differences": {
       const withObjects = question.withObjects === true
@@ -92,9 +87,6 @@ function* mapped<Item, End>(
 }
 
 const refused = (problem: string): QuestionRefused => new QuestionRefused({ problem, fault: "request" })
-
-/** All values are plain: numbers, texts, lists. */
-const json = (value: object): string => JSON.stringify(value)
 
 const endOf = (recording: QueriedRecording, lacks: Shortcomings, shown: ShownPart): JsonObject => {
   const { gaps, unrecorded, late, selected } = shown.readable(lacks)
@@ -159,70 +151,4 @@ const aboutOneOf = (tree: ReadonlyArray<TreeObject>): ((event: ObjectEvent) => b
     const uid = isJsonObject(about) ? about.uid : undefined
     return typeof uid !== "string" || uid === "" || uids.has(uid)
   }
-}
-
-const factsOf = ({ gvk, namespace, name, uid, resourceVersion, time, received, sequence }: ObjectEvent) => ({
-  ...{ gvk, namespace, name, uid, resourceVersion, time, ...(received !== undefined && { received }), sequence },
-})
-
-const objectItem = (event: ObjectEvent): AnswerItem => [
-  `${json({ type: "object", ...factsOf(event) }).slice(0, -1)},"object":`,
-  compactJson(event.object),
-  "}",
-]
-
-const changeItem = ({ type, event, before }: RecordedChange, withObjects: boolean): AnswerItem => {
-  const one = objectIn(before)
-  const other = type === "vanished" ? undefined : objectIn(event.object)
-  // Who deletes an object leaves no entry; the last one is of whoever wrote to it before.
-  const managers = other === undefined || type === "deleted" ? undefined : managersBetween(one, other)
-  const head = json({ type, ...factsOf(event), ...(managers !== undefined && { managers }) }).slice(0, -1)
-  const compared = one !== undefined && other !== undefined ? differencesText(one, other) : ""
-  if (!withObjects || event.object.length === 0) return [`${head}${compared}}`]
-  return [`${head}${compared},"object":`, compactJson(event.object), "}"]
-}
-
-const differenceItem = ({ gvk, namespace, name, before, after }: StateDifference, withObjects: boolean): AnswerItem => {
-  const type =
-    before === undefined
-      ? "created"
-      : after === undefined
-        ? "deleted"
-        : before.uid === after.uid
-          ? "changed"
-          : "replaced"
-  const [one, other] = [objectIn(before?.object), objectIn(after?.object)]
-  const managers = other === undefined || type === "replaced" ? undefined : managersBetween(one, other)
-  const times = { ...(before && { timeBefore: before.time }), ...(after && { timeAfter: after.time }) }
-  const head = json({ type, gvk, namespace, name, ...times, ...(managers !== undefined && { managers }) }).slice(0, -1)
-  const item: (string | Uint8Array)[] = [head]
-  if (one !== undefined && other !== undefined) item.push(differencesText(one, other))
-  if (withObjects && before !== undefined) item.push(`,"before":`, compactJson(before.object))
-  if (withObjects && after !== undefined) item.push(`,"after":`, compactJson(after.object))
-  return [...item, "}"]
-}
-
-const objectIn = (bytes: Uint8Array | undefined): JsonObject | undefined => {
-  const value = bytes === undefined || bytes.length === 0 ? undefined : exactJsonIn(bytes)
-  return isJsonObject(value) ? value : undefined
-}
-
-/** What every write changes, and what {@link managersBetween} says in other words. */
-const bookkeeping = new Set([
-  "metadata.resourceVersion",
-  "metadata.generation",
-  "metadata.managedFields",
-  "metadata.uid",
-])
-
-const differencesText = (one: JsonValue, other: JsonValue): string => {
-  const options = { isLeftOut: (path: string) => bookkeeping.has(path), maximum: mostDifferences + 1 }
-  const found = differencesBetween(one, other, options)
-  const more = found.length > mostDifferences ? `,"hasMoreDifferences":true` : ""
-  const shown = found
-    .slice(0, mostDifferences)
-    .map(({ path, before, after }) =>
-      formatExactJson({ path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }),
-    )
-  return `,"differences":[${shown.join(",")}]${more}`
 }

@@ -9,10 +9,12 @@ import { messageOf } from "../../message-of.ts"
 import type { OutgoingStream } from "../../runtime/stream/outgoing-stream.ts"
 import { cedeCore } from "../../runtime/thread/thread-priority.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
-import { type AnswerItem, answerOf } from "./answer.ts"
+import { answerOf } from "./answer.ts"
+import type { AnswerItem } from "./answer-items.ts"
 import { askedKinds } from "./asked-kinds.ts"
 import { ReadingFailed } from "./definition.ts"
 import type { Question } from "./question.ts"
+import { waiting } from "./subscription.ts"
 
 /** Largest piece in bytes; a larger object is sent in several. */
 const pieceBytes = 64 * 1024
@@ -20,19 +22,24 @@ const pieceBytes = 64 * 1024
 /** ms of work after which others get their turn, although the piece is not full: a filter may pass over much. */
 const turnMs = 8
 
+/** ms after which answers that wait look whether something was committed. The store commits what it has after 30 ms. */
+const lookMs = 30
+
 /** ms of work after which the core is ceded: a watcher or the store may wait for it. */
 const sliceMs = 0.5
 
 interface OpenAnswer {
   readonly recording: QueriedRecording
-  /** Retention leaves what is being read. */
-  readonly lease: Lease
-  readonly items: Generator<AnswerItem, JsonObject, void>
+  /** Retention leaves what is being read; but a subscription, which is without end, keeps nothing from it. */
+  readonly lease: Lease | undefined
+  readonly items: Generator<AnswerItem | typeof waiting, JsonObject, void>
   readonly stream: OutgoingStream
   readonly isDocument: boolean
   /** The part of the answer that was not sent yet. */
   pending: (string | Uint8Array)[]
   hasItems: boolean
+  /** Whether it has nothing to say before something is committed. */
+  isWaiting: boolean
   /** Whether the end is among what is pending. */
   isDone: boolean
 }
@@ -41,6 +48,7 @@ export class Answering {
   readonly #directory: string
   readonly #open = new Set<OpenAnswer>()
   #isScheduled = false
+  #look: NodeJS.Timeout | undefined
 
   constructor(directory: string) {
     this.#directory = directory
@@ -51,15 +59,18 @@ export class Answering {
     const known = new Map(question.known.map(({ gvk, until }) => [gvk, until]))
     const knownUntil = (gvk: string): number | undefined => known.get(gvk) ?? recording.kindOf(gvk)?.completeThroughTime
     const { about, from, to } = question
-    const lease = takeLease(this.#directory, {
-      fromTime: about === "objects" ? to : from,
-      purpose: `a question about ${about}`,
-    })
+    const lease =
+      about === "events"
+        ? undefined
+        : takeLease(this.#directory, {
+            fromTime: about === "objects" ? to : from,
+            purpose: `a question about ${about}`,
+          })
     let recording: QueriedRecording
     try {
       recording = attempt(() => QueriedRecording.open(this.#directory, { knownUntil }))
     } catch (error) {
-      lease.release()
+      lease?.release()
       throw error
     }
     const isDocument = question.isDocument === true
@@ -72,6 +83,7 @@ export class Answering {
       isDocument,
       pending: [],
       hasItems: false,
+      isWaiting: false,
       isDone: false,
     }
     try {
@@ -79,7 +91,7 @@ export class Answering {
       attempt(() => this.#take(open, items.next()))
     } catch (error) {
       recording.close()
-      lease.release()
+      lease?.release()
       throw error
     }
     this.#open.add(open)
@@ -102,6 +114,7 @@ export class Answering {
 
   /** Ends all of them. */
   stop(): void {
+    clearTimeout(this.#look)
     for (const open of this.#open) {
       open.stream.end("the recorder is stopping")
       this.#end(open)
@@ -111,17 +124,28 @@ export class Answering {
   #end(open: OpenAnswer): void {
     if (!this.#open.delete(open)) return
     open.recording.close()
-    open.lease.release()
+    open.lease?.release()
   }
 
   #schedule(): void {
-    if (this.#isScheduled || ![...this.#open].some(({ stream }) => stream.isWritable)) return
+    this.#lookAgain()
+    if (this.#isScheduled || ![...this.#open].some(canAdvance)) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      for (const open of this.#open) if (open.stream.isWritable) this.#advance(open)
+      for (const open of this.#open) if (canAdvance(open)) this.#advance(open)
       this.#schedule()
     })
+  }
+
+  /** All that wait look at the recording at the same moments: what one commit brought, is told to all of them then. */
+  #lookAgain(): void {
+    if (this.#look !== undefined || ![...this.#open].some(({ isWaiting }) => isWaiting)) return
+    this.#look = setTimeout(() => {
+      this.#look = undefined
+      for (const open of this.#open) open.isWaiting = false
+      this.#schedule()
+    }, lookMs)
   }
 
   #advance(open: OpenAnswer): void {
@@ -129,7 +153,7 @@ export class Answering {
     let size = 0
     try {
       for (let now = begin, sliceEnd = begin + sliceMs; now < begin + turnMs; now = performance.now()) {
-        if (open.isDone || !this.#open.has(open) || size >= pieceBytes) break
+        if (open.isDone || open.isWaiting || !this.#open.has(open) || size >= pieceBytes) break
         if (now >= sliceEnd) {
           cedeCore()
           sliceEnd = performance.now() + sliceMs
@@ -148,13 +172,17 @@ export class Answering {
   }
 
   /** Copies what is valid only until the next item; returns its bytes. */
-  #take(open: OpenAnswer, { done, value }: IteratorResult<AnswerItem, JsonObject>): number {
+  #take(open: OpenAnswer, { done, value }: IteratorResult<AnswerItem | typeof waiting, JsonObject>): number {
     if (done === true) {
       open.isDone = true
       const end = JSON.stringify(value)
       const tail = open.isDocument ? `${open.hasItems ? "\n" : `{"items":[`}],${end.slice(1)}\n` : `${end}\n`
       open.pending.push(tail)
       return tail.length
+    }
+    if (value === waiting) {
+      open.isWaiting = true
+      return 0
     }
     if (value.length === 0) return 0
     const before = open.isDocument ? (open.hasItems ? ",\n" : `{"items":[\n`) : ""
@@ -165,6 +193,8 @@ export class Answering {
     return copied.reduce((sum, part) => sum + part.length, 0)
   }
 }
+
+const canAdvance = ({ stream, isWaiting }: OpenAnswer): boolean => stream.isWritable && !isWaiting
 
 const send = (open: OpenAnswer): void => {
   const bytes = Buffer.concat(open.pending.map((part) => (typeof part === "string" ? Buffer.from(part) : part)))
@@ -183,6 +213,6 @@ const attempt = <Value>(run: () => Value): Value => {
 
 const failureOf = (cause: unknown): ReadingFailed => {
   if (cause instanceof QuestionRefused)
-    return new ReadingFailed({ message: cause.problem, fault: cause.fault === "request" ? "question" : "not-recorded" })
+    return new ReadingFailed({ message: cause.problem, fault: cause.fault === "request" ? "question" : cause.fault })
   return new ReadingFailed({ message: messageOf(cause), fault: "recording" })
 }

@@ -87,9 +87,9 @@ export class ReadingFailed extends Schema.TaggedError<ReadingFailed>()("ReadingF
   message: Schema.String,
   /**
    * `recording`: it cannot be read. `busy`: {@link maximumWaiting} queries are already waiting; retry later. `question`: it is wrong. `not-recorded`: it is
-   * about a kind that the recording does not have.
+   * about a kind that the recording does not have. `gone`: about events that it does not have any more.
    */
-  fault: Schema.Literals(["recording", "busy", "question", "not-recorded"]),
+  fault: Schema.Literals(["recording", "busy", "question", "not-recorded", "gone"]),
 }) {}
 
 /**

@@ -7,9 +7,9 @@ import * as Schema from "effect/Schema"
 export const Question = Schema.Struct({
   /**
    * `objects`: as they were at a moment, of one kind. `changes`: what happened in a stretch of time. `differences`: what two moments differ in. `kinds`: what
-   * is recorded.
+   * is recorded. `events`: what is committed from an event on, without end.
    */
-  about: Schema.Literals(["objects", "changes", "differences", "kinds"]),
+  about: Schema.Literals(["objects", "changes", "differences", "kinds", "events"]),
   /** Names of kinds: exact ones, or those that discovery gave when they were recorded. Default: all. */
   kinds: Schema.optionalKey(Schema.Array(Schema.String)),
   namespace: Schema.optionalKey(Schema.String),
@@ -33,6 +33,12 @@ export const Question = Schema.Struct({
   withOwners: Schema.optionalKey(Schema.Boolean),
   /** Changes and differences come with whole objects. Default: with the fields that differ. */
   withObjects: Schema.optionalKey(Schema.Boolean),
+  /** Events come with the fields that differ. Changes always do. */
+  withDifferences: Schema.optionalKey(Schema.Boolean),
+  /** Sequence number of the event after which events begin; 0: with the first that is kept. Default: with the next. */
+  after: Schema.optionalKey(Schema.Number),
+  /** Events come as Server-Sent Events. Default: a JSON object per line. */
+  isEventStream: Schema.optionalKey(Schema.Boolean),
   /** The answer is one JSON document. Default: a JSON object per line. */
   isDocument: Schema.optionalKey(Schema.Boolean),
   /**

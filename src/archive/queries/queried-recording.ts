@@ -73,6 +73,11 @@ export class QueriedRecording {
     this.#now = this.reading(() => readNow(this.database))
   }
 
+  /** Whether something was recorded since it was opened or refreshed. Takes some µs. */
+  get hasGrown(): boolean {
+    return this.reading(() => lastSequenceOf(this.database)) > this.#now.cut
+  }
+
   /** Sequence number of the last event when it was opened or refreshed; what comes later is not read. */
   get cut(): number {
     return this.#now.cut

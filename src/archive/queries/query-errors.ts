@@ -5,8 +5,8 @@ import * as Schema from "effect/Schema"
 export class QuestionRefused extends Schema.TaggedError<QuestionRefused>()("QuestionRefused", {
   /** What is wrong, on one line, without a full stop. */
   problem: Schema.String,
-  /** What was looked for: a wrong request, or something that is not in the recording. */
-  fault: Schema.Literals(["request", "not-recorded"]),
+  /** What was looked for: a wrong request, something that is not in the recording, or something that is not kept any more. */
+  fault: Schema.Literals(["request", "not-recorded", "gone"]),
 }) {
   override get message(): string {
     return this.problem

@@ -51,17 +51,31 @@ export const readGaps = (database: DatabaseSync, selection: GapSelection): Reado
       SELECT gap.*, kind.gvk AS gvk FROM gap JOIN kind ON kind.id = gap.kind
       WHERE sequence <= ? AND to_time >= ? AND from_time < ? ORDER BY to_time, sequence`)
     .all(selection.cut, selection.fromTime ?? 0, selection.untilTime ?? Number.MAX_SAFE_INTEGER)
-    .map((row) => ({
-      type: "gap",
-      sequence: Number(row.sequence),
-      time: Number(row.to_time),
-      gvk: String(row.gvk),
-      namespace: String(row.namespace),
-      fromVersion: String(row.from_version),
-      toVersion: String(row.to_version),
-      fromTime: Number(row.from_time),
-      toTime: Number(row.to_time),
-      // The column was checked when the frame arrived.
-      reason: String(row.reason) as GapReason,
-      detail: String(row.detail),
-    }))
+    .map(gapOf)
+
+/** Gaps that were recorded after a sequence number and up to the cut, in that order. */
+export const readGapsAfter = (
+  database: DatabaseSync,
+  { after, cut }: { readonly after: number; readonly cut: number },
+): Array<GapEvent> =>
+  database
+    .prepare(`
+      SELECT gap.*, kind.gvk AS gvk FROM gap JOIN kind ON kind.id = gap.kind
+      WHERE sequence > ? AND sequence <= ? ORDER BY sequence`)
+    .all(after, cut)
+    .map(gapOf)
+
+const gapOf = (row: Record<string, unknown>): GapEvent => ({
+  type: "gap",
+  sequence: Number(row.sequence),
+  time: Number(row.to_time),
+  gvk: String(row.gvk),
+  namespace: String(row.namespace),
+  fromVersion: String(row.from_version),
+  toVersion: String(row.to_version),
+  fromTime: Number(row.from_time),
+  toTime: Number(row.to_time),
+  // The column was checked when the frame arrived.
+  reason: String(row.reason) as GapReason,
+  detail: String(row.detail),
+})

@@ -9,7 +9,7 @@ import { piecesOf } from "../export/export-client.ts"
 import { ExportCut, ExportRefused } from "../export/export-errors.ts"
 
 /** Where questions are asked. */
-type PastPath = "kinds" | "objects" | "changes" | "differences"
+type PastPath = "kinds" | "objects" | "changes" | "differences" | "events"
 
 /** Parameters of a question; absent ones are left out, of a list each is given. */
 export type PastParameters = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>

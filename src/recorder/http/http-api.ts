@@ -18,7 +18,7 @@ import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import { type Clock, systemClock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import type { Access, Action, Refusal } from "../access/access.ts"
+import type { Action, Refusal } from "../access/access.ts"
 import { type ExportSources, handleExportRequest } from "../export/handle.ts"
 import type { ExportRefusal } from "../export/request.ts"
 import { metricsContentType } from "../metrics/metrics-text.ts"
@@ -28,12 +28,13 @@ import type { Coverage, TimeRange } from "./coverage.ts"
 import { refuse, respondJson, text } from "./http-answer.ts"
 import { bracketed, ListenError } from "./listen-error.ts"
 import { answerPast, type PastSources } from "./past.ts"
-import { isPastPath, pastPaths } from "./past-request.ts"
+import { isPastPath, pastPaths, subscriptionPath } from "./past-request.ts"
+import { answerSubscription, type SubscriptionSources } from "./subscription.ts"
 
 export { ListenError } from "./listen-error.ts"
 
 /** What the interface needs from the recorder. */
-export interface HttpApiSources extends ExportSources, PastSources {
+export interface HttpApiSources extends ExportSources, PastSources, SubscriptionSources {
   /** Why the recorder is not ready; `undefined` if it is. */
   readonly notReady: () => string | undefined
   /** What is not as it should be although the recorder is ready; `undefined`: nothing. */
@@ -41,7 +42,6 @@ export interface HttpApiSources extends ExportSources, PastSources {
   readonly verboseReadiness: () => string
   readonly metrics: Effect.Effect<string>
   readonly coverage: (window: TimeRange) => Effect.Effect<Coverage, ExportRefusal>
-  readonly access: Access
   /** Called for each rejected request. */
   readonly rejected: (facts: RejectedRequest) => void
 }
@@ -197,8 +197,10 @@ const answer = (
     if (isPastPath(path)) {
       if (!reads) return wrongMethod(response, "GET, HEAD")
       const client = `${decision.who} at ${from}`
-      const parameters = url?.searchParams ?? new URLSearchParams()
-      return yield* answerPast(request, response, { path, parameters, client, reader: decision.reader }, sources, clock)
+      const asked = { path, parameters: url?.searchParams ?? new URLSearchParams(), client, reader: decision.reader }
+      return yield* path === subscriptionPath
+        ? answerSubscription(request, response, asked, sources, clock)
+        : answerPast(request, response, asked, sources, clock)
     }
     if (isExport) {
       return yield* handleExportRequest(request, response, { who: decision.who, requestId, bodies }, sources, clock)

@@ -1,4 +1,4 @@
-/** `GET /v1/objects`, `/v1/changes`, `/v1/differences`, `/v1/kinds`: parameters of the URL as a question for the reader. */
+/** `GET /v1/objects`, `/v1/changes`, `/v1/differences`, `/v1/kinds`, `/v1/events`: parameters of the URL as a question for the reader. */
 import type { Question } from "../../actors/reader/question.ts"
 import type { ExportRefusal } from "../export/request.ts"
 
@@ -22,16 +22,31 @@ const paths: ReadonlyMap<string, { readonly about: Question["about"]; readonly p
         about: "differences",
         parameters: ["kind", "namespace", "name", "uid", "labels", "fields", "from", "to", "objects"],
       },
+      "/v1/events": {
+        about: "events",
+        parameters: ["kind", "namespace", "name", "uid", "labels", "fields", "after", "objects", "differences"],
+      },
     }),
   )
 
 /** Whether questions about the past are asked at this path. */
 export const isPastPath = (path: string): boolean => paths.has(path)
 
+/** Where an answer does not end. */
+export const subscriptionPath = "/v1/events"
+
 /** The paths, for messages. */
 export const pastPaths: ReadonlyArray<string> = [...paths.keys()]
 
 type GivenQuestion = Omit<Question, "known">
+
+/** What of a request is not in its URL. */
+interface RequestSurroundings {
+  readonly nowMicros: number
+  readonly accept?: string | undefined
+  /** Of a client whose subscription broke off; it goes before `after`. */
+  readonly lastEventId?: string | undefined
+}
 
 /**
  * The question, or the refusal. `nowMicros`: µs since the Unix epoch, the default of `at` and `to`. `accept`: with `application/x-ndjson` the answer is a JSON
@@ -40,7 +55,7 @@ type GivenQuestion = Omit<Question, "known">
 export const readPastRequest = (
   path: string,
   given: URLSearchParams,
-  { nowMicros, accept = "" }: { readonly nowMicros: number; readonly accept?: string | undefined },
+  { nowMicros, accept = "", lastEventId }: RequestSurroundings,
 ): GivenQuestion | ExportRefusal => {
   const known = paths.get(path)
   if (known === undefined) return refused(`there is no ${path}`)
@@ -59,10 +74,14 @@ export const readPastRequest = (
   if (order !== undefined && order !== "name" && order !== "change") return refused("order must be name or change")
   const limit = given.get("limit") ?? undefined
   if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit)) return refused("limit must be a positive integer")
-  const flags = ["owned", "owners", "objects"].map((name) => given.get(name) ?? "false")
+  const isSubscription = known.about === "events"
+  const flags = flagNames.map((name) => given.get(name) ?? (name === "objects" && isSubscription ? "true" : "false"))
   if (flags.some((flag) => flag !== "true" && flag !== "false"))
-    return refused("owned, owners and objects must be true or false")
-  const [withOwned, withOwners, withObjects] = flags.map((flag) => flag === "true")
+    return refused("owned, owners, objects and differences must be true or false")
+  const [withOwned, withOwners, withObjects, withDifferences] = flags.map((flag) => flag === "true")
+  const after = isSubscription ? (lastEventId ?? given.get("after") ?? "now") : "now"
+  if (after !== "now" && !/^\d{1,15}$/.test(after))
+    return refused("after must be now or the sequence number of an event")
   const kinds = given.getAll("kind")
   return {
     about: known.about,
@@ -75,9 +94,17 @@ export const readPastRequest = (
     withOwned: withOwned === true,
     withOwners: withOwners === true,
     withObjects: withObjects === true,
-    isDocument: !accept.includes("application/x-ndjson"),
+    ...(isSubscription
+      ? {
+          withDifferences: withDifferences === true,
+          isEventStream: accept.includes("text/event-stream"),
+          ...(after !== "now" && { after: Number(after) }),
+        }
+      : { isDocument: !accept.includes("application/x-ndjson") }),
   }
 }
+
+const flagNames = ["owned", "owners", "objects", "differences"] as const
 
 const textNames = ["namespace", "name", "uid", "labels", "fields", "field", "continue"] as const
 

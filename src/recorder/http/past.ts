@@ -27,32 +27,31 @@ import { readPastRequest } from "./past-request.ts"
 export interface PastSources {
   /** Begins to answer; the answer goes to the reader. */
   readonly startQuery: (question: AskedQuestion, receiver: ExportReader) => Effect.Effect<StartedExport, ExportRefusal>
+  /** What a reader may see of the answer to a question now. */
+  readonly shownTo: (reader: Reader, question: AskedQuestion) => Effect.Effect<ReadonlyArray<ShownKind>, ExportRefusal>
   /** µs since the Unix epoch: the default moment. */
   readonly nowMicros: () => number
   readonly places: ExportPlaces
   readonly limits: ExportLimits
 }
 
-/** A question, and who asks it: only what its rights cover is shown. No one: everything is. */
-export interface AskedQuestion extends Omit<Question, "known" | "shown"> {
+/** A question about the past; what the client may see of it has been asked for. */
+export type AskedQuestion = Omit<Question, "known">
+
+/** Who asks for what. */
+export interface PastRequest {
+  readonly path: string
+  readonly parameters: URLSearchParams
+  /** Who asks, from where. */
+  readonly client: string
+  /** Only what its rights cover is shown. No one: everything is. */
   readonly reader: Reader | undefined
 }
 
-/** `client`: who asks, from where. */
 export const answerPast = (
   request: IncomingMessage,
   response: ServerResponse,
-  {
-    path,
-    parameters,
-    client,
-    reader,
-  }: {
-    readonly path: string
-    readonly parameters: URLSearchParams
-    readonly client: string
-    readonly reader: Reader | undefined
-  },
+  { path, parameters, client, reader }: PastRequest,
   sources: PastSources,
   clock: Clock,
 ): Effect.Effect<void> =>
@@ -70,7 +69,8 @@ export const answerPast = (
     const place = sources.places.take(client)
     if ("message" in place) return refuse(response, { status: 429, message: place.message, retryAfterSeconds })
     const outcome = yield* transferExport({
-      start: (receiver) => sources.startQuery({ ...question, reader }, receiver),
+      start: (receiver) =>
+        Effect.flatMap(withRights(question, reader, sources), (asked) => sources.startQuery(asked, receiver)),
       sink: responseSink(response, contentType, clock),
       limits: withinLimits(sources.limits, {}),
       gone,
@@ -91,15 +91,24 @@ export const answerPast = (
     else refuse(response, { status: outcome.tag === "limit" ? outcome.status : 500, message: outcome.message })
   })
 
+/** The question, restricted to what the reader may see. */
+export const withRights = (
+  question: AskedQuestion,
+  reader: Reader | undefined,
+  { shownTo }: Pick<PastSources, "shownTo">,
+): Effect.Effect<AskedQuestion, ExportRefusal> =>
+  reader === undefined
+    ? Effect.succeed(question)
+    : Effect.map(shownTo(reader, question), (shown) => ({ ...question, shown }))
+
 /** Asks the reader of a recording, once what was received is durable. `nowMicros`: µs since the Unix epoch. */
 export const startQuery = (
   recording: Recording,
-  { reader, ...question }: AskedQuestion,
+  question: AskedQuestion,
   receiver: ExportReader,
   nowMicros: number,
 ): Effect.Effect<StartedExport, ExportRefusal> =>
   Effect.gen(function* () {
-    const shown = reader === undefined ? {} : { shown: yield* shownTo(recording, reader, question) }
     const { knownUntil } = yield* recording.reach()
     const until = Math.min(nowMicros, (knownUntil ?? Number.POSITIVE_INFINITY) - 1)
     const known = recording.statuses
@@ -109,7 +118,7 @@ export const startQuery = (
     // The clock of whoever asks about this moment may be ahead.
     const isNow = question.to > until && question.to <= until + clockTolerance
     const close = yield* recording.reader.query(
-      { ...question, ...shown, to: isNow ? Math.max(until, question.from) : question.to, known },
+      { ...question, to: isNow ? Math.max(until, question.from) : question.to, known },
       {
         frame: (payload) => receiver.piece(payload),
         end: (error) => {
@@ -120,11 +129,11 @@ export const startQuery = (
     return { ...noFacts, cancel: close }
   })
 
-/** Asked anew for each question, and so for each page. */
-const shownTo = (
+/** Asked for with each question, and so for each page. */
+export const shownTo = (
   recording: Recording,
   reader: Reader,
-  question: Omit<Question, "known" | "shown">,
+  question: AskedQuestion,
 ): Effect.Effect<ReadonlyArray<ShownKind>, ExportRefusal> =>
   Effect.gen(function* () {
     const { named, others } = yield* recording.reader.ask("askedKinds", { names: question.kinds ?? [] })

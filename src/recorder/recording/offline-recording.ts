@@ -33,7 +33,8 @@ import type { ExportService } from "../export/service.ts"
 import { type ExportContext, startExport } from "../export/start.ts"
 import { askCoverage } from "../http/coverage.ts"
 import { makeApiServer, serveHttpApi } from "../http/http-api.ts"
-import { startQuery } from "../http/past.ts"
+import { shownTo, startQuery } from "../http/past.ts"
+import { Subscriptions } from "../http/subscriptions.ts"
 import { type KindStatus, KindStatuses } from "../kind-status.ts"
 import { memoryLimitsOf } from "../memory/memory-shares.ts"
 import { workerEntry } from "../worker-entries.ts"
@@ -115,11 +116,13 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       access: anonymousAccess,
       rejected: () => undefined,
       coverage: (window) => askCoverage(recording, window, facts.lastTime),
+      shownTo: (answerReader, question) => shownTo(recording, answerReader, question),
       startQuery: (question, answerReader) => startQuery(recording, question, answerReader, facts.lastTime + 1),
       nowMicros: () => facts.lastTime,
       forecast: (request) => forecastExport(context, request),
       startExport: (request, sink, gone) => startExport(context, request, sink, gone),
       places: new ExportPlaces(systemClock),
+      subscriptions: new Subscriptions(),
       limits: unlimited,
       audit: ({ outcome }) => onOutcome(outcome),
       barred: () => undefined,

@@ -4,6 +4,7 @@ import { expect, test } from "vitest"
 import { answerOf } from "../../../src/actors/reader/answer.ts"
 import type { Question } from "../../../src/actors/reader/question.ts"
 import { shownPart } from "../../../src/actors/reader/shown-part.ts"
+import { waiting } from "../../../src/actors/reader/subscription.ts"
 import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
 import { anyHistory, historyKinds, recordHistory } from "../../archive/queries/sample-history.ts"
 import { START } from "../../archive/sample-frames.ts"
@@ -20,7 +21,8 @@ const answered = (recording: QueriedRecording, question: Question) => {
   for (;;) {
     const next = answer.next()
     if (next.done === true) return { items, end: next.value }
-    const text = next.value.map((part) => (typeof part === "string" ? part : Buffer.from(part).toString())).join("")
+    const value = next.value === waiting ? [] : next.value
+    const text = value.map((part) => (typeof part === "string" ? part : Buffer.from(part).toString())).join("")
     if (text !== "") items.push(JSON.parse(text) as Item)
   }
 }

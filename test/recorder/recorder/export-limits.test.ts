@@ -11,6 +11,7 @@ import { defaultExportLimits, withinLimits } from "../../../src/recorder/export/
 import { ExportPlaces, maximumPerClient } from "../../../src/recorder/export/places.ts"
 import type { ExportReader } from "../../../src/recorder/export/service.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
+import { Subscriptions } from "../../../src/recorder/http/subscriptions.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { until } from "../../runtime/until.ts"
 import { everything } from "./recorder-command.ts"
@@ -51,6 +52,8 @@ class Exports {
       nowMicros: () => 0,
       forecast: () => Effect.fail({ status: 500, message: "not here" }),
       places: new ExportPlaces(this.clock),
+      subscriptions: new Subscriptions(),
+      shownTo: () => Effect.succeed([]),
       limits: defaultExportLimits,
       audit: (line) => this.audits.push(line),
       barred: () => undefined,

@@ -7,6 +7,7 @@ import { defaultExportLimits } from "../../../src/recorder/export/limits.ts"
 import { ExportPlaces } from "../../../src/recorder/export/places.ts"
 import type { ExportReader } from "../../../src/recorder/export/service.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
+import { Subscriptions } from "../../../src/recorder/http/subscriptions.ts"
 import { everything } from "./recorder-command.ts"
 
 const head = '{"incomplete":{"v1.Pod":"forbidden"}}\n'
@@ -38,6 +39,8 @@ const sources: HttpApiSources = {
   nowMicros: () => 0,
   forecast: () => Effect.fail({ status: 500, message: "not here" }),
   places: new ExportPlaces(systemClock),
+  subscriptions: new Subscriptions(),
+  shownTo: () => Effect.succeed([]),
   limits: defaultExportLimits,
   audit: () => undefined,
   barred: () => ({ status: 403, message: "not there" }),

@@ -1,0 +1,113 @@
+/**
+ * The values of answers as JSON. Objects are passed on byte by byte as they were recorded; only what has to be compared is parsed.
+ */
+import type { RecordedChange } from "../../archive/queries/changes.ts"
+import type { StateDifference } from "../../archive/queries/state-differences.ts"
+import type { ObjectEvent } from "../../trace/event.ts"
+import { compactJson } from "../../trace/json/compact-json.ts"
+import { differencesBetween } from "../../trace/json/difference.ts"
+import {
+  exactJsonIn,
+  formatExactJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../trace/json/exact-json.ts"
+import { managersBetween } from "../../trace/json/field-managers.ts"
+
+/** A value of the answer: JSON text in pieces, valid until the next value is taken. Without pieces: nothing yet, others may have their turn. */
+export type AnswerItem = ReadonlyArray<string | Uint8Array>
+
+/** Fields that differ in one step, beyond which the answer says that there are more. */
+const mostDifferences = 200
+
+/** All values are plain: numbers, texts, lists. */
+export const json = (value: object): string => JSON.stringify(value)
+
+const factsOf = ({ gvk, namespace, name, uid, resourceVersion, time, received, sequence }: ObjectEvent) => ({
+  ...{ gvk, namespace, name, uid, resourceVersion, time, ...(received !== undefined && { received }), sequence },
+})
+
+/** An object as it was. */
+export const objectItem = (event: ObjectEvent): AnswerItem => [
+  `${json({ type: "object", ...factsOf(event) }).slice(0, -1)},"object":`,
+  compactJson(event.object),
+  "}",
+]
+
+interface ChangeForm {
+  /** With the whole object. */
+  readonly withObjects: boolean
+  /** With the fields that differ, and who changed them. */
+  readonly withDifferences: boolean
+  /** What else is to be said of it. */
+  readonly facts?: object
+}
+
+/** A change. */
+export const changeItem = (
+  { type, event, before }: RecordedChange,
+  { withObjects, withDifferences, facts = {} }: ChangeForm,
+): AnswerItem => {
+  if (!withDifferences) return whole(json({ type, ...factsOf(event), ...facts }).slice(0, -1), event, withObjects)
+
+  const one = objectIn(before)
+  const other = type === "vanished" ? undefined : objectIn(event.object)
+  // Who deletes an object leaves no entry; the last one is of whoever wrote to it before.
+  const managers = other === undefined || type === "deleted" ? undefined : managersBetween(one, other)
+  const head = json({ type, ...factsOf(event), ...facts, ...(managers !== undefined && { managers }) }).slice(0, -1)
+  const compared = one !== undefined && other !== undefined ? differencesText(one, other) : ""
+  return whole(`${head}${compared}`, event, withObjects)
+}
+
+const whole = (head: string, { object }: ObjectEvent, withObject: boolean): AnswerItem =>
+  !withObject || object.length === 0 ? [`${head}}`] : [`${head},"object":`, compactJson(object), "}"]
+
+/** What two moments differ in. */
+export const differenceItem = (
+  { gvk, namespace, name, before, after }: StateDifference,
+  withObjects: boolean,
+): AnswerItem => {
+  const type =
+    before === undefined
+      ? "created"
+      : after === undefined
+        ? "deleted"
+        : before.uid === after.uid
+          ? "changed"
+          : "replaced"
+  const [one, other] = [objectIn(before?.object), objectIn(after?.object)]
+  const managers = other === undefined || type === "replaced" ? undefined : managersBetween(one, other)
+  const times = { ...(before && { timeBefore: before.time }), ...(after && { timeAfter: after.time }) }
+  const head = json({ type, gvk, namespace, name, ...times, ...(managers !== undefined && { managers }) }).slice(0, -1)
+  const item: (string | Uint8Array)[] = [head]
+  if (one !== undefined && other !== undefined) item.push(differencesText(one, other))
+  if (withObjects && before !== undefined) item.push(`,"before":`, compactJson(before.object))
+  if (withObjects && after !== undefined) item.push(`,"after":`, compactJson(after.object))
+  return [...item, "}"]
+}
+
+const objectIn = (bytes: Uint8Array | undefined): JsonObject | undefined => {
+  const value = bytes === undefined || bytes.length === 0 ? undefined : exactJsonIn(bytes)
+  return isJsonObject(value) ? value : undefined
+}
+
+/** What every write changes, and what {@link managersBetween} says in other words. */
+const bookkeeping = new Set([
+  "metadata.resourceVersion",
+  "metadata.generation",
+  "metadata.managedFields",
+  "metadata.uid",
+])
+
+const differencesText = (one: JsonValue, other: JsonValue): string => {
+  const options = { isLeftOut: (path: string) => bookkeeping.has(path), maximum: mostDifferences + 1 }
+  const found = differencesBetween(one, other, options)
+  const more = found.length > mostDifferences ? `,"hasMoreDifferences":true` : ""
+  const shown = found
+    .slice(0, mostDifferences)
+    .map(({ path, before, after }) =>
+      formatExactJson({ path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }),
+    )
+  return `,"differences":[${shown.join(",")}]${more}`
+}

@@ -1,0 +1,73 @@
+/**
+ * The answer that does not end: what is committed from an event on, as a JSON object per line or as Server-Sent Events.
+ *
+ * Each item has the sequence number after which the client goes on if its connection breaks. What is filtered out moves that number too: items of type `progress`
+ * say how far everything was told, once at the beginning of what is live, and then after each {@link progressMs} without another item.
+ */
+import { LiveChanges } from "../../archive/queries/live-changes.ts"
+import type { ObjectSelection } from "../../archive/queries/object-selection.ts"
+import type { QueriedRecording } from "../../archive/queries/queried-recording.ts"
+import type { GapEvent } from "../../trace/event.ts"
+import type { AnswerItem } from "./answer-items.ts"
+import { changeItem } from "./answer-items.ts"
+import type { Question } from "./question.ts"
+import type { ShownPart } from "./shown-part.ts"
+
+/** ms without an item after which a client is told how far it is: proxies end connections that are silent for a minute. */
+export const progressMs = 10_000
+
+/** Nothing has been committed since: ask again in a while. */
+export const waiting = Symbol("waiting")
+
+interface SubscriptionOptions {
+  readonly selection: ObjectSelection
+  /** Default: all. */
+  readonly kinds: ReadonlyArray<string> | undefined
+  readonly shown: ShownPart
+  /** ms on a monotonic clock. */
+  readonly now: () => number
+}
+
+/** Never returns. @throws QuestionRefused before the first item, ArchiveError */
+export function* subscriptionOf(
+  recording: QueriedRecording,
+  question: Question,
+  { selection, kinds, shown, now }: SubscriptionOptions,
+): Generator<AnswerItem | typeof waiting, never, void> {
+  const { after = recording.cut, withObjects = true, withDifferences = false, isEventStream = false } = question
+  const form = isEventStream ? asServerSentEvent : asLine
+  const live = new LiveChanges(recording, { ...selection, kinds, after, withBefore: withDifferences })
+  for (let saidAt = Number.NEGATIVE_INFINITY; ; recording.refresh()) {
+    for (const item of live.toCut()) {
+      if (item === undefined) {
+        yield []
+        continue
+      }
+      saidAt = now()
+      if ("event" in item) {
+        const { event, type, isSelected } = item
+        const facts = isSelected ? {} : { isSelected }
+        yield form(event.sequence, type, changeItem(item, { withObjects, withDifferences, facts }))
+      } else yield form(item.sequence, "gap", [JSON.stringify(readableGap(item, shown))])
+    }
+    do {
+      if (now() - saidAt >= progressMs) {
+        yield form(live.position, "progress", [JSON.stringify({ type: "progress", sequence: live.position })])
+        saidAt = now()
+      }
+      yield waiting
+    } while (!recording.hasGrown)
+  }
+}
+
+const readableGap = (gap: GapEvent, { showsAll }: ShownPart): GapEvent =>
+  showsAll(gap.gvk) ? gap : { ...gap, detail: "" }
+
+const asLine = (_sequence: number, _type: string, json: AnswerItem): AnswerItem => json
+
+/** https://html.spec.whatwg.org/multipage/server-sent-events.html: JSON on one line has no line ends. What sends it adds the line feed that ends a line. */
+const asServerSentEvent = (sequence: number, type: string, json: AnswerItem): AnswerItem => [
+  `id: ${sequence}\nevent: ${type}\ndata: `,
+  ...json,
+  "\n",
+]

@@ -1,0 +1,69 @@
+/**
+ * `--follow`: what changed since a moment, and then what changes, until Ctrl-C. A connection that breaks is opened again where it was, so no change is
+ * missing or printed twice.
+ */
+import type { JsonObject } from "../../trace/json/exact-json.ts"
+import { isExportError } from "../export/export-errors.ts"
+import { type Asking, Misasked } from "./asking.ts"
+import { askPast, type PastParameters } from "./past-client.ts"
+
+/** ms before the first attempt to go on, and the longest; each attempt waits for twice as long as the one before. */
+const firstPauseMs = 500
+const longestPauseMs = 15_000
+
+/** A time that no recording reaches. */
+const never = Number.MAX_SAFE_INTEGER
+
+/**
+ * Changes as the recorder describes them. Gaps are among them, of type `gap`. Ends when the signal is aborted. Rejects with an ExportError if the recorder
+ * does not answer at first, or refuses to go on.
+ */
+export async function* followedChanges(
+  { places, signal, lacks, say }: Asking,
+  parameters: PastParameters & { readonly from: number },
+): AsyncGenerator<JsonObject, boolean, void> {
+  const [place, another] = places
+  if (place === undefined || another !== undefined)
+    throw new Misasked("--follow is about one recording: name one recorder or one directory")
+  try {
+    const end = yield* askPast(place, "changes", { ...parameters, to: never }, signal)
+    lacks(end)
+    const { from: _, ...selection } = parameters
+    let after = Number(end.cut)
+    for (let pauseMs = firstPauseMs; ; ) {
+      try {
+        const events = askPast(place, "events", { ...selection, after, objects: false, differences: true }, signal)
+        for await (const event of events) {
+          after = Number(event.sequence)
+          pauseMs = firstPauseMs
+          if (event.type !== "progress") yield event
+        }
+      } catch (cause) {
+        if (signal.aborted || !isExportError(cause) || isFinal(cause)) throw cause
+        say(`${cause.message.replace(/\.$/, "")}; trying again in ${pauseMs / 1000} s`)
+        await paused(pauseMs, signal)
+        pauseMs = Math.min(2 * pauseMs, longestPauseMs)
+      }
+    }
+  } catch (cause) {
+    if (signal.aborted) return true
+    throw cause
+  }
+}
+
+/** Whether trying again would bring the same answer, such as that what followed is not kept any more. */
+const isFinal = (cause: object): boolean => {
+  const { status } = cause as { readonly status?: number }
+  return status !== undefined && status !== 429 && status < 500
+}
+
+const paused = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener("abort", done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener("abort", done)
+  })
