@@ -38,10 +38,10 @@ import { describeInstant } from "./command-line/instant.ts"
 import { parseSize } from "./command-line/size.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { recorderToken } from "./export/connection/recorder-token.ts"
-import { TokenUnreadable } from "./export/export-errors.ts"
+import { isExportError, TokenUnreadable } from "./export/export-errors.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
 import { readServedMoment } from "./serve/serve-moments.ts"
-import { openPast } from "./serve/served-past.ts"
+import { openPast, recorderUrl } from "./serve/served-past.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {
@@ -78,6 +78,12 @@ const options = {
     help: "where to write a kubeconfig with a context for each moment, readable by its owner only",
     parse: text,
   }),
+  namespace: optional({
+    short: "n",
+    placeholder: "NAME",
+    help: "of a running recorder, only what is in this namespace: for whoever may read no other",
+    parse: text,
+  }),
   cache: withDefault("256Mi", {
     placeholder: "SIZE",
     help: "memory for states of moments that were read; older ones are read again when they are asked for",
@@ -95,14 +101,15 @@ const syntax: CommandSyntax<typeof options> = {
   ],
   options,
   operand: {
-    placeholder: "DATA-DIR | TRACE",
-    help: "the data directory of a recorder, which may be running; or a trace: a file, s3://…, or - for standard input",
+    placeholder: "DATA-DIR | URL | TRACE",
+    help: "the data directory of a recorder, which may be running; the URL of a running recorder, which is shown the token in KUBEREEL_TOKEN; or a trace: a file, s3://…, or - for standard input",
     count: 1,
   },
   examples: [
     "reel serve ./recording --at 03:12 --at end",
     "KUBECONFIG=history.kubeconfig kubectl --context 03:12 get pods -A",
     "kubectl --server http://127.0.0.1:8001/at/-10m get events -A",
+    "reel serve http://127.0.0.1:7777 --at 03:12",
     "reel serve day.ndjson.zst --play --speed 10",
   ],
 }
@@ -111,20 +118,18 @@ type Options = OptionValues<typeof options>
 
 export const serveCommand = (): Command =>
   command(syntax, async (given, terminal, [source = ""]) => {
-    const problem = await problemOf(given)
+    const problem = await problemOf(given, source)
     if (problem === undefined) return run(source, given, terminal)
     terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
     return exitCodes.usage
   })
 
-const problemOf = async ({
-  play,
-  speed,
-  bind,
-  tokenFile,
-  kubeconfigOut,
-  force,
-}: Options): Promise<string | undefined> => {
+const problemOf = async (
+  { play, speed, bind, tokenFile, kubeconfigOut, force, namespace }: Options,
+  source: string,
+): Promise<string | undefined> => {
+  if (namespace !== undefined && recorderUrl(source) === undefined)
+    return "--namespace is for the URL of a running recorder; a directory or a trace is served whole"
   if (speed !== undefined && !play) return "--speed needs --play"
   if (speed === "max") return "--speed max is for replays; name a number"
   if (!isLoopback(bind) && tokenFile === undefined)
@@ -144,7 +149,11 @@ const run = async (source: string, given: Options, terminal: Terminal): Promise<
   const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
   let past: Past | undefined
   try {
-    past = await openPast(source, { environment: terminal.environment, signal: stop.signal })
+    past = await openPast(source, {
+      environment: terminal.environment,
+      signal: stop.signal,
+      namespace: given.namespace,
+    })
     const { begin, end } = past
     const [root = given.play ? "start" : "end"] = given.at
     const token = await recorderToken(given.tokenFile, {})
@@ -264,7 +273,8 @@ const known = [
 
 /** For failures that a person can do something about; `undefined` for defects. */
 const messageFor = (error: unknown, { bind, port, kubeconfigOut }: Options): string | undefined => {
-  if (isArchiveError(error) || known.some((each) => error instanceof each)) return (error as Error).message
+  if (isArchiveError(error) || isExportError(error) || known.some((each) => error instanceof each))
+    return (error as Error).message
   const { code, syscall, path } = error as NodeJS.ErrnoException
   if (code !== undefined && path === kubeconfigOut) return new OutputFailed({ path, code }).message
   if (code !== undefined && (syscall === "listen" || syscall === "getaddrinfo"))

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { parse, stringify } from "yaml"
 import { isThorough } from "../harness/effort.ts"
-import { RecorderProcess } from "../recorder/recorder/recorder-command.ts"
+import { RecorderProcess, ReelProcess } from "../recorder/recorder/recorder-command.ts"
 import { kubectl } from "./command.ts"
 import { openTestCluster, type TestCluster } from "./guard.ts"
 
@@ -251,6 +251,25 @@ describe("a reader with rights to one namespace", () => {
     expect(places(await ask("exporter", path))).toContain(`v1.ConfigMap ${bank}`)
     expect(places(await ask("auditor", path))).toEqual(new Set(["v1.Namespace "]))
   })
+
+  test("sees its own with kubectl as it was, through reel serve and its token", async () => {
+    const kubeconfig = join(directory, "history.kubeconfig")
+    const words = ["serve", await recorder.listening(), "-n", shop, "--port", "0", "--kubeconfig-out", kubeconfig]
+    const served = new ReelProcess(words, { env: { ...process.env, KUBEREEL_TOKEN: tokens.shopper ?? "" } })
+    try {
+      await served.says(/Press Ctrl-C/, 30_000)
+      const past = { ...cluster, kubeconfig }
+      const names = await kubectl(past, "get", "configmaps", "-A", "-o", "name", "--cache-dir", directory)
+      expect(names.split("\n")).toEqual(expect.arrayContaining(["configmap/hours", "configmap/prices"]))
+      expect(
+        await kubectl(past, "get", "deployments,pods", "-A", "-o", "yaml", "--cache-dir", directory),
+      ).not.toContain(bank)
+      // A kind that it may not read is none.
+      await expect(kubectl(past, "get", "namespaces", "--cache-dir", directory)).rejects.toThrow(/resource type/)
+    } finally {
+      await served.kill()
+    }
+  }, 60_000)
 
   test("follows only its own, and loses that and all else within seconds of its right", async () => {
     const response = await fetch(`${await recorder.listening()}/v1/events?after=0`, {

@@ -1,4 +1,5 @@
 /** The kinds of a recording, with what is known about each without reading an object. */
+import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
 import { decodeDiscovery, discoveryKey } from "../rows/discovery.ts"
@@ -18,11 +19,15 @@ export interface RecordedKindFacts {
   readonly discovered: DiscoveredKind | undefined
   /** Which of its objects are recorded, in words; the empty string or `all namespaces`: all. */
   readonly selection: string
+  /** Which changes of an object were recorded, as the recorder is set now: `all`, `content` or `spec`; the empty string: not known. */
+  readonly detect: string
 }
 
 /** In the order in which they were first recorded. */
 export const recordedKinds = (recording: QueriedRecording): ReadonlyArray<RecordedKindFacts> => {
-  const discovered = new Map(decodeDiscovery(recording.metadata().get(discoveryKey)).map((kind) => [kind.gvk, kind]))
+  const metadata = recording.metadata()
+  const discovered = new Map(decodeDiscovery(metadata.get(discoveryKey)).map((kind) => [kind.gvk, kind]))
+  const detected = detectOf(metadata.get("recorder"))
   const first = recording.database.prepare("SELECT namespace FROM object WHERE kind = ? LIMIT 1")
   return recording.kinds
     .filter(({ gvk }) => gvk !== podLivesKind)
@@ -31,9 +36,25 @@ export const recordedKinds = (recording: QueriedRecording): ReadonlyArray<Record
       const facts = discovered.get(gvk)
       return {
         ...{ gvk, since: recordedSince, until: recording.knownUntil(gvk), selection, discovered: facts },
+        detect: detected.get(gvk) ?? "",
         namespaced: facts?.namespaced ?? (namespace === undefined ? undefined : namespace !== ""),
       }
     })
+}
+
+/** By kind, from what the recorder keeps of its settings (src/recorder/recording/recorder-state.ts). A text of another version says nothing. */
+const detectOf = (settings = ""): ReadonlyMap<string, string> => {
+  try {
+    const { kinds } = JSON.parse(settings) as { readonly kinds: ReadonlyArray<KeptSettings> }
+    return new Map(kinds.map(({ gvk, detect }) => [formatGvk(gvk), String(detect)]))
+  } catch {
+    return new Map()
+  }
+}
+
+interface KeptSettings {
+  readonly gvk: GroupVersionKind
+  readonly detect: unknown
 }
 
 /** µs since the Unix epoch, both inclusive. */

@@ -1,4 +1,4 @@
-/** What `reel serve` serves: a data directory, a trace in a file, a pipe or an object store. */
+/** What `reel serve` serves: a data directory, a running recorder, a trace in a file, a pipe or an object store. */
 import { stat } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { NotARecordingError } from "../../archive/archive-errors.ts"
@@ -7,7 +7,11 @@ import type { Detect } from "../../kube/scanner/object/detect-rules.ts"
 import { decodeRecorderState, type RecorderState, recorderStateKey } from "../../recorder/recording/recorder-state.ts"
 import { ArchivePast, NothingToServe, type Past, TracePast } from "../../serve/index.ts"
 import { fileSpool } from "../../trace/spool.ts"
+import { recorderAt } from "../export/connection/recorder-connection.ts"
+import { userAgent } from "../export/connection/recorder-place.ts"
+import { recorderToken } from "../export/connection/recorder-token.ts"
 import { openSource } from "../replay/source/replay-source.ts"
+import { RecorderPast } from "./recorder-past.ts"
 
 /** What of an object can be older than the moment that is shown, where not every change of it counts. */
 const unrecorded: Readonly<Record<Detect, ReadonlyArray<string>>> = {
@@ -17,6 +21,8 @@ const unrecorded: Readonly<Record<Detect, ReadonlyArray<string>>> = {
 }
 
 export interface PastSurroundings {
+  /** Only of what a running recorder has. Default: everything. */
+  readonly namespace?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Ends reading. */
   readonly signal: AbortSignal
@@ -24,6 +30,8 @@ export interface PastSurroundings {
 
 /** Rejects with NothingToServe, ArchiveError, SpoolError and the errors of sources. */
 export const openPast = async (source: string, surroundings: PastSurroundings): Promise<Past> => {
+  const recorder = recorderUrl(source)
+  if (recorder !== undefined) return openRecorder(recorder, surroundings)
   const status = await stat(source).catch(() => undefined)
   if (status?.isDirectory() === true) return openDirectory(source)
   const window = { from: undefined, to: undefined, duration: undefined }
@@ -34,6 +42,21 @@ export const openPast = async (source: string, surroundings: PastSurroundings): 
   } finally {
     opened.close()
   }
+}
+
+/** `undefined`: the source is something else; traces have a path. */
+export const recorderUrl = (source: string): URL | undefined => {
+  const url = /^https?:\/\//.test(source) ? URL.parse(source) : null
+  return url !== null && url.pathname === "/" && url.search === "" ? url : undefined
+}
+
+/** ms without a byte. */
+const recorderSilentMs = 120_000
+
+const openRecorder = async (url: URL, { environment, namespace }: PastSurroundings): Promise<Past> => {
+  const recorder = recorderAt(url, await recorderToken(undefined, environment), "the URL")
+  const address = { recorder, idleTimeoutMs: recorderSilentMs, userAgent: userAgent() }
+  return RecorderPast.open(address, { namespace, remarksOn: (detect) => unrecorded[detect as Detect] ?? [] })
 }
 
 const openDirectory = (directory: string): Past => {

@@ -94,7 +94,8 @@ export interface OpenPlace extends RecorderAddress {
   readonly close: () => Promise<void>
 }
 
-const userAgent = (): string => `kubereel/${readVersion()}`
+/** As which commands present themselves to recorders. */
+export const userAgent = (): string => `kubereel/${readVersion()}`
 
 /** Rejects with an ExportError. */
 export const openPlace = async (
