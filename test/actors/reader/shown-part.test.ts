@@ -8,6 +8,7 @@ import { waiting } from "../../../src/actors/reader/subscription.ts"
 import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
 import { anyHistory, historyKinds, recordHistory } from "../../archive/queries/sample-history.ts"
 import { START } from "../../archive/sample-frames.ts"
+import { isThorough } from "../../harness/effort.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
 interface Item {
@@ -69,7 +70,7 @@ test("whatever is asked, and whatever may be seen", () => {
         recording.close()
       }
     }),
-    { numRuns: 40 },
+    { numRuns: isThorough() ? 100 : 20 },
   )
 })
 

@@ -5,6 +5,7 @@ import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { LiveChanges, type LiveQuestion } from "../../../src/archive/queries/live-changes.ts"
 import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
 import { QuestionRefused } from "../../../src/archive/queries/query-errors.ts"
+import { isThorough } from "../../harness/effort.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { encodeFrame, gapAt, type SampleFrame, START } from "../sample-frames.ts"
 import { anyHistory, type HistoryEvent, historyKinds, recordHistory } from "./sample-history.ts"
@@ -76,7 +77,7 @@ test("pieces of any length, each gone on from where the last ended, are the whol
       expect(pieces).toEqual(whole)
       expect(after).toBe(withRecording(directory, ({ cut }) => cut))
     }),
-    { numRuns: 60 },
+    { numRuns: isThorough() ? 100 : 25 },
   )
 })
 
@@ -93,7 +94,7 @@ test("with a selection by name, the others are not told", () => {
         )
       })
     }),
-    { numRuns: 40 },
+    { numRuns: isThorough() ? 100 : 15 },
   )
 })
 
@@ -125,7 +126,7 @@ test("with a selection by label, an object that stops matching is told once, whe
           }
       })
     }),
-    { numRuns: 60 },
+    { numRuns: isThorough() ? 100 : 25 },
   )
 })
 
