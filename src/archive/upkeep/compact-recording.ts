@@ -1,6 +1,7 @@
-/** Makes a recording that nobody writes as small as it can be, and removes what is older than it is to be kept. */
+/** Makes a recording that no one writes as small as it can be, and removes what is older than it is to be kept. */
 import { ArchiveWriter } from "../archive-writer.ts"
 import type { RetentionPolicy } from "../retention/policy.ts"
+import { openForReading } from "../schema.ts"
 
 export interface Compaction {
   /** Bytes on disk. */
@@ -17,6 +18,8 @@ export interface Compaction {
  * CorruptArchiveError
  */
 export const compactRecording = (directory: string, policy: RetentionPolicy): Compaction => {
+  // A writer would begin a new recording where there is none.
+  openForReading(directory).close()
   const writer = ArchiveWriter.open(directory)
   try {
     const before = bytesOf(writer)
