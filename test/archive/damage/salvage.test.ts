@@ -135,6 +135,69 @@ describe("a damaged block", () => {
   })
 })
 
+describe("what retention carried over", () => {
+  /** Half of the sample is kept; what lives on from the other half is in blocks of its own. */
+  const carried = (): {
+    readonly directory: string
+    readonly beginning: number
+    readonly keys: ReadonlyArray<number>
+  } => {
+    const directory = sample()
+    const writer = ArchiveWriter.open(directory, { now: () => sampleMiddle + 60_000_000 })
+    writer.retention.setPolicy({ forMicros: 60_000_000, kinds: new Map() })
+    while (writer.retention.step(() => true));
+    writer.close()
+    const database = new DatabaseSync(join(directory, "recording.db"), { readOnly: true })
+    addChecksumFunction(database)
+    const keys = database.prepare("SELECT last_sequence AS key FROM block WHERE carried > 0 AND carried = events").all()
+    const { beginning } = database.prepare("SELECT max(removed_through) AS beginning FROM retained").get() as {
+      beginning: number
+    }
+    database.close()
+    return { directory, beginning: beginning + 1, keys: keys.map(({ key }) => Number(key)) }
+  }
+
+  test("is copied by salvage with the rest, and states at the beginning are the same", () => {
+    const { directory, beginning, keys } = carried()
+    expect(keys.length).toBeGreaterThan(0)
+    const before = read(directory, beginning)
+    expect(verifyRecording(directory)).toMatchObject({ isSound: true, faults: [], damagedBlocks: [] })
+    const copy = join(temporaryDirectory(), "copy")
+    expect(salvageRecording(directory, copy)).toMatchObject({ lost: [], lostBlocks: 0 })
+    expect(read(copy, beginning)).toEqual(before)
+    expect(verifyRecording(copy).isSound).toBe(true)
+  })
+
+  test("is a gap up to the beginning of its kinds if it is damaged; everything after it is read, also of a copy", () => {
+    const { directory, beginning, keys } = carried()
+    const before = read(directory, beginning)
+    const key = keys.at(-1) as number
+    damage(directory, `UPDATE block SET data = zeroblob(length(data)) WHERE last_sequence = ${key}`)
+    const database = new DatabaseSync(join(directory, "recording.db"))
+    addChecksumFunction(database)
+    database.exec("UPDATE block SET events = events")
+    database.close()
+    const after = read(directory, beginning)
+    const gaps = damageIn(after)
+    expect(gaps.length).toBeGreaterThan(0)
+    expect(gaps.every(({ toTime }) => toTime <= beginning)).toBe(true)
+    const kept = after.filter((event) => damageIn([event]).length === 0)
+    const lost = before.filter((event) => !kept.some(({ sequence }) => sequence === event.sequence))
+    expect(lost.length).toBeGreaterThan(0)
+    // Only states at the beginning, of kinds that have a gap.
+    for (const { gvk, sequence } of lost) {
+      expect(sequence).toBeLessThanOrEqual(key)
+      expect(gaps.map((gap) => gap.gvk)).toContain(gvk)
+    }
+    expect(verifyRecording(directory).damagedBlocks.map(({ lastSequence }) => lastSequence)).toEqual([key])
+    const copy = join(temporaryDirectory(), "copy")
+    expect(salvageRecording(directory, copy)).toMatchObject({ lostBlocks: 1 })
+    const copied = read(copy, beginning)
+    expect(copied.filter((event) => !isGap(event))).toEqual(kept.filter((event) => !isGap(event)))
+    expect(damageIn(copied).length).toBeGreaterThan(0)
+  })
+})
+
 describe("damage to rows", () => {
   test.each(["kind", "gap", "block_kind", "metadata"])("of table %s makes reading fail, in words", (table) => {
     const directory = sample()
