@@ -40,6 +40,13 @@ export interface RecorderOptions {
   readonly secretsInPlainText?: boolean
   /** File with the key for redacted values. Default: one in the directory, which is made if there is none. */
   readonly redactKeyFile?: string
+  /**
+   * How long what was recorded is kept, such as `30d`. Default: for ever. A `configurationFile` has limits of its own, so these are not allowed with it; those
+   * of a kind are among its settings.
+   */
+  readonly retainFor?: string
+  /** How much the recording may take on disk, such as `20Gi`. Default: any. Likewise. */
+  readonly retainBytes?: string
   /** `interval`: a power failure loses at most the last second; `always`: nothing, but slower. Default `interval`. */
   readonly fsync?: "interval" | "always"
   /**
@@ -85,9 +92,14 @@ const lookMs = 25
  * `_tag` and a message for people.
  */
 export const startRecorder = async (options: RecorderOptions = {}): Promise<Recorder> => {
+  const { configurationFile, retainFor, retainBytes } = options
+  if (configurationFile !== undefined && (retainFor ?? retainBytes) !== undefined)
+    throw new RecorderError({
+      message: "retainFor and retainBytes belong into the configuration file, if there is one",
+    })
   const scope = Effect.runSync(Scope.make())
   const settings = {
-    config: options.configurationFile ?? { text: configurationText(options.kinds) },
+    config: configurationFile ?? { text: configurationText(options.kinds, options) },
     kubeconfig: options.kubeconfig,
     context: options.context,
     ...(options.server !== undefined && { server: options.server }),

@@ -31,12 +31,24 @@ export interface KindOptions {
 /** Kinds by name, `apps/v1.Deployment` or `v1.Pod`, with the defaults or with settings for each. */
 export type RecordedKinds = ReadonlyArray<string> | Readonly<Record<string, KindOptions>>
 
+/** How much is kept of all kinds without limits of their own. */
+export interface KeptOptions {
+  readonly retainFor?: string | undefined
+  readonly retainBytes?: string | undefined
+}
+
 /** The configuration as text; without kinds, the workloads and their pods, as `reel k8s` records them. */
-export const configurationText = (kinds: RecordedKinds | undefined): string => {
-  if (kinds === undefined) return defaultConfiguration
-  const trackedObjects = isList(kinds) ? Object.fromEntries(kinds.map((kind) => [kind, {}])) : kinds
+export const configurationText = (
+  kinds: RecordedKinds | undefined,
+  { retainFor, retainBytes }: KeptOptions = {},
+): string => {
   // JSON is YAML; a member that is undefined is left out.
-  return JSON.stringify({ trackedObjects }, undefined, 2)
+  if (kinds !== undefined) {
+    const trackedObjects = isList(kinds) ? Object.fromEntries(kinds.map((kind) => [kind, {}])) : kinds
+    return JSON.stringify({ retainFor, retainBytes, trackedObjects }, undefined, 2)
+  }
+  const kept = Object.entries({ retainFor, retainBytes }).filter(([, limit]) => limit !== undefined)
+  return `${defaultConfiguration}${kept.map(([name, limit]) => `${name}: ${JSON.stringify(limit)}\n`).join("")}`
 }
 
 const isList = (kinds: RecordedKinds): kinds is ReadonlyArray<string> => Array.isArray(kinds)

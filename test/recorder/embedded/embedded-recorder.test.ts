@@ -3,10 +3,12 @@ import { existsSync } from "node:fs"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest"
+import { parse } from "yaml"
 import { ArchiveReader } from "../../../src/archive/index.ts"
 import * as kubereel from "../../../src/index.ts"
 import { ExportError, type KindOptions, type RecorderLog, startRecorder } from "../../../src/index.ts"
 import { kindKeys } from "../../../src/recorder/configuration/kind-settings.ts"
+import { configurationText } from "../../../src/recorder/embedded/kind-options.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
@@ -38,6 +40,20 @@ test("the module exports the intended names, and nothing by accident", () => {
 test("the settings of a kind are those of the configuration file", () => {
   expectTypeOf<keyof KindOptions>().toEqualTypeOf<(typeof kindKeys)[number]>()
   expect(kindKeys).toContain("trackLifecycle" satisfies keyof KindOptions)
+})
+
+test("what is kept is part of the configuration, also of the default one, and of none that is in a file", async () => {
+  const kept = { retainFor: "30d", retainBytes: "20Gi" }
+  for (const kinds of [undefined, ["v1.Pod"], { "v1.Event": { retainFor: "1d" } }]) {
+    const { trackedObjects, ...root } = parse(configurationText(kinds, kept)) as Record<string, object>
+    expect([root, Object.keys(trackedObjects ?? {}).length > 0]).toEqual([kept, true])
+  }
+  await expect(startRecorder({ configurationFile: "tracer.yml", retainFor: "30d" })).rejects.toThrow(
+    "retainFor and retainBytes belong into the configuration file",
+  )
+  await expect(startRecorder({ retainFor: "soon", server: sandbox.endpoint, log: quiet })).rejects.toThrow(
+    "it must be a duration such as 12h, 30d or 8w",
+  )
 })
 
 describe("An embedded recorder", () => {
