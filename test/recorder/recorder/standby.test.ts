@@ -1,0 +1,161 @@
+/**
+ * Two recorders as processes with one Lease and one data directory: whatever happens to the one that records, the other takes over, no two
+ * write, and what is recorded is what happened.
+ */
+import { type AddressInfo, connect, createServer, type Socket } from "node:net"
+import { describe, test } from "vitest"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { patient } from "../../harness/patience.ts"
+import { differences, ledgerOf } from "../recorded/recorded-sandbox.ts"
+import { Workload } from "../recorded/workload.ts"
+import { type RecorderProcess, Workplace } from "./recorder-command.ts"
+
+const kinds = { "apps/v1.Deployment": "{detect: all}", "v1.ConfigMap": "{detect: all}" }
+const leaseMs = 3000
+const lease = ["--lease", "default/recorder", "--lease-duration", `${leaseMs / 1000}s`]
+
+/** A way to the cluster that can be cut. */
+const openWay = async (url: string) => {
+  const sockets = new Set<Socket>()
+  const keep = (socket: Socket): Socket => {
+    sockets.add(socket)
+    return socket.on("error", () => socket.destroy()).on("close", () => sockets.delete(socket))
+  }
+  const server = createServer((near) => {
+    const far = keep(connect(Number(new URL(url).port), "127.0.0.1"))
+    keep(near).pipe(far).pipe(near)
+    near.on("close", () => far.destroy())
+    far.on("close", () => near.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut: (): void => {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** Two recorders under load, of which the first leads. */
+const openPair = async () => {
+  const place = new Workplace()
+  const sandbox = await Sandbox.start()
+  const workload = new Workload(sandbox, Object.keys(kinds), Number(process.env.KUBEREEL_TEST_SEED ?? 47))
+  const way = await openWay(sandbox.url)
+  const record = (name: string, server: string): RecorderProcess =>
+    place.record({ cluster: { server }, kinds, name, more: lease })
+  const leader = record("leader", way.url)
+  await leader.ready()
+  const standby = record("standby", sandbox.url)
+  await standby.says(/standby; \S+ holds the Lease default\/recorder since /)
+  workload.start(500)
+  return {
+    ...{ leader, standby, cut: way.cut },
+    /** ms until the standby records, from now. */
+    takeover: async (): Promise<number> => {
+      const startedMs = performance.now()
+      await standby.says(/this recorder holds the Lease default\/recorder/, 20_000)
+      const tookMs = performance.now() - startedMs
+      await standby.ready()
+      return tookMs
+    },
+    /** What the recording of the standby has more or less than the ledger; waits until it has as much. */
+    difference: async () => {
+      workload.stop()
+      const wanted = Object.keys(kinds).flatMap((gvk) => ledgerOf(sandbox, gvk))
+      await standby.until(async () => (await standby.exported()).length >= wanted.length, "all events", 20_000)
+      const exported = await standby.exported()
+      const changes = exported as unknown as Parameters<typeof differences>[0]
+      return {
+        gaps: exported.filter(({ action }) => action === "gap"),
+        ...Object.assign({}, ...Object.keys(kinds).map((gvk) => differences(changes, ledgerOf(sandbox, gvk), gvk))),
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      workload.stop()
+      await place.close()
+      way.cut()
+      await sandbox.close()
+    },
+  }
+}
+
+const nothing = { gaps: [] }
+
+describe.concurrent("a recorder that stands by", { timeout: patient(60_000) }, () => {
+  test("takes over from one that was killed, and continues its recording without a gap", async ({ expect }) => {
+    await using pair = await openPair()
+    const { leader, standby } = pair
+    const [ready, health, metrics, asked] = await Promise.all(
+      ["/readyz", "/healthz", "/metrics", "/v1/coverage"].map((path) => standby.get(path)),
+    )
+    expect([ready?.status, health?.status, metrics?.status, asked?.status]).toEqual([503, 200, 200, 503])
+    expect(ready?.text).toMatch(/^standby; \S+_[0-9a-f]{12} holds the Lease default\/recorder since 20\S+Z\n$/)
+    expect(metrics?.text).toMatch(/^kubereel_leader 0$/m)
+    expect(await leader.metric("kubereel_leader")).toBe(1)
+    await leader.kill()
+    expect(await pair.takeover()).toBeLessThan(patient(leaseMs + 1000))
+    expect(await standby.metric("kubereel_leader")).toBe(1)
+    expect(await pair.difference()).toEqual(nothing)
+    expect(await standby.stop()).toMatchObject({ code: 0 })
+  })
+
+  test("takes over within 3 s from one that was told to end, which hands the Lease over", async ({ expect }) => {
+    await using pair = await openPair()
+    const stopping = pair.leader.stop()
+    expect(await pair.takeover()).toBeLessThan(patient(3000))
+    expect(await stopping).toMatchObject({ code: 0 })
+    expect(await pair.difference()).toEqual(nothing)
+  })
+
+  test("waits for the directory of one that is paused, which ends with 5 when it wakes, and nothing is recorded twice", async ({
+    expect,
+  }) => {
+    await using pair = await openPair()
+    const { leader, standby } = pair
+    leader.child.kill("SIGSTOP")
+    await standby.says(
+      new RegExp(
+        `holds the Lease default/recorder, but waits: data directory .* is in use by another recorder: process ${leader.child.pid} on host .* which holds the Lease default/recorder`,
+      ),
+    )
+    expect((await standby.get("/readyz")).status).toBe(503)
+    leader.child.kill("SIGCONT")
+    expect(await leader.ended).toMatchObject({ code: 5 })
+    expect(leader.log).toContain("another recorder may take over now")
+    await pair.takeover()
+    expect(await pair.difference()).toEqual(nothing)
+  })
+
+  test("takes over from one that is cut off, which ends with 5 before that", async ({ expect }) => {
+    await using pair = await openPair()
+    const { leader, standby } = pair
+    pair.cut()
+    const first = await Promise.race([
+      leader.ended.then(({ code }) => code),
+      standby.says(/this recorder holds the Lease/).then(() => "another one leads"),
+    ])
+    expect(first).toBe(5)
+    expect(leader.log).toMatch(/leadership lost.*another recorder may take over now/s)
+    await pair.takeover()
+    expect(await pair.difference()).toEqual(nothing)
+  })
+})
+
+describe("a recorder without a Lease", { timeout: patient(30_000) }, () => {
+  test("is refused a directory whose holder has one, and told of it", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const cluster = { server: sandbox.url }
+    const leader = place.record({ cluster, more: lease })
+    await leader.ready()
+    const second = place.record({ cluster })
+    expect(await second.ended).toMatchObject({ code: 1 })
+    expect(second.log).toMatch(
+      new RegExp(
+        `is in use by another recorder: process ${leader.child.pid} on host .*, running since \\d{4}-.*, which holds the Lease default/recorder\\. Stop that process, .* --lease default/recorder\\.`,
+      ),
+    )
+  })
+})
