@@ -70,6 +70,8 @@ export interface RecorderSettings {
   readonly dataDir: string | undefined
   /** Record only while this Lease is held; stand by until then. Default: record. */
   readonly lease?: LeaseSettings | undefined
+  /** The Lease is held and the directory free: recording begins. */
+  readonly onLeaseTaken?: () => void
   /** The Lease is lost: the recorder must be closed, and must have ended in so many ms. */
   readonly onLeaseLost?: (withinMs: number) => void
   /** Record only these namespaces, for which a Role is enough. Empty: all. */
@@ -205,6 +207,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       if (bound !== undefined) serveStandby(bound, { reason: () => leadership.reason(), metrics, access })
       reportListening()
       yield* Effect.promise(() => leadership.taken)
+      settings.onLeaseTaken?.()
     }
     let running: RecorderActors | undefined
     const serverKinds = yield* openServerKinds({ wanted, endpoint: () => endpoint, userAgent, log })

@@ -143,8 +143,10 @@ describe.concurrent("a recorder that stands by", { timeout: patient(60_000) }, (
   })
 })
 
-describe("a recorder without a Lease", { timeout: patient(30_000) }, () => {
-  test("is refused a directory whose holder has one, and told of it", async ({ expect }) => {
+describe("beside a recorder with a Lease", { timeout: patient(30_000) }, () => {
+  test("one without is refused its directory and told of the Lease; one with it stands by until it is stopped, which is no failure", async ({
+    expect,
+  }) => {
     await using place = new Workplace()
     await using sandbox = await Sandbox.start()
     const cluster = { server: sandbox.url }
@@ -157,5 +159,9 @@ describe("a recorder without a Lease", { timeout: patient(30_000) }, () => {
         `is in use by another recorder: process ${leader.child.pid} on host .*, running since \\d{4}-.*, which holds the Lease default/recorder\\. Stop that process, .* --lease default/recorder\\.`,
       ),
     )
+    const standby = place.record({ cluster, more: lease })
+    await standby.says(/standby; \S+ holds the Lease/)
+    expect(await standby.stop()).toMatchObject({ code: 0 })
+    expect(standby.log).not.toMatch(/WARN|ERROR/)
   })
 })
