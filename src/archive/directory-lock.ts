@@ -85,12 +85,17 @@ export const lockDirectory = (
   }
 }
 
-/** Who holds the directory, as an error; `undefined` if no one does, or if it cannot be locked for another reason. */
+/**
+ * Who holds the directory, as an error; `undefined` if no one does. Creates it if necessary.
+ *
+ * @throws DirectoryNotWritableError, NetworkFileSystemError and others, if it cannot be locked for another reason.
+ */
 export const directoryInUse = (directory: string): DirectoryInUseError | undefined => {
   try {
     lockDirectory(directory).release()
   } catch (error) {
     if (error instanceof DirectoryInUseError) return error
+    throw error
   }
   return undefined
 }

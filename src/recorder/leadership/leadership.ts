@@ -8,13 +8,16 @@
  * The states: standby, waiting (it holds the Lease, and another process the directory), leading, lost. The last is final: the process has to end.
  */
 import * as Effect from "effect/Effect"
+import type { DirectoryInUseError } from "../../archive/archive-errors.ts"
 import { directoryInUse } from "../../archive/directory-lock.ts"
 import type { Clock, Timer } from "../../clock.ts"
 import { ApiClient } from "../../kube/client/api-client.ts"
 import { electionIdentity, LeaderElector } from "../../kube/election/leader-election.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
+import { messageOf } from "../../message-of.ts"
 import type { Metric } from "../metrics/metrics-text.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
+import { RecorderError } from "../recorder-error.ts"
 
 /** The Lease that chooses one of several recorders. */
 export interface LeaseSettings {
@@ -123,8 +126,8 @@ class Leadership {
 
   /** Tries until the directory is free: a former holder of the Lease may be paused, or slow to end. */
   #openDirectory(): void {
-    const { directory, clock, log } = this.#options
-    const inUse = directoryInUse(directory)
+    const { clock, log } = this.#options
+    const inUse = this.#directoryInUse()
     if (inUse !== undefined) {
       if (this.#state.tag !== "waiting")
         log.warn(`this recorder holds the Lease ${this.#name}, but waits: ${inUse.facts}`)
@@ -135,6 +138,16 @@ class Leadership {
     this.#state = { tag: "leading" }
     log.info(`this recorder holds the Lease ${this.#name}`)
     this.#taken.resolve()
+  }
+
+  /** For any other reason than its holder, the store cannot open the directory either, and says so. */
+  #directoryInUse(): DirectoryInUseError | undefined {
+    try {
+      return directoryInUse(this.#options.directory)
+    } catch (error) {
+      this.#options.log.debug(messageOf(error))
+      return undefined
+    }
   }
 
   /** The election goes on once the returned promise resolves: here, when it is closed. */
@@ -156,13 +169,20 @@ class Leadership {
 
 export type { Leadership }
 
-/** Runs for the Lease until the scope ends, and then hands it over. */
+/**
+ * Runs for the Lease until the scope ends, and then hands it over. Fails with RecorderError if nothing can be recorded in the directory: a
+ * mistake, or a network file system, must not be found out by the takeover.
+ */
 export const openLeadership = (options: LeadershipOptions) =>
   Effect.acquireRelease(
-    Effect.sync(() => {
-      const leadership = new Leadership(options)
-      leadership.start()
-      return leadership
+    Effect.try({
+      try: () => {
+        directoryInUse(options.directory)
+        const leadership = new Leadership(options)
+        leadership.start()
+        return leadership
+      },
+      catch: (cause) => new RecorderError({ message: messageOf(cause) }),
     }),
     (leadership) => Effect.promise(() => leadership.close()),
   )

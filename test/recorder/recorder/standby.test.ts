@@ -12,7 +12,8 @@ import { type RecorderProcess, Workplace } from "./recorder-command.ts"
 
 const kinds = { "apps/v1.Deployment": "{detect: all}", "v1.ConfigMap": "{detect: all}" }
 const leaseMs = 3000
-const lease = ["--lease", "default/recorder", "--lease-duration", `${leaseMs / 1000}s`]
+const election = ["--lease", "default/recorder"]
+const lease = [...election, "--lease-duration", `${leaseMs / 1000}s`]
 
 /** A way to the cluster that can be cut. */
 const openWay = async (url: string) => {
@@ -38,13 +39,13 @@ const openWay = async (url: string) => {
 }
 
 /** Two recorders under load, of which the first leads. */
-const openPair = async () => {
+const openPair = async (more: ReadonlyArray<string> = lease) => {
   const place = new Workplace()
   const sandbox = await Sandbox.start()
   const workload = new Workload(sandbox, Object.keys(kinds), Number(process.env.KUBEREEL_TEST_SEED ?? 47))
   const way = await openWay(sandbox.url)
   const record = (name: string, server: string): RecorderProcess =>
-    place.record({ cluster: { server }, kinds, name, more: lease })
+    place.record({ cluster: { server }, kinds, name, more })
   const leader = record("leader", way.url)
   await leader.ready()
   const standby = record("standby", sandbox.url)
@@ -102,7 +103,8 @@ describe.concurrent("a recorder that stands by", { timeout: patient(60_000) }, (
   })
 
   test("takes over within 3 s from one that was told to end, which hands the Lease over", async ({ expect }) => {
-    await using pair = await openPair()
+    // By default a Lease that is not handed over is valid for 15 s.
+    await using pair = await openPair(election)
     const stopping = pair.leader.stop()
     expect(await pair.takeover()).toBeLessThan(patient(3000))
     expect(await stopping).toMatchObject({ code: 0 })
@@ -163,5 +165,16 @@ describe("beside a recorder with a Lease", { timeout: patient(30_000) }, () => {
     await standby.says(/standby; \S+ holds the Lease/)
     expect(await standby.stop()).toMatchObject({ code: 0 })
     expect(standby.log).not.toMatch(/WARN|ERROR/)
+  })
+
+  test("one whose directory cannot be used says so when it starts, not when it takes over", async ({ expect }) => {
+    await using place = new Workplace()
+    await using sandbox = await Sandbox.start()
+    const cluster = { server: sandbox.url }
+    await place.record({ cluster, more: lease }).ready()
+    const dataDir = `${place.write("file", "")}/below`
+    const standby = place.record({ cluster, dataDir, more: lease })
+    expect(await standby.ended).toMatchObject({ code: 1 })
+    expect(standby.log).toMatch(/ERROR data directory .*below is not a directory/)
   })
 })
