@@ -8,12 +8,20 @@ import { Sandbox } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
 import { differences, ledgerOf } from "../recorded/recorded-sandbox.ts"
 import { Workload } from "../recorded/workload.ts"
-import { type RecorderProcess, Workplace } from "./recorder-command.ts"
+import { type RecorderProcess, until, Workplace } from "./recorder-command.ts"
 
 const kinds = { "apps/v1.Deployment": "{detect: all}", "v1.ConfigMap": "{detect: all}" }
 const leaseMs = 3000
 const election = ["--lease", "default/recorder"]
 const lease = [...election, "--lease-duration", `${leaseMs / 1000}s`]
+
+/** Waits for a line in the log of a recorder that has ended: its last output may arrive after that. */
+const logged = (recorder: RecorderProcess, pattern: RegExp): Promise<void> =>
+  until(
+    () => pattern.test(recorder.log),
+    () => `${pattern} in the log:\n${recorder.log}`,
+    2000,
+  )
 
 /** A way to the cluster that can be cut. */
 const openWay = async (url: string) => {
@@ -125,7 +133,7 @@ describe.concurrent("a recorder that stands by", { timeout: patient(60_000) }, (
     expect((await standby.get("/readyz")).status).toBe(503)
     leader.child.kill("SIGCONT")
     expect(await leader.ended).toMatchObject({ code: 5 })
-    expect(leader.log).toContain("another recorder may take over now")
+    await logged(leader, /another recorder may take over now/)
     await pair.takeover()
     expect(await pair.difference()).toEqual(nothing)
   })
@@ -139,7 +147,7 @@ describe.concurrent("a recorder that stands by", { timeout: patient(60_000) }, (
       standby.says(/this recorder holds the Lease/).then(() => "another one leads"),
     ])
     expect(first).toBe(5)
-    expect(leader.log).toMatch(/leadership lost.*another recorder may take over now/s)
+    await logged(leader, /leadership lost.*another recorder may take over now/s)
     await pair.takeover()
     expect(await pair.difference()).toEqual(nothing)
   })
@@ -156,7 +164,8 @@ describe("beside a recorder with a Lease", { timeout: patient(30_000) }, () => {
     await leader.ready()
     const second = place.record({ cluster })
     expect(await second.ended).toMatchObject({ code: 1 })
-    expect(second.log).toMatch(
+    await logged(
+      second,
       new RegExp(
         `is in use by another recorder: process ${leader.child.pid} on host .*, running since \\d{4}-.*, which holds the Lease default/recorder\\. Stop that process, .* --lease default/recorder\\.`,
       ),
@@ -175,6 +184,6 @@ describe("beside a recorder with a Lease", { timeout: patient(30_000) }, () => {
     const dataDir = `${place.write("file", "")}/below`
     const standby = place.record({ cluster, dataDir, more: lease })
     expect(await standby.ended).toMatchObject({ code: 1 })
-    expect(standby.log).toMatch(/ERROR data directory .*below is not a directory/)
+    await logged(standby, /ERROR data directory .*below is not a directory/)
   })
 })
