@@ -17,11 +17,19 @@ export class DirectoryInUseError extends Schema.TaggedError<DirectoryInUseError>
   pid: Schema.Number,
   /** ISO 8601. */
   startedAt: Schema.String,
+  /** NAMESPACE/NAME of the Lease that the other one holds. */
+  lease: Schema.optionalKey(Schema.String),
 }) {
   override get message(): string {
+    const advice = "Stop that process, or choose another --data-dir"
+    return `${this.facts}. ${this.lease === undefined ? advice : `${advice}, or stand by for it with --lease ${this.lease}`}.`
+  }
+
+  /** The message without its advice. */
+  get facts(): string {
     return (
       `data directory ${this.directory} is in use by another recorder: process ${this.pid} on host ${this.host}, ` +
-      `running since ${this.startedAt}. Stop that process, or choose another --data-dir.`
+      `running since ${this.startedAt}${this.lease === undefined ? "" : `, which holds the Lease ${this.lease}`}`
     )
   }
 }

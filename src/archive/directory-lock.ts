@@ -35,13 +35,16 @@ export interface LockHolder {
   readonly pid: number
   /** ISO 8601. */
   readonly startedAt: string
+  /** NAMESPACE/NAME of the Lease by which it was chosen, if it was. */
+  readonly lease?: string
 }
 
-/** This process, since it started. */
-const thisProcess = (): LockHolder => ({
+/** This process, since it started; with the Lease that it holds, if any. */
+export const thisProcess = (lease?: string): LockHolder => ({
   host: hostname(),
   pid: process.pid,
   startedAt: new Date(Date.now() - process.uptime() * 1000).toISOString(),
+  ...(lease !== undefined && { lease }),
 })
 
 /** A held lock. */
@@ -80,6 +83,21 @@ export const lockDirectory = (
       lock.close()
     },
   }
+}
+
+/**
+ * Who holds the directory, as an error; `undefined` if no one does. Creates it if necessary.
+ *
+ * @throws DirectoryNotWritableError, NetworkFileSystemError and others, if it cannot be locked for another reason.
+ */
+export const directoryInUse = (directory: string): DirectoryInUseError | undefined => {
+  try {
+    lockDirectory(directory).release()
+  } catch (error) {
+    if (error instanceof DirectoryInUseError) return error
+    throw error
+  }
+  return undefined
 }
 
 /** Tests whether a file can be created: permission bits do not reveal read-only mounts and root squashing. */
@@ -168,10 +186,11 @@ const readSideFile = (directory: string): LockHolder => {
     throw error
   }
   if (typeof content !== "object" || content === null) return UNKNOWN_HOLDER
-  const { host, pid, startedAt } = content as Partial<Record<keyof LockHolder, unknown>>
+  const { host, pid, startedAt, lease } = content as Partial<Record<keyof LockHolder, unknown>>
   return {
     host: typeof host === "string" ? host : UNKNOWN_HOLDER.host,
     pid: typeof pid === "number" ? pid : UNKNOWN_HOLDER.pid,
     startedAt: typeof startedAt === "string" ? startedAt : UNKNOWN_HOLDER.startedAt,
+    ...(typeof lease === "string" && { lease }),
   }
 }

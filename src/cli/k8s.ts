@@ -44,6 +44,7 @@ const syntax: CommandSyntax<typeof k8sOptions> = {
     "reel k8s --config tracer.yml --image registry.example.com/kubereel:0.1.0 | kubectl apply -f -",
     "reel k8s --record-namespace shop --auth none --volume-claim --size 50Gi",
     "reel k8s --auth token --allow-target s3://traces/shop --target-secret store-access",
+    "reel k8s --name kubereel-a --lease kubereel --volume-claim",
     "reel k8s --offline",
     "reel k8s --host modules --image registry.example.com/kubereel:0.1.0",
     "reel k8s --simulation --image registry.example.com/kubereel:0.1.0",
@@ -126,6 +127,7 @@ const run = async (given: Options, { standardOutput, standardError, environment 
     volume: { size: given.size, isClaim: given.volumeClaim, storageClass: given.storageClass },
     retention: retentionArguments(given, configuration.retainBytes !== undefined),
     fsync: given.fsync,
+    lease: given.lease,
     authentication,
     allowedTargets: given.allowTarget,
     targetPorts: given.targetPort.length === 0 ? defaultTargetPorts : given.targetPort,
@@ -145,7 +147,10 @@ const run = async (given: Options, { standardOutput, standardError, environment 
 }
 
 /** The authentication that the options configure, or the problem with their combination. */
-const authenticationOf = ({ auth, name, tokenSecret, allowTarget, targetSecret }: Options): Authentication | string => {
+const authenticationOf = (given: Options): Authentication | string => {
+  const { auth, name, tokenSecret, allowTarget, targetSecret, lease } = given
+  if (lease === name)
+    return `--lease must not be the --name, ${name}: a Service with the name of the Lease leads to the recorder that records`
   if (targetSecret !== undefined && allowTarget.length === 0)
     return "--target-secret is for the stores of --allow-target, which is not given"
   if (auth === "token") return { tag: auth, secret: tokenSecret ?? { name: `${name}-tokens`, key: "tokens" } }

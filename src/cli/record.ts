@@ -28,6 +28,7 @@ import { readKind } from "./command-line/kind-option.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
+import { leaseOf, leaseOptions, leaseProblem } from "./record/record-lease.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-options.ts"
 import { type RecorderStatus, renderStatusLine } from "./record/status-line.ts"
@@ -99,6 +100,7 @@ const options = {
     help: "where to keep the recording; started again on the same directory, the recorder continues it; default: a new temporary directory",
     parse: text,
   }),
+  ...leaseOptions,
   fsync: withDefault("interval", {
     placeholder: "WHEN",
     help: "interval: a power failure loses at most the last second; always: loses nothing, but is slower",
@@ -159,6 +161,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel record -c tracer.yml",
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --log-format json",
     "reel record -c tracer.yml --namespace shop,stock --context staging",
+    "reel record -c tracer.yml --data-dir /var/lib/kubereel --lease kubereel/recorder",
     "reel record -c tracer.yml --bind 0.0.0.0 --auth kubernetes --allow-target s3://traces/shop",
   ],
 }
@@ -179,15 +182,16 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       allowSecrets: _,
       ...others
     } = given
-    const { maximumExportTime, maximumExportSize, retainFor, retainBytes, all, except, ...rest } = others
-    const access = kindsProblem(given) ?? readAccess(given)
+    const { maximumExportTime, maximumExportSize, retainFor, retainBytes, all, except, ...more } = others
+    const { lease: _lease, leaseDuration: _duration, ...rest } = more
+    const access = kindsProblem(given) ?? leaseProblem(given) ?? readAccess(given)
     if (typeof access === "string") {
       terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: access }).message}\n`)
       return exitCodes.usage
     }
     const namespaces = [...new Set(namespace)]
     const recordOptions: RecordOptions = {
-      ...{ ...rest, ...access, namespaces, verbosity: verbose },
+      ...{ ...rest, ...access, namespaces, verbosity: verbose, lease: leaseOf(given) },
       ...(all && { config: everyKind(except) }),
       limits: givenLimits(retainFor, retainBytes),
     }

@@ -9,6 +9,7 @@ import {
   type Authentication,
   httpPort,
   labelsOf,
+  leaseLabel,
   type ManifestSettings,
   type SecretKey,
   selectorOf,
@@ -61,6 +62,7 @@ const containerArguments = (settings: ManifestSettings): ReadonlyArray<string> =
   `--port=${httpPort}`,
   "--log-format=json",
   ...settings.retention,
+  ...(settings.lease === undefined ? [] : [`--lease=${settings.namespace}/${settings.lease}`]),
   ...(settings.fsync === "interval" ? [] : [`--fsync=${settings.fsync}`]),
   ...(settings.recordedNamespaces.length === 0 ? [] : [`--namespace=${settings.recordedNamespaces.join(",")}`]),
   ...(settings.secretsInPlainText ? ["--secrets-in-plain-text"] : []),
@@ -97,7 +99,7 @@ export const deployment = (settings: ManifestSettings): Manifest => {
         selector: { matchLabels: selectorOf(settings) },
         template: {
           metadata: {
-            labels: labelsOf(settings),
+            labels: { ...labelsOf(settings), ...(settings.lease !== undefined && { [leaseLabel]: settings.lease }) },
             annotations: { "kubectl.kubernetes.io/default-container": "recorder" },
           },
           spec: podSpec(settings, { requests, limits }),
@@ -112,7 +114,11 @@ export const deployment = (settings: ManifestSettings): Manifest => {
     },
     {
       path: [...container, "readinessProbe"],
-      text: "Succeeds once every kind has finished its first list and something is being recorded. The response says why not; ?verbose shows the state of each kind.",
+      text: `Succeeds once every kind has finished its first list and something is being recorded. The response says why not; ?verbose shows the state of each kind.${
+        settings.lease === undefined
+          ? ""
+          : "\nA recorder that stands by is not ready, so that the Service leads to the one that records."
+      }`,
     },
   )
 }
@@ -126,6 +132,7 @@ const podSpec = (
   enableServiceLinks: false,
   terminationGracePeriodSeconds: gracePeriodSeconds,
   securityContext: podSecurity,
+  ...(settings.lease !== undefined && { affinity: apartFrom(settings.lease) }),
   containers: [
     {
       name: "recorder",
@@ -164,6 +171,13 @@ const podSpec = (
     ...(settings.redactKeySecret === undefined ? [] : [secretVolume("redaction-key", settings.redactKeySecret)]),
   ],
 })
+
+/** Of two recorders on one node, neither outlives it. Preferred, so that a cluster of one node can run both. */
+const apartFrom = (lease: string) => {
+  const labelSelector = { matchLabels: { [leaseLabel]: lease } }
+  const podAffinityTerm = { labelSelector, topologyKey: "kubernetes.io/hostname" }
+  return { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm }] } }
+}
 
 /** Mounted as a directory, so that changes of the Secret arrive: the recorder reads the file of tokens again for each request. */
 const secretVolume = (name: string, { name: secretName, key }: SecretKey) => ({

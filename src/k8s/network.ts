@@ -1,17 +1,26 @@
 /** The recorder's Service, network policy and disruption budget. */
 import { type Json, type Manifest, manifest } from "./manifest.ts"
-import { httpPort, labelsOf, type ManifestSettings, selectorOf } from "./settings.ts"
+import { httpPort, labelsOf, leaseLabel, type ManifestSettings, selectorOf } from "./settings.ts"
 
 /** Pods with this label in the recorder's namespace may reach it. */
 const clientLabel = { "kubereel.dev/export": "allowed" } as const
 
-export const service = (settings: ManifestSettings): Manifest =>
+export const service = (settings: ManifestSettings): Manifest => serviceOf(settings, selectorOf(settings))
+
+/** The same for all recorders with the Lease: it leads to the one that records, because the others are not ready. */
+export const leaseService = (settings: ManifestSettings, lease: string): Manifest =>
+  serviceOf({ ...settings, name: lease }, { [leaseLabel]: lease })
+
+const serviceOf = (
+  settings: Pick<ManifestSettings, "name" | "namespace" | "version">,
+  selector: Readonly<Record<string, string>>,
+): Manifest =>
   manifest({
     apiVersion: "v1",
     kind: "Service",
     metadata: { name: settings.name, namespace: settings.namespace, labels: labelsOf(settings) },
     spec: {
-      selector: selectorOf(settings),
+      selector,
       ports: [{ name: "http", port: httpPort, targetPort: "http", protocol: "TCP", appProtocol: "http" }],
     },
   })

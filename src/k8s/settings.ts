@@ -51,6 +51,8 @@ export interface ManifestSettings {
   /** Arguments of the recorder that say how much it keeps. */
   readonly retention: ReadonlyArray<string>
   readonly fsync: "interval" | "always"
+  /** Name of the Lease, in the same namespace, that chooses one of several recorders; also of the Service that leads to it. `undefined`: there is one recorder. */
+  readonly lease: string | undefined
   readonly authentication: Authentication
   /** Object store locations that the recorder may write traces to, as its `--allow-target` takes them. */
   readonly allowedTargets: ReadonlyArray<string>
@@ -93,6 +95,9 @@ export const labelsOf = ({
   "app.kubernetes.io/part-of": "kubereel",
   "app.kubernetes.io/version": version,
 })
+
+/** Label of the pods of all recorders with one Lease; its value is the name of the Lease. */
+export const leaseLabel = "kubereel.dev/lease"
 
 /** Labels by which pods are selected. They must never change, because a Deployment's selector is immutable. */
 export const selectorOf = ({ name }: Pick<ManifestSettings, "name">) => ({

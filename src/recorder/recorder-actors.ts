@@ -159,6 +159,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         fsync: options.fsync,
         asksOwners: options.looksUpOwners ?? true,
         ...(retention !== undefined && { retention }),
+        ...(options.lease !== undefined && { lease: options.lease }),
         ...plan.expected,
       }),
       incarnation: counter(),

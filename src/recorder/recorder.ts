@@ -11,10 +11,8 @@ import { systemClock } from "../clock.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { describeExpired } from "../kube/credentials/expired-credentials.ts"
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
-import { HttpClient } from "../kube/http/http-client.ts"
 import { isSecretKind } from "../kube/redaction/redaction-rules.ts"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
-import { clusterUid } from "../kube/watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
 import { messageOf } from "../message-of.ts"
 import { ActorGaveUp, ActorGone } from "../runtime/errors.ts"
@@ -35,11 +33,12 @@ import { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
 import { ExportPlaces } from "./export/places.ts"
 import { type ExportContext, startExport } from "./export/start.ts"
 import { askCoverage } from "./http/coverage.ts"
-import { bindHttpApi, type HttpApiSources, serveHttpApi } from "./http/http-api.ts"
+import { bindHttpApi, type HttpApiSources, serveHttpApi, serveStandby } from "./http/http-api.ts"
 import { shownTo, startQuery } from "./http/past.ts"
 import { pastPaths } from "./http/past-request.ts"
 import { Subscriptions } from "./http/subscriptions.ts"
 import type { KindStatus } from "./kind-status.ts"
+import { type LeaseSettings, leaseName, openLeadership } from "./leadership/leadership.ts"
 import { describeShortage } from "./memory/memory-shares.ts"
 import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
 import { formatMetrics } from "./metrics/metrics-text.ts"
@@ -48,6 +47,7 @@ import { NoticeLog, type RecorderLog } from "./notices/notice-log.ts"
 import { openPodEvents } from "./notices/pod-events.ts"
 import { type RecorderActors, startRecorderActors } from "./recorder-actors.ts"
 import { RecorderError } from "./recorder-error.ts"
+import { learnCluster } from "./recording/learn-cluster.ts"
 import { readRedactionKey } from "./redaction/redaction-key.ts"
 import { temporaryDirectory } from "./temporary-directory.ts"
 import type { ListCompression } from "./watchers/list-manners.ts"
@@ -68,6 +68,12 @@ export interface RecorderSettings {
   readonly bind: string
   /** Default: a new temporary directory, kept once the recorder has started. */
   readonly dataDir: string | undefined
+  /** Record only while this Lease is held; stand by until then. Default: record. */
+  readonly lease?: LeaseSettings | undefined
+  /** The Lease is held and the directory free: recording begins. */
+  readonly onLeaseTaken?: () => void
+  /** The Lease is lost: the recorder must be closed, and must have ended in so many ms. */
+  readonly onLeaseLost?: (withinMs: number) => void
   /** Record only these namespaces, for which a Role is enough. Empty: all. */
   readonly namespaces: ReadonlyArray<string>
   /** Record `v1.Secret` as it is. Default: its values are redacted. */
@@ -176,6 +182,33 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     const { path: dataDirectory, keep } =
       settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
     const userAgent = `kubereel/${settings.version}`
+    const access = yield* openAccess(accessSettings, {
+      host: settings.bind,
+      credentials,
+      userAgent,
+      clock: systemClock,
+      trouble: (reason) => log.warn(`requests cannot be authorised: ${reason}`),
+      recovered: () => log.info("requests can be authorised again"),
+    })
+    const reportListening = (): void => {
+      if (bound === undefined) return
+      const paths = `/healthz /readyz /metrics /v1/coverage ${pastPaths.join(" ")} POST:/export`
+      log.info(`listening on ${bound.url}`, { paths, auth: accessSettings.auth })
+    }
+    const { lease, onLeaseLost: onLost = () => undefined } = settings
+    const leadership =
+      lease &&
+      (yield* openLeadership({
+        ...{ lease, directory: dataDirectory, server: endpoints, userAgent, log, onLost },
+        ...{ clock: systemClock, random: Math.random },
+      }))
+    if (leadership !== undefined) {
+      const metrics = (): string => formatMetrics(leadership.metrics())
+      if (bound !== undefined) serveStandby(bound, { reason: () => leadership.reason(), metrics, access })
+      reportListening()
+      yield* Effect.promise(() => leadership.taken)
+      settings.onLeaseTaken?.()
+    }
     let running: RecorderActors | undefined
     const serverKinds = yield* openServerKinds({ wanted, endpoint: () => endpoint, userAgent, log })
     const notices = yield* Effect.acquireRelease(
@@ -197,6 +230,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       kinds: wanted.kinds,
       directory: dataDirectory,
       fsync: settings.fsync,
+      ...(lease !== undefined && { lease: leaseName(lease) }),
       retention: retentionSettings(loaded.configuration, settings.limits),
       endpoints,
       userAgent,
@@ -229,14 +263,6 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     // Not awaited: a server that accepts connections and never responds must not delay the HTTP interface.
     yield* Effect.forkScoped(learnCluster(actors, credentials, userAgent))
     yield* refreshCredentials(actors, credentials)
-    const access = yield* openAccess(accessSettings, {
-      host: settings.bind,
-      credentials,
-      userAgent,
-      clock: systemClock,
-      trouble: (reason) => log.warn(`requests cannot be authorised: ${reason}`),
-      recovered: () => log.info("requests can be authorised again"),
-    })
     yield* serve({
       notReady: () => actors.statuses.notReady(),
       degraded: () => actors.statuses.degraded(),
@@ -245,7 +271,11 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
         Effect.all([gatherMetrics(actors, systemClock.wallMicros()), Effect.promise(() => disk.now())], {
           concurrency: "unbounded",
         }),
-      ).pipe(Effect.map(([ofActors, ofDisk]) => formatMetrics([...ofActors, ...ofDisk, ...reloads.metrics()]))),
+      ).pipe(
+        Effect.map(([ofActors, ofDisk]) =>
+          formatMetrics([...ofActors, ...ofDisk, ...reloads.metrics(), ...(leadership?.metrics() ?? [])]),
+        ),
+      ),
       access,
       rejected: (facts) => log.warn("rejected", { ...facts }),
       coverage: (window) => askCoverage(actors, window, systemClock.wallMicros()),
@@ -282,11 +312,9 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     log.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
       directory: dataDirectory,
     })
-    if (bound !== undefined)
-      log.info(`listening on ${bound.url}`, {
-        paths: `/healthz /readyz /metrics /v1/coverage ${pastPaths.join(" ")} POST:/export`,
-        auth: accessSettings.auth,
-      })
+    if (leadership === undefined) reportListening()
+    // The file may have changed in the days of standing by.
+    else if (typeof config === "string") yield* Effect.promise(reload)
     return {
       actors,
       get configuration() {
@@ -334,22 +362,6 @@ const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace
       }
 
 type Credentials = EndpointSource & { readonly refreshAfter: number | undefined }
-
-/**
- * Remembers which cluster this is, so that another one behind the same address is noticed (docs/facts/watch-protocol.md, rule 12). Without
- * permission, only resourceVersions reveal it.
- */
-const learnCluster = (actors: RecorderActors, credentials: Credentials, userAgent: string) =>
-  Effect.gen(function* () {
-    const known = yield* actors.store.call("clusterUid", undefined)
-    if (known !== "") return
-    const endpoint = yield* Effect.tryPromise(() => credentials.endpoint())
-    const client = new HttpClient(endpoint, { userAgent })
-    const uid = yield* Effect.promise(() => clusterUid(client)).pipe(Effect.ensuring(Effect.sync(() => client.close())))
-    // A watcher may have reported it meanwhile, more recently than this request.
-    const isStillUnknown = (yield* actors.store.call("clusterUid", undefined)) === ""
-    if (uid !== undefined && isStillUnknown) actors.suggestClusterUid(uid)
-  }).pipe(Effect.ignore)
 
 /** ms between two attempts to renew credentials. */
 const failedRefreshMs = 10_000

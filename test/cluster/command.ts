@@ -43,16 +43,21 @@ export interface Recorder {
   readonly kill: () => Promise<void>
 }
 
-/** Starts the recorder as users do and waits, at most a minute, until it is ready: no kind is still being listed. */
+/**
+ * Starts the recorder as users do and waits, at most a minute, until it is ready: no kind is still being listed; or until it stands by.
+ *
+ * @param more options of `reel record`.
+ */
 export const startRecorder = async (
   cluster: Pick<TestCluster, "kubeconfig">,
   config: string,
   dataDirectory: string,
+  more: ReadonlyArray<string> = [],
 ): Promise<Recorder> => {
   const port = await freePort()
   const reel = fileURLToPath(new URL("../../bin/reel.js", import.meta.url))
   const words = ["record", "--config", config, "--kubeconfig", cluster.kubeconfig]
-  words.push("--port", String(port), "--data-dir", dataDirectory)
+  words.push("--port", String(port), "--data-dir", dataDirectory, ...more)
   const { KUBECONFIG: _never, ...env } = process.env
   const child = spawn(process.execPath, [reel, ...words], { env, stdio: ["ignore", "ignore", "pipe"] })
   const log: string[] = []
@@ -78,7 +83,7 @@ export const startRecorder = async (
     },
   }
   const deadline = performance.now() + 60_000
-  while (!(await isReady(address))) {
+  while (!(await isReady(address)) && !/INFO +standby; /.test(log.join(""))) {
     const end = await Promise.race([ended, sleep(100)])
     if (end !== undefined) throw new Error(`the recorder ended with code ${end.code} (${end.signal}):\n${log.join("")}`)
     if (performance.now() > deadline) {
@@ -95,7 +100,8 @@ const endOf = (child: ChildProcess): Promise<{ code: number | null; signal: stri
     child.on("close", (code, signal) => resolve({ code, signal }))
   })
 
-const isReady = (address: string): Promise<boolean> =>
+/** Whether it records, and no kind is still being listed. */
+export const isReady = (address: string): Promise<boolean> =>
   fetch(`${address}/readyz`).then(
     async (response) => {
       await response.arrayBuffer()

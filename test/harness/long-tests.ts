@@ -38,6 +38,7 @@ export const longTests: ReadonlyArray<string> = [
   "test/cli/export-offline.test.ts",
   "test/host/scripts/script-host.test.ts",
   "test/recorder/recorder/signals-and-streams.test.ts",
+  "test/recorder/recorder/standby.test.ts",
   "test/docs/embed.test.ts",
   "test/recorder/recorder/exports.test.ts",
   "test/recorder/http/coverage.test.ts",

@@ -22,6 +22,7 @@ describe("the pod", () => {
       ["--volume-claim", "--fsync", "always", "--record-namespace", "a,b", "--secrets-in-plain-text", "--bind", "::"],
       ["--redact-key-secret", "who/key"],
       ["--retain-for", "30d,v1.Event=1d", "--retain-bytes", "v1.Event=1Gi"],
+      ["--name", "one", "--lease", "shared"],
     ]) {
       const [command, ...rest] = (await pod(...words)).containers[0].args
       expect(command).toBe("record")
@@ -117,6 +118,48 @@ test("can be reached from the configured addresses", async () => {
     { ipBlock: { cidr: "10.0.0.0/24" } },
     { ipBlock: { cidr: "2001:db8::/64" } },
   ])
+})
+
+describe("with a Lease", () => {
+  test("two recorders share its Service, which leads to the one that is ready, and nothing else", async () => {
+    const [one, two] = await Promise.all(
+      ["one", "two"].map((name) => printed("--offline", "--name", name, "--lease", "shared", "--volume-claim")),
+    )
+    const names = (given = one) => given?.objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`) ?? []
+    expect(names().filter((name) => names(two).includes(name))).toEqual(["Namespace kubereel", "Service shared"])
+    const [service] = one?.named("Service", "shared") ?? []
+    expect(two?.named("Service", "shared")).toEqual([service])
+    for (const each of [one, two]) {
+      const { labels } = each?.one("Deployment").spec.template.metadata ?? {}
+      expect(labels).toMatchObject(service?.spec.selector)
+      const [container] = each?.one("Deployment").spec.template.spec.containers ?? []
+      expect(container.args).toContain("--lease=kubereel/shared")
+      expect(container.readinessProbe.httpGet.path).toBe("/readyz")
+      expect(container.livenessProbe.httpGet.path).toBe("/healthz")
+    }
+  })
+
+  test("the account may hold that one, and users may export from whoever records", async () => {
+    const { named } = await printed("--offline", "--lease", "shared")
+    const roles = named("Role", "kubereel-lease")
+    expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(["kubereel"])
+    expect(roles.flatMap(rightsOf)).toEqual([
+      "get,update coordination.k8s.io/leases shared",
+      "create coordination.k8s.io/leases",
+    ])
+    expect(named("Role", "kubereel-export").flatMap(rightsOf)).toContain(
+      "create /services/proxy kubereel:http shared:http",
+    )
+    expect((await printed("--offline")).named("Role", "kubereel-lease")).toEqual([])
+  })
+
+  test("that has the recorder's own name, its Service would be in the way of the recorder's", async () => {
+    expect(await printed("--offline", "--lease", "kubereel")).toMatchObject({
+      code: 2,
+      text: "",
+      error: expect.stringContaining("--lease must not be the --name, kubereel"),
+    })
+  })
 })
 
 describe("unless --auth is none", () => {

@@ -14,6 +14,7 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { ArchiveIoError, DirectoryNotWritableError, DiskFullError } from "../../archive/archive-errors.ts"
 import type { ArchiveWriter } from "../../archive/archive-writer.ts"
+import { thisProcess } from "../../archive/directory-lock.ts"
 import { exposureOf } from "../../archive/private-files.ts"
 import { discoveryKey, withDiscovered } from "../../archive/rows/discovery.ts"
 import { DATABASE_FILE } from "../../archive/schema.ts"
@@ -80,8 +81,8 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
 const openArchive = ({ config, report }: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>
   Effect.try({
     try: () => {
-      const { directory, fsync, recordedKinds } = config
-      const { writer, setAside, lost } = openOrBegin(directory, { fsync, recordedKinds })
+      const { directory, fsync, recordedKinds, lease } = config
+      const { writer, setAside, lost } = openOrBegin(directory, { fsync, recordedKinds, holder: thisProcess(lease) })
       if (setAside !== undefined) report({ type: "set-aside", ...setAside })
       if (lost !== undefined) report({ type: "distrusted", message: lost })
       return writer

@@ -5,6 +5,7 @@ export const exitCodes = {
   usage: 2,
   incomplete: 3,
   notPermitted: 4,
+  leaseLost: 5,
   /** 128 + SIGINT, the shell's own convention. */
   interrupted: 130,
 } as const
@@ -18,5 +19,6 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   usage: "the command line or the configuration is invalid; nothing was done",
   incomplete: "done, but the recording or the export is incomplete",
   notPermitted: "the server refused these credentials; the message says why, or names the missing permission",
+  leaseLost: "the recorder could not renew its Lease in time, so that another one may record now",
   interrupted: "stopped by Ctrl-C or SIGTERM before it was finished",
 }

@@ -121,6 +121,11 @@ export const k8sOptions = {
     parse: text,
   }),
   ...retentionOptions,
+  lease: optional({
+    placeholder: "NAME",
+    help: "a Lease in its namespace, for two recorders with a --name each, of which one records and the other stands by; also the name of the Service that leads to the one that records",
+    parse: parseName,
+  }),
   fsync: withDefault("interval", {
     placeholder: "WHEN",
     help: "interval: a power failure loses at most the last second; always: loses nothing, but is slower",

@@ -1,5 +1,6 @@
 /** What `reel record` passes to the recorder: its options and its output. */
 import type { GivenLimits } from "../../recorder/configuration/retention-limits.ts"
+import type { LeaseSettings } from "../../recorder/leadership/leadership.ts"
 import type { ExitCode } from "../command-line/exit-codes.ts"
 import type { LogFormat, Logger } from "../terminal/log.ts"
 import type { RecordAccess } from "./record-access.ts"
@@ -29,6 +30,8 @@ export interface RecordOptions extends RecordAccess {
   readonly redactKeyFile: string | undefined
   readonly fsync: "interval" | "always"
   readonly listCompression: "auto" | "always" | "never"
+  /** Record only while this Lease is held; `undefined`: record. */
+  readonly lease: LeaseSettings | undefined
   /** How long and how much is kept. */
   readonly limits: GivenLimits
 }

@@ -43,6 +43,19 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
     output.log.info(`${signal}: shutting down; send it again to exit immediately`)
     stop.abort()
   }
+  let isStandby = options.lease !== undefined
+  let isLeaseLost = false
+  const onLeaseTaken = (): void => {
+    isStandby = false
+  }
+  const onLeaseLost = (withinMs: number): void => {
+    isLeaseLost = true
+    output.log.error(
+      "another recorder may take over now: ending; what was received and is not on disk it receives again",
+    )
+    setTimeout(() => process.exit(exitCodes.leaseLost), withinMs).unref()
+    stop.abort()
+  }
   let reload: (() => Promise<void>) | undefined
   // On a terminal, SIGHUP means that the terminal is gone. Before the recorder runs, there is nothing to reload.
   const onHangUp = (signal: NodeJS.Signals): void => {
@@ -57,7 +70,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
     if (!stream.listeners("error").includes(ignoreLostReader)) stream.on("error", ignoreLostReader)
   }
   try {
-    const settings = { ...options, reportEvents: verbosity > 0, version: readVersion() }
+    const settings = { ...options, reportEvents: verbosity > 0, version: readVersion(), onLeaseTaken, onLeaseLost }
     const program = Effect.scoped(
       Effect.gen(function* () {
         const started = startRecorder(settings, output.log)
@@ -71,8 +84,13 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
       }),
     )
     const exit = await Effect.runPromiseExit(program)
+    if (isLeaseLost) return exitCodes.leaseLost
     if (Exit.isFailure(exit)) return fail(Cause.squash(exit.cause), output)
     if (exit.value !== undefined) return conclude(exit.value, output)
+    if (isStandby) {
+      output.log.info("stopped while standing by")
+      return exitCodes.ok
+    }
     output.log.warn("stopped before recording began")
     return exitCodes.incomplete
   } finally {

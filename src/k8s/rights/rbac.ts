@@ -43,7 +43,9 @@ export const exporters = (settings: ManifestSettings): Manifest =>
         {
           apiGroups: [""],
           resources: ["services/proxy"],
-          resourceNames: [`${settings.name}:http`],
+          resourceNames: [settings.name, settings.lease].flatMap((name) =>
+            name === undefined ? [] : [`${name}:http`],
+          ),
           verbs: ["create"],
         },
       ],
@@ -73,3 +75,20 @@ export const ownEvents = ({ name, namespace, version }: ManifestSettings): Reado
     ],
     { namespace, name },
   )
+
+/** Permission to hold the Lease. RBAC cannot restrict `create` to a name. */
+export const leaseHolding = (
+  { name, namespace, version }: ManifestSettings,
+  lease: string,
+): ReadonlyArray<Manifest> => {
+  const group = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] } as const
+  const reason = "The Lease that chooses the recorder that records; without it, none records"
+  return boundRole(
+    { name: `${name}-lease`, namespace, labels: labelsOf({ name, version }) },
+    [
+      { ...group, resourceNames: [lease], verbs: ["get", "update"], reason },
+      { ...group, verbs: ["create"], reason: "The Lease itself, once" },
+    ],
+    { namespace, name },
+  )
+}

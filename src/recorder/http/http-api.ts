@@ -29,6 +29,7 @@ import { refuse, respondJson, text } from "./http-answer.ts"
 import { bracketed, ListenError } from "./listen-error.ts"
 import { answerPast, type PastSources } from "./past.ts"
 import { isPastPath, pastPaths, subscriptionPath } from "./past-request.ts"
+import { answerStandby, type StandbySources } from "./standby-answer.ts"
 import { answerSubscription, type SubscriptionSources } from "./subscription.ts"
 
 export { ListenError } from "./listen-error.ts"
@@ -71,6 +72,8 @@ interface ApiServer {
 interface Answering {
   /** Set once, by {@link serveHttpApi}. */
   sources: HttpApiSources | undefined
+  /** Set once, by {@link serveStandby}. */
+  standby: StandbySources | undefined
   /** Requests in progress, including uploads that are being removed from their stores. */
   readonly requests: FiberSet.FiberSet<void>
   readonly bodies: RequestBodies
@@ -85,7 +88,13 @@ export const makeApiServer = (clock: Clock): Effect.Effect<ApiServer, never, Sco
   Effect.gen(function* () {
     const requests = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(requests)()
-    const answering: Answering = { sources: undefined, requests, bodies: new RequestBodies(clock), clock }
+    const answering: Answering = {
+      sources: undefined,
+      standby: undefined,
+      requests,
+      bodies: new RequestBodies(clock),
+      clock,
+    }
     const receive = (request: IncomingMessage, response: ServerResponse): void => {
       run(
         answer(request, response, answering).pipe(
@@ -135,6 +144,11 @@ export const serveHttpApi = ({ server, answering }: ApiServer, sources: HttpApiS
     () => Effect.andThen(close(server), uploadsEnded(answering)),
   )
 
+/** Answers for a recorder that stands by, until {@link serveHttpApi}. */
+export const serveStandby = ({ answering }: ApiServer, standby: StandbySources): void => {
+  answering.standby = standby
+}
+
 /** All connections are closed by now, but uploads that have started must still be ended in their stores. */
 const uploadsEnded = ({ requests, clock }: Answering): Effect.Effect<void> =>
   Effect.raceFirst(FiberSet.awaitEmpty(requests), elapsed(clock, uploadsRemovedMs))
@@ -157,7 +171,7 @@ const requestIdOf = (headers: IncomingHttpHeaders): string => {
 const answer = (
   request: IncomingMessage,
   response: ServerResponse,
-  { sources, bodies, clock }: Answering,
+  { sources, standby, bodies, clock }: Answering,
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
     const requestId = requestIdOf(request.headers)
@@ -170,6 +184,7 @@ const answer = (
     const from = request.socket.remoteAddress ?? ""
     if (!isExport || sources === undefined) bodies.discard(request, response, from)
     if (path === "/healthz" && reads) return text(response, 200, "ok\n")
+    if (sources === undefined && standby !== undefined) return yield* answerStandby(request, response, path, standby)
     if (sources === undefined) return text(response, 503, "the recorder is starting; try again\n")
     if (path === "/readyz" && reads) {
       const reason = sources.notReady()

@@ -15,6 +15,8 @@ export interface RecorderActorsOptions {
   readonly kinds: ReadonlyArray<TrackedKind>
   readonly directory: string
   readonly fsync: "interval" | "always"
+  /** NAMESPACE/NAME of the Lease that this recorder holds. Default: none. */
+  readonly lease?: string
   /** How much is kept. Default: everything. */
   readonly retention?: RetentionSettings
   readonly endpoints: EndpointSource

@@ -28,6 +28,7 @@ test("counters are read for a status line, and not if it is not shown", async ()
       kubeconfig,
       context: undefined,
       namespaces: [],
+      lease: undefined,
       dataDir: join(directory, name),
       fsync: "interval",
       listCompression: "auto",

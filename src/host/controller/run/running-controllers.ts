@@ -10,11 +10,16 @@
  * - {@link RunningControllers.close} lets the current runs end, for a limited time, sends the Events, and only then releases the Lease.
  */
 
-import { randomBytes } from "node:crypto"
-import { hostname } from "node:os"
 import { type Clock, systemClock } from "../../../clock.ts"
 import { ApiClient } from "../../../kube/client/api-client.ts"
 import type { ConnectionOptions } from "../../../kube/client/api-connection.ts"
+import {
+  type ElectionSettings,
+  electionIdentity,
+  electionTimes,
+  type LeaderElectionOptions,
+  LeaderElector,
+} from "../../../kube/election/leader-election.ts"
 import type { WatchPolicy } from "../../../kube/watch/protocol/policy.ts"
 import { EventRecorder } from "../../event-recorder.ts"
 import { type CacheSource, informerSource } from "../access/cache-source.ts"
@@ -26,7 +31,6 @@ import { InvalidControllerError } from "../errors.ts"
 import { ControllerRun } from "./controller-run.ts"
 import type { ControllerStatistics, ReconciledRun } from "./controller-statistics.ts"
 import type { CheckpointLocation } from "./durable-progress.ts"
-import { type ElectionSettings, electionTimes, type LeaderElectionOptions, LeaderElector } from "./leader-election.ts"
 
 export interface RunOptions {
   /** One kubeconfig file. Default: as kubectl finds the cluster (`KUBECONFIG`, `~/.kube/config`), else the pod's own service account. */
@@ -276,7 +280,7 @@ const defaultsOf = (given: LeaderElectionOptions, defaultNamespace: string): Ele
   return {
     name: given.name,
     namespace: given.namespace ?? defaultNamespace,
-    identity: given.identity ?? `${hostname()}_${randomBytes(6).toString("hex")}`,
+    identity: given.identity ?? electionIdentity(),
     releaseOnEnd: given.releaseOnEnd ?? true,
     ...times,
   }

@@ -8,19 +8,21 @@
  * the ratio of the two durations.
  */
 
-import type { Clock, Timer } from "../../../clock.ts"
-import type { ApiClient } from "../../../kube/client/api-client.ts"
-import { AlreadyExistsError, ConflictError, NotFoundError } from "../../../kube/client/api-errors.ts"
-import { kinds } from "../../../kube/client/kinds.ts"
-import type { ApiObject } from "../../../kube/client/objects.ts"
-import { messageOf } from "../../../message-of.ts"
+import { randomBytes } from "node:crypto"
+import { hostname } from "node:os"
+import type { Clock, Timer } from "../../clock.ts"
+import { messageOf } from "../../message-of.ts"
+import type { ApiClient } from "../client/api-client.ts"
+import { AlreadyExistsError, ConflictError, NotFoundError } from "../client/api-errors.ts"
+import { kinds } from "../client/kinds.ts"
+import type { ApiObject } from "../client/objects.ts"
 
 export interface LeaderElectionOptions {
   /** Name of the Lease; the same for all processes of which one shall lead. */
   readonly name: string
   /** Default: the namespace of the kubeconfig's context, or of the pod. */
   readonly namespace?: string | undefined
-  /** Unique among the processes. Default: host name and a random suffix. */
+  /** Unique among the processes. Default: {@link electionIdentity}. */
   readonly identity?: string | undefined
   /** ms without a sign of life after which others take over. Default 15,000, client-go's, like the next two. */
   readonly leaseDurationMs?: number | undefined
@@ -47,6 +49,8 @@ interface ElectorOptions extends ElectionSettings {
   readonly begin: () => void
   /** It no longer leads: everything must stop now. It runs for election again once this resolves. */
   readonly end: () => Promise<void>
+  /** {@link LeaderElector.holder} is another one. Default: of no interest. */
+  readonly holderChanged?: (() => void) | undefined
 }
 
 interface LeaseSpec {
@@ -59,8 +63,24 @@ interface LeaseSpec {
 
 type Lease = ApiObject & { readonly spec?: LeaseSpec }
 
-/** Largest random addition to the time between two attempts to acquire, as a part of it (client-go's JitterFactor). */
-const jitter = 1.2
+/**
+ * Largest random addition to the time between two attempts to acquire, as a part of it. client-go adds up to 1.2 times the time, so that a Lease that was
+ * released is taken after up to 4.4 s; a few processes need less to not ask at the same moments.
+ */
+const jitter = 0.2
+
+/** Retry periods that have to fit into the deadline of renewals, as in client-go. */
+const deadlineRetries = 1.2
+
+/** Who holds a Lease. */
+export interface LeaseHolder {
+  readonly identity: string
+  /** RFC 3339, by the holder's clock; `undefined` if it did not say. */
+  readonly since: string | undefined
+}
+
+/** Unique for each call, and names the machine or the pod. */
+export const electionIdentity = (): string => `${hostname()}_${randomBytes(6).toString("hex")}`
 
 /** The default of each duration, and what is wrong with the given ones. */
 export const electionTimes = ({
@@ -75,8 +95,8 @@ export const electionTimes = ({
     ? "leaseDurationMs must be at least 1,000 and retryPeriodMs more than 0"
     : leaseDurationMs <= renewDeadlineMs
       ? "leaseDurationMs must be more than renewDeadlineMs"
-      : renewDeadlineMs <= jitter * retryPeriodMs
-        ? `renewDeadlineMs must be more than ${jitter} times retryPeriodMs`
+      : renewDeadlineMs <= deadlineRetries * retryPeriodMs
+        ? `renewDeadlineMs must be more than ${deadlineRetries} times retryPeriodMs`
         : undefined,
 })
 
@@ -102,6 +122,16 @@ export class LeaderElector {
 
   get isLeader(): boolean {
     return this.#isLeader
+  }
+
+  /** As last seen; `undefined` before that, and if it was released. */
+  get holder(): LeaseHolder | undefined {
+    const { holderIdentity: identity, acquireTime: since } = this.#observed?.spec ?? {}
+    return identity === undefined || identity === null || identity === "" ? undefined : { identity, since }
+  }
+
+  isOwn({ identity }: LeaseHolder): boolean {
+    return identity === this.#options.identity
   }
 
   /** Runs for election until {@link LeaderElector.close}. */
@@ -163,8 +193,8 @@ export class LeaderElector {
   }
 
   #isHeldByOther(): boolean {
-    const holder = this.#observed?.spec?.holderIdentity
-    return holder !== undefined && holder !== null && holder !== "" && holder !== this.#options.identity
+    const { holder } = this
+    return holder !== undefined && !this.isOwn(holder)
   }
 
   /** One attempt; never rejects. */
@@ -193,7 +223,10 @@ export class LeaderElector {
       const isMine = holderIdentity === identity
       // The holder's own duration counts: another release may have another one.
       const validMs = leaseDurationSeconds === undefined ? leaseDurationMs : leaseDurationSeconds * 1000
-      if (this.#isHeldByOther() && this.#observedAt + validMs > clock.monotonicMs()) return false
+      if (this.#isHeldByOther() && this.#observedAt + validMs > clock.monotonicMs()) {
+        this.#reported = undefined
+        return false
+      }
       const spec = isMine
         ? { ...known.spec, ...mine, acquireTime, leaseTransitions }
         : { ...known.spec, ...mine, leaseTransitions: leaseTransitions + 1 }
@@ -220,7 +253,9 @@ export class LeaderElector {
       before?.renewTime === renewTime &&
       before?.acquireTime === acquireTime
     if (this.#observed === undefined || !isSame) this.#observedAt = this.#options.clock.monotonicMs()
+    const { identity: former } = this.holder ?? {}
     this.#observed = lease
+    if (this.holder?.identity !== former) this.#options.holderChanged?.()
   }
 
   async #release(): Promise<void> {

@@ -2,11 +2,11 @@
 
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { electionTimes, LeaderElector } from "../../../../src/host/controller/run/leader-election.ts"
-import { ApiClient } from "../../../../src/kube/client/api-client.ts"
-import { Sandbox } from "../../../../src/sandbox/index.ts"
-import { ManualClock } from "../../../runtime/manual-clock.ts"
-import { turn } from "../../../runtime/until.ts"
+import { ApiClient } from "../../../src/kube/client/api-client.ts"
+import { electionTimes, LeaderElector } from "../../../src/kube/election/leader-election.ts"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+import { turn } from "../../runtime/until.ts"
 
 /** A process, which can be cut off; its clock is that of all. */
 const processOf = (identity: string, sandbox: Sandbox, clock: ManualClock) => {
