@@ -16,27 +16,14 @@ import type { EventTimes } from "../../trace/event.ts"
 import { ArchiveIoError, CorruptArchiveError, RetentionOutranError, toArchiveError } from "../archive-errors.ts"
 import { type Beginning, Beginnings, fromTheFirst } from "../retention/beginnings.ts"
 import { isSoundRow } from "../soundness/sound-rows.ts"
-import { type BlockFrame, readTable, unpackMargin } from "./block.ts"
+import type { BlockFrame } from "./block.ts"
+import { BlockCache, type BlockData, type BlockTable, TableCache, tableOf } from "./block-cache.ts"
 import { checkColumn, unpackColumn } from "./block-rows.ts"
 
 /** A kind to read: the archive's number for it, and its name. */
 export interface KindKey {
   readonly id: number
   readonly gvk: string
-}
-
-/** A table of contents with its position. */
-interface BlockTable {
-  readonly firstSequence: number
-  readonly lastSequence: number
-  /** Of its bytes. Two tables of one block are different if retention has removed a part of it between them. */
-  readonly checksum: number
-  readonly frames: ReadonlyArray<BlockFrame>
-}
-
-/** A table of contents with its objects. */
-interface BlockData extends BlockTable {
-  readonly payload: Buffer
 }
 
 /** An event found by its sequence number. */
@@ -47,8 +34,8 @@ interface EventPlace {
   readonly object: Uint8Array
 }
 
-/** Tables of contents cached: kinds that are merged are in neighbouring blocks, each some 10 KB and 30 decoded frames. */
-const CACHED_TABLES = 16
+/** As many blocks as the clocks of kinds that are merged may differ by. */
+const CACHED_BYTES = 8 * 1024 * 1024
 
 /** Keys of blocks per fetch. */
 const PAGE_ROWS = 64
@@ -81,21 +68,17 @@ export class BlockSource {
   readonly #place: StatementSync
   readonly #table: StatementSync
   readonly #data: StatementSync
-  readonly #cachedBytes: number
-  /** Least recently used first, as a Map iterates. */
-  readonly #tables = new Map<number, BlockTable>()
-  readonly #blocks = new Map<number, BlockData>()
+  readonly #tables = new TableCache()
+  readonly #blocks: BlockCache
   readonly #damaged = new Map<number, string>()
   readonly #withoutTable = new Set<number>()
   readonly #intact: Set<number>
   readonly #checked = new Set<number>()
   #skipsDamage: boolean
-  #blockBytes = 0
-  #latest: BlockData | undefined
 
   constructor(database: DatabaseSync, directory: string, options: BlockSourceOptions = {}) {
     this.#directory = directory
-    this.#cachedBytes = options.cachedBytes ?? 8 * 1024 * 1024
+    this.#blocks = new BlockCache(options.cachedBytes ?? CACHED_BYTES)
     this.#intact = options.intact ?? new Set()
     this.#skipsDamage = options.passesOverDamage ?? false
     this.#isWriter = options.isWriter ?? false
@@ -321,37 +304,18 @@ export class BlockSource {
     const table = this.#reading(() => tableOf(row))
     // The last part of a block has the key that the sealed block will have, but less content: it must not be cached.
     if (row.sealed !== 1) return table
-    if (this.#tables.size >= CACHED_TABLES) this.#tables.delete(this.#tables.keys().next().value ?? 0)
-    this.#tables.set(table.lastSequence, table)
+    this.#tables.keep(table)
     return table
   }
 
   /** An event with its object. @throws CorruptArchiveError if no block contains it. */
   eventAt(sequence: number): EventPlace {
-    const block = this.#blockAt(sequence)
+    const block = this.#blocks.at(sequence) ?? this.#loadBlockAt(sequence)
     const frame = frameAt(block.frames, sequence)
     if (frame === undefined) throw this.#missing(sequence)
     const index = sequence - frame.firstSequence
     const start = frame.payloadStart + frame.events.offset(index)
     return { frame, index, object: block.payload.subarray(start, start + frame.events.length(index)) }
-  }
-
-  #blockAt(sequence: number): BlockData {
-    const latest = this.#latest
-    if (latest !== undefined && latest.firstSequence <= sequence && sequence <= latest.lastSequence) return latest
-    const block = this.#cachedBlockAt(sequence) ?? this.#loadBlockAt(sequence)
-    this.#latest = block
-    return block
-  }
-
-  #cachedBlockAt(sequence: number): BlockData | undefined {
-    for (const [key, block] of this.#blocks) {
-      if (block.firstSequence > sequence || sequence > block.lastSequence) continue
-      this.#blocks.delete(key)
-      this.#blocks.set(key, block)
-      return block
-    }
-    return undefined
   }
 
   #loadBlockAt(sequence: number): BlockData {
@@ -365,23 +329,8 @@ export class BlockSource {
       const table = known !== undefined && known.checksum === row.toc_checksum ? known : tableOf(row)
       return { ...table, payload: unpackColumn(row, "data") }
     })
-    // A block may have been cached as a part, before it was sealed.
-    this.#forget(block.lastSequence)
-    for (const [key, oldest] of this.#blocks) {
-      if (this.#blockBytes + block.payload.length <= this.#cachedBytes) break
-      if (oldest !== this.#latest) this.#forget(key)
-    }
-    this.#blocks.set(block.lastSequence, block)
-    this.#blockBytes += block.payload.length
+    this.#blocks.keep(block)
     return block
-  }
-
-  #forget(key: number): void {
-    const block = this.#blocks.get(key)
-    if (block === undefined) return
-    this.#blockBytes -= block.payload.length
-    this.#blocks.delete(key)
-    release(block.payload)
   }
 
   #missing(sequence: number): CorruptArchiveError | RetentionOutranError {
@@ -410,26 +359,6 @@ const confined = <Answer extends object>(read: () => Answer): Answer | string =>
     throw error
   }
 }
-
-/** Bytes from which on Node certainly allocates separate memory for a Buffer. */
-const ownBytes = 128 * 1024
-
-/**
- * Frees the memory at once: otherwise 60 MB of blocks accumulate before V8 collects memory outside of its heap. No views of it are in use
- * any more, because objects are valid only until other blocks are read.
- */
-const release = ({ buffer, byteLength }: Uint8Array): void => {
-  // A small buffer is part of a shared pool; separate memory exceeds the requested size by the margin that unpacking needs.
-  const isOwn = buffer.byteLength >= ownBytes && buffer.byteLength <= byteLength + unpackMargin
-  if (isOwn && buffer instanceof ArrayBuffer) buffer.transfer(0)
-}
-
-const tableOf = (row: Record<string, unknown>): BlockTable => ({
-  firstSequence: row.first_sequence as number,
-  lastSequence: row.last_sequence as number,
-  checksum: row.toc_checksum as number,
-  frames: readTable(unpackColumn(row, "toc")),
-})
 
 const frameAt = (frames: ReadonlyArray<BlockFrame>, sequence: number): BlockFrame | undefined => {
   let low = 0

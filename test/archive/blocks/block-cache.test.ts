@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest"
+import { unpackMargin } from "../../../src/archive/blocks/block.ts"
+import { BlockCache, type BlockData, TableCache } from "../../../src/archive/blocks/block-cache.ts"
+
+const blockBytes = 256 * 1024
+
+/** Events 10 · number to 10 · number + 9, with memory of its own, as unpacking returns it. */
+const block = (number: number): BlockData => ({
+  firstSequence: number * 10,
+  lastSequence: number * 10 + 9,
+  checksum: number,
+  frames: [],
+  payload: Buffer.from(new ArrayBuffer(blockBytes + unpackMargin), 0, blockBytes),
+})
+
+describe("a cache of blocks", () => {
+  test("finds a block by any of its events", () => {
+    const cache = new BlockCache(2 * blockBytes)
+    const [first, second] = [block(1), block(2)]
+    cache.keep(first)
+    cache.keep(second)
+    expect([10, 19, 20, 29].map((sequence) => cache.at(sequence))).toEqual([first, first, second, second])
+    expect([9, 30].map((sequence) => cache.at(sequence))).toEqual([undefined, undefined])
+  })
+
+  test("evicts the block that was not used for longest, and frees its memory at once", () => {
+    const cache = new BlockCache(2 * blockBytes)
+    const [first, second, third] = [block(1), block(2), block(3)]
+    cache.keep(first)
+    cache.keep(second)
+    cache.at(10)
+    cache.keep(third)
+    expect(cache.at(20)).toBeUndefined()
+    expect([first, second, third].map(({ payload }) => payload.buffer.byteLength > 0)).toEqual([true, false, true])
+  })
+
+  test("keeps the block that was used last beside a new one, however little room there is", () => {
+    const cache = new BlockCache(0)
+    const [first, second, third] = [block(1), block(2), block(3)]
+    cache.keep(first)
+    cache.keep(second)
+    expect(cache.at(10)).toBe(first)
+    cache.keep(third)
+    expect(cache.at(20)).toBeUndefined()
+    expect(cache.at(10)).toBe(first)
+  })
+
+  test("replaces a part by the sealed block with the same last event", () => {
+    const cache = new BlockCache(2 * blockBytes)
+    const part = { ...block(1), firstSequence: 15 }
+    const sealed = block(1)
+    cache.keep(part)
+    cache.keep(sealed)
+    expect(cache.at(12)).toBe(sealed)
+    expect(cache.at(17)).toBe(sealed)
+    expect(part.payload.buffer.byteLength).toBe(0)
+  })
+})
+
+test("a cache of tables keeps the last sixteen", () => {
+  const cache = new TableCache()
+  for (let number = 0; number < 17; number++) cache.keep(block(number))
+  expect(cache.get(9)).toBeUndefined()
+  expect(cache.get(19)?.checksum).toBe(1)
+  expect(cache.get(169)?.checksum).toBe(16)
+})
