@@ -38,7 +38,7 @@ import { shownTo, startQuery } from "./http/past.ts"
 import { pastPaths } from "./http/past-request.ts"
 import { Subscriptions } from "./http/subscriptions.ts"
 import type { KindStatus } from "./kind-status.ts"
-import { type LeaseSettings, leaseName, openLeadership } from "./leadership/leadership.ts"
+import { leaseName, openLeadership, type RecorderLease } from "./leadership/leadership.ts"
 import { describeShortage } from "./memory/memory-shares.ts"
 import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
 import { formatMetrics } from "./metrics/metrics-text.ts"
@@ -69,7 +69,7 @@ export interface RecorderSettings {
   /** Default: a new temporary directory, kept once the recorder has started. */
   readonly dataDir: string | undefined
   /** Record only while this Lease is held; stand by until then. Default: record. */
-  readonly lease?: LeaseSettings | undefined
+  readonly lease?: RecorderLease | undefined
   /** The Lease is held and the directory free: recording begins. */
   readonly onLeaseTaken?: () => void
   /** The Lease is lost: the recorder must be closed, and must have ended in so many ms. */

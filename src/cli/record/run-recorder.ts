@@ -32,7 +32,7 @@ interface Outcome {
  */
 const helperNice = 5
 
-export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...options }, output) => {
+export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, lease, ...options }, output) => {
   lowerHelperPriority(helperNice)
   const stop = new AbortController()
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -43,7 +43,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
     output.log.info(`${signal}: shutting down; send it again to exit immediately`)
     stop.abort()
   }
-  let isStandby = options.lease !== undefined
+  let isStandby = lease !== undefined
   let isLeaseLost = false
   const onLeaseTaken = (): void => {
     isStandby = false
@@ -70,7 +70,13 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, ...opt
     if (!stream.listeners("error").includes(ignoreLostReader)) stream.on("error", ignoreLostReader)
   }
   try {
-    const settings = { ...options, reportEvents: verbosity > 0, version: readVersion(), onLeaseTaken, onLeaseLost }
+    const settings = {
+      ...options,
+      ...(lease && {
+        lease: { ...lease, directoryInUse: (await import("../../archive/directory-lock.ts")).directoryInUse },
+      }),
+      ...{ reportEvents: verbosity > 0, version: readVersion(), onLeaseTaken, onLeaseLost },
+    }
     const program = Effect.scoped(
       Effect.gen(function* () {
         const started = startRecorder(settings, output.log)

@@ -8,8 +8,6 @@
  * The states: standby, waiting (it holds the Lease, and another process the directory), leading, lost. The last is final: the process has to end.
  */
 import * as Effect from "effect/Effect"
-import type { DirectoryInUseError } from "../../archive/archive-errors.ts"
-import { directoryInUse } from "../../archive/directory-lock.ts"
 import type { Clock, Timer } from "../../clock.ts"
 import { ApiClient } from "../../kube/client/api-client.ts"
 import { electionIdentity, LeaderElector } from "../../kube/election/leader-election.ts"
@@ -27,8 +25,17 @@ export interface LeaseSettings {
   readonly durationMs: number
 }
 
+/** With what only a recorder with a Lease needs in its main thread. */
+export interface RecorderLease extends LeaseSettings {
+  /**
+   * Who has the directory; `undefined`: no one. Throws if it cannot be locked for another reason. It is given, because the lock is one of SQLite, which the
+   * main thread of other recorders does not load.
+   */
+  readonly directoryInUse: (directory: string) => { readonly facts: string } | undefined
+}
+
 interface LeadershipOptions {
-  readonly lease: LeaseSettings
+  readonly lease: RecorderLease
   readonly directory: string
   readonly server: EndpointSource
   readonly userAgent: string
@@ -141,9 +148,10 @@ class Leadership {
   }
 
   /** For any other reason than its holder, the store cannot open the directory either, and says so. */
-  #directoryInUse(): DirectoryInUseError | undefined {
+  #directoryInUse(): { readonly facts: string } | undefined {
+    const { lease, directory } = this.#options
     try {
-      return directoryInUse(this.#options.directory)
+      return lease.directoryInUse(directory)
     } catch (error) {
       this.#options.log.debug(messageOf(error))
       return undefined
@@ -177,7 +185,7 @@ export const openLeadership = (options: LeadershipOptions) =>
   Effect.acquireRelease(
     Effect.try({
       try: () => {
-        directoryInUse(options.directory)
+        options.lease.directoryInUse(options.directory)
         const leadership = new Leadership(options)
         leadership.start()
         return leadership

@@ -4,14 +4,14 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { expect, onTestFinished, test } from "vitest"
-import { lockDirectory } from "../../../src/archive/directory-lock.ts"
+import { directoryInUse, lockDirectory } from "../../../src/archive/directory-lock.ts"
 import { openLeadership } from "../../../src/recorder/leadership/leadership.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"
 
-const lease = { namespace: "default", name: "recorder", durationMs: 15_000 }
+const lease = { namespace: "default", name: "recorder", durationMs: 15_000, directoryInUse }
 
 /** A cluster and the clock of all who live in it. */
 const open = async () => {
