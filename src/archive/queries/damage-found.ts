@@ -15,6 +15,10 @@ export class DamageFound {
     this.#recording = recording
   }
 
+  get count(): number {
+    return this.#gaps.size
+  }
+
   /** In the order of their times. */
   get gaps(): ReadonlyArray<GapEvent> {
     return [...this.#gaps.values()].sort((one, other) => one.fromTime - other.fromTime)

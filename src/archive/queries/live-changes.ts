@@ -85,7 +85,11 @@ export class LiveChanges {
     const gaps = recording
       .reading(() => readGapsAfter(recording.database, { after: this.#position, cut }))
       .filter((gap) => this.#concerns(gap, kinds))
+    const start = this.#position
+    const told = new Set<GapEvent>()
     for (let taken = 1; cursors.length > 0; taken++) {
+      // Where it was met, not at the end: who goes on from an item must have been told of the damage before it, and comes to no event twice.
+      yield* this.#damage(damage, kinds, start, told)
       const cursor = cursors.reduce((first, other) => (other.sequence < first.sequence ? other : first))
       const { kind, number, sequence, isIntroduced } = cursor
       while ((gaps[0]?.sequence ?? sequence) < sequence) yield gaps.shift()
@@ -96,12 +100,27 @@ export class LiveChanges {
       this.#position = sequence
       if (!cursor.advance()) cursors.splice(cursors.indexOf(cursor), 1)
     }
+    yield* this.#damage(damage, kinds, start, told)
     yield* gaps
-    for (const kind of kinds) damage.noteLostTables(kind, this.#startOf(kind))
-    yield* damage.gaps
     this.#position = cut
     this.#isFromFirst = false
     if (this.#passed > rememberedObjects) this.#forgetFormer()
+  }
+
+  /** What was found to be damaged since, as gaps at the present position. */
+  *#damage(
+    damage: DamageFound,
+    kinds: ReadonlyArray<KeptKind>,
+    start: number,
+    told: Set<GapEvent>,
+  ): Generator<GapEvent, void, void> {
+    for (const kind of kinds) damage.noteLostTables(kind, start)
+    if (damage.count === told.size) return
+    for (const gap of damage.gaps) {
+      if (told.has(gap)) continue
+      told.add(gap)
+      yield { ...gap, sequence: this.#position }
+    }
   }
 
   #kinds(): ReadonlyArray<KeptKind> {

@@ -55,12 +55,22 @@ export interface ExportRun {
   /** Aborted when the client has gone. */
   readonly gone: AbortSignal
   readonly clock: Clock
+  /** Whether it has no end, and so no digest. Default false. */
+  readonly isEndless?: boolean
   /** Its place among the exports that run at once, if their number is limited. */
   readonly place?: ExportPlace
 }
 
 /** Interrupting this cancels the export. */
-export const transferExport = ({ start, sink, limits, gone, clock, place }: ExportRun): Effect.Effect<ExportOutcome> =>
+export const transferExport = ({
+  start,
+  sink,
+  limits,
+  gone,
+  clock,
+  place,
+  isEndless = false,
+}: ExportRun): Effect.Effect<ExportOutcome> =>
   Effect.suspend(() => {
     const digest = createHash("sha256")
     let bytes = 0
@@ -82,7 +92,7 @@ export const transferExport = ({ start, sink, limits, gone, clock, place }: Expo
           return settle({ tag: "limit", status: 413, bytes, message })
         }
         bytes += piece.length
-        digest.update(piece)
+        if (!isEndless) digest.update(piece)
         const taking = place?.taking(piece.length)
         try {
           await sink.take(piece)

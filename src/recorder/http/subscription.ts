@@ -62,7 +62,7 @@ export const answerSubscription = (
         start: (receiver) => sources.startQuery(asked, receiver),
         sink: responseSink(response, contentType, clock),
         limits: { milliseconds: longestMs, bytes: Number.POSITIVE_INFINITY },
-        ...{ gone, clock },
+        ...{ gone, clock, isEndless: true },
       })
       const outcome = yield* Effect.raceFirst(transfer, rightsChanged(request, asked, sources, clock))
       if (outcome?.tag === "refused") refuse(response, outcome.refusal)

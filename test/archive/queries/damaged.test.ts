@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
 import { changes } from "../../../src/archive/queries/changes.ts"
+import { LiveChanges } from "../../../src/archive/queries/live-changes.ts"
 import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
 import { isComplete, type Shortcomings } from "../../../src/archive/queries/shortcomings.ts"
 import { stateAt } from "../../../src/archive/queries/state-at.ts"
@@ -102,3 +103,35 @@ test("an object whose state at one of two moments is damaged does not pass for c
   expect(types).not.toContain(false)
   recording.close()
 })
+
+test.each(["toc", "data"] as const)(
+  "whoever follows is told of a damaged block (%s) where it is, wherever it breaks off, and of each event once",
+  (column) => {
+    const { directory, events } = recorded()
+    const { first, last } = damage(directory, 15, column)
+    const whole = events.filter(({ sequence }) => sequence < first || sequence > last).map(({ sequence }) => sequence)
+    for (let cut = 1; cut <= whole.length + 1; cut++) {
+      const items: Array<{ readonly sequence: number; readonly isGap: boolean }> = []
+      let after = 0
+      for (const most of [cut, Number.POSITIVE_INFINITY]) {
+        const recording = QueriedRecording.open(directory)
+        let taken = 0
+        for (const item of new LiveChanges(recording, { after, withBefore: false }).toCut()) {
+          if (item === undefined) continue
+          const sequence = "event" in item ? item.event.sequence : item.sequence
+          expect(sequence).toBeGreaterThanOrEqual(after)
+          items.push({ sequence, isGap: !("event" in item) })
+          after = sequence
+          if (++taken >= most) break
+        }
+        recording.close()
+      }
+      expect(items.filter(({ isGap }) => !isGap).map(({ sequence }) => sequence)).toEqual(whole)
+      // Before the first event that follows the damage.
+      const gap = items.findIndex(({ isGap }) => isGap)
+      const next = items.findIndex(({ isGap, sequence }) => !isGap && sequence > last)
+      expect(gap).toBeGreaterThanOrEqual(0)
+      expect(gap).toBeLessThan(next)
+    }
+  },
+)
