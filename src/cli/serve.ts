@@ -41,7 +41,7 @@ import { recorderToken } from "./export/connection/recorder-token.ts"
 import { isExportError, TokenUnreadable } from "./export/export-errors.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
 import { readServedMoment } from "./serve/serve-moments.ts"
-import { openPast, recorderUrl } from "./serve/served-past.ts"
+import { openPasts, recorderUrl } from "./serve/served-past.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {
@@ -102,13 +102,15 @@ const syntax: CommandSyntax<typeof options> = {
   options,
   operand: {
     placeholder: "DATA-DIR | URL | TRACE",
-    help: "the data directory of a recorder, which may be running; the URL of a running recorder, which is shown the token in KUBEREEL_TOKEN; or a trace: a file, s3://…, or - for standard input",
+    help: "the data directory of a recorder, which may be running; the URL of a running recorder, which is shown the token in KUBEREEL_TOKEN; or a trace: a file, s3://…, or - for standard input; several are one past",
     count: 1,
+    isRepeated: true,
   },
   examples: [
     "reel serve ./recording --at 03:12 --at end",
     "KUBECONFIG=history.kubeconfig kubectl --context 03:12 get pods -A",
     "kubectl --server http://127.0.0.1:8001/at/-10m get events -A",
+    "reel serve ./before ./after",
     "reel serve http://127.0.0.1:7777 --at 03:12",
     "reel serve day.ndjson.zst --play --speed 10",
   ],
@@ -117,18 +119,18 @@ const syntax: CommandSyntax<typeof options> = {
 type Options = OptionValues<typeof options>
 
 export const serveCommand = (): Command =>
-  command(syntax, async (given, terminal, [source = ""]) => {
-    const problem = await problemOf(given, source)
-    if (problem === undefined) return run(source, given, terminal)
+  command(syntax, async (given, terminal, sources) => {
+    const problem = await problemOf(given, sources)
+    if (problem === undefined) return run(sources, given, terminal)
     terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
     return exitCodes.usage
   })
 
 const problemOf = async (
   { play, speed, bind, tokenFile, kubeconfigOut, force, namespace }: Options,
-  source: string,
+  sources: ReadonlyArray<string>,
 ): Promise<string | undefined> => {
-  if (namespace !== undefined && recorderUrl(source) === undefined)
+  if (namespace !== undefined && sources.some((source) => recorderUrl(source) === undefined))
     return "--namespace is for the URL of a running recorder; a directory or a trace is served whole"
   if (speed !== undefined && !play) return "--speed needs --play"
   if (speed === "max") return "--speed max is for replays; name a number"
@@ -141,7 +143,7 @@ const problemOf = async (
 /** ms between the bookmarks of a watch: about the real server's. */
 const bookmarkInterval = 60_000
 
-const run = async (source: string, given: Options, terminal: Terminal): Promise<ExitCode> => {
+const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
   const stop = new AbortController()
   const stopListening = terminal.onInterrupt(() => stop.abort())
@@ -149,7 +151,7 @@ const run = async (source: string, given: Options, terminal: Terminal): Promise<
   const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
   let past: Past | undefined
   try {
-    past = await openPast(source, {
+    past = await openPasts(sources, {
       environment: terminal.environment,
       signal: stop.signal,
       namespace: given.namespace,

@@ -8,6 +8,7 @@
 export { historyKubeconfig, historyUser } from "./http/history-kubeconfig.ts"
 export { HistoryServer, type HistoryServerSettings, MomentRefused } from "./http/history-server.ts"
 export { ArchivePast } from "./past/archive-past.ts"
+export { JoinedPast } from "./past/joined-past.ts"
 export { NothingToServe } from "./past/nothing-to-serve.ts"
 export { batchBytes, type Past, type PastChange, type PastKind } from "./past/past.ts"
 export { TracePast } from "./past/trace-past.ts"

@@ -43,6 +43,19 @@ const refused = async (...words: ReadonlyArray<string>): Promise<readonly [numbe
   return [code, terminal.standardError.text()]
 }
 
+test("several recordings are one past", async () => {
+  const [one, other] = [join(place(), "day.ndjson"), join(place(), "day.ndjson")]
+  const terminal = capturedTerminal()
+  const kubeconfig = join(temporaryDirectory(), "kubeconfig")
+  const ended = serveCommand().run([one, other, "--port", "0", "--kubeconfig-out", kubeconfig], terminal)
+  const url = await started(terminal)
+  expect(terminal.standardOutput.text()).toContain(`recorded     ${one}, ${other}, from `)
+  const list = (await (await fetch(`${url}/api/v1/configmaps`)).json()) as { readonly items: ReadonlyArray<object> }
+  expect(list.items).toMatchObject([{ metadata: { name: "a", resourceVersion: "2" } }])
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
+})
+
 describe("reel serve", () => {
   test("says what it serves and how to look at it", async () => {
     const directory = place()

@@ -5,7 +5,7 @@ import { NotARecordingError } from "../../archive/archive-errors.ts"
 import { formatGvk } from "../../kube/gvk.ts"
 import type { Detect } from "../../kube/scanner/object/detect-rules.ts"
 import { decodeRecorderState, type RecorderState, recorderStateKey } from "../../recorder/recording/recorder-state.ts"
-import { ArchivePast, NothingToServe, type Past, TracePast } from "../../serve/index.ts"
+import { ArchivePast, JoinedPast, NothingToServe, type Past, TracePast } from "../../serve/index.ts"
 import { fileSpool } from "../../trace/spool.ts"
 import { recorderAt } from "../export/connection/recorder-connection.ts"
 import { userAgent } from "../export/connection/recorder-place.ts"
@@ -28,7 +28,20 @@ export interface PastSurroundings {
   readonly signal: AbortSignal
 }
 
-/** Rejects with NothingToServe, ArchiveError, SpoolError and the errors of sources. */
+/** One past of all sources. Rejects with NothingToServe, ArchiveError, ExportError, SpoolError and the errors of sources. */
+export const openPasts = async (sources: ReadonlyArray<string>, surroundings: PastSurroundings): Promise<Past> => {
+  const pasts: Past[] = []
+  try {
+    for (const source of sources) pasts.push(await openPast(source, surroundings))
+  } catch (error) {
+    for (const past of pasts) past.close()
+    throw error
+  }
+  const [only, ...others] = pasts
+  return only !== undefined && others.length === 0 ? only : new JoinedPast(pasts)
+}
+
+/** Rejects with NothingToServe, ArchiveError, ExportError, SpoolError and the errors of sources. */
 export const openPast = async (source: string, surroundings: PastSurroundings): Promise<Past> => {
   const recorder = recorderUrl(source)
   if (recorder !== undefined) return openRecorder(recorder, surroundings)
