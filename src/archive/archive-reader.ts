@@ -180,7 +180,7 @@ export class ArchiveReader {
           events: Number(row.events),
           payloadBytes: Number(row.data_size),
           storedBytes: Number(row.stored_bytes),
-          isSealed: row.sealed === 1,
+          isSealed: row.sealed !== 0,
         }
         if (block.firstSequence > (range.throughSequence ?? NEVER)) return
         yield block

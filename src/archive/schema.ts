@@ -2,7 +2,7 @@
  * The database of a recording: its tables, how it is opened, and which format this program reads.
  *
  * Events are stored only inside blocks. A block row with `sealed` 0 is a part of the open block: at low rates each commit adds one, and
- * sealing replaces them all by one row in one transaction. Rows are keyed by their last sequence number, so that "the block with sequence
+ * sealing replaces them all by one row, `sealed` 1, in one transaction. Later several of those are merged into one, `sealed` 2. Rows are keyed by their last sequence number, so that "the block with sequence
  * n" is one look-up and remains correct across that replacement.
  *
  * Everything has a checksum: rows (tables.ts), BLOBs (block.ts), frames of the log (SQLite's own, sound-log.ts).
@@ -40,9 +40,12 @@ export { DATABASE_FILE } from "./reading-access.ts"
 const APPLICATION_ID = 0x7265656c
 
 /** The format that this program writes (`PRAGMA user_version`). */
-export const FORMAT_VERSION = 8
+export const FORMAT_VERSION = 9
 
-/** The oldest format that it reads: 6 has no checksums of rows, 7 no retention. Nothing is added to recordings of older formats. */
+/** The oldest format that it goes on with: 8 has no merged blocks, and is 9 from the moment at which a writer opens it. */
+const OLDEST_CONTINUED = 8
+
+/** The oldest format that it reads: 6 has no checksums of rows, 7 no retention. Nothing is added to recordings of these. */
 const OLDEST_READ = 6
 
 /** `interval`: the owner calls `sync` each second. `always`: every commit reaches the disk before it returns. */
@@ -81,9 +84,10 @@ export const openForWriting = (directory: string, options: WriterDatabaseOptions
   })
   try {
     addChecksumFunction(database)
-    checkFormat(database, directory, FORMAT_VERSION)
+    checkFormat(database, directory, OLDEST_CONTINUED)
     requireSoundTables(database, directory, TABLES_OF_ROWS)
     database.exec(`
+      PRAGMA user_version = ${FORMAT_VERSION};
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${options.fsync === "always" ? "FULL" : "NORMAL"};
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};

@@ -142,6 +142,7 @@ const ALL_TABLES = `
     PRIMARY KEY (kind, number)
   ) STRICT, WITHOUT ROWID;
 
+  -- sealed: 0 a part of the open block, 1 a block in the order of events, 2 one with its objects in pieces: it was merged, or retention left it.
   -- Sizes are those before compression, checksums CRC-32 of what is stored. carried: events that are only here because the state at the
   -- beginning needs them; they are changes of no kind any more.
   -- The two BLOBs stand last so that what is read without them needs no overflow page.

@@ -8,6 +8,7 @@ import { readRetained } from "../../src/archive/retention/beginnings.ts"
 import { keepsAll, type RetentionPolicy } from "../../src/archive/retention/policy.ts"
 import { readKinds } from "../../src/archive/rows/kind-table.ts"
 import { openForReading } from "../../src/archive/schema.ts"
+import { mergingBounds } from "../../src/archive/upkeep/block-merging.ts"
 import type { Action, GapEvent, LateChanges } from "../../src/trace/event.ts"
 import type { LateRange } from "../../src/wire/observations.ts"
 import { asIfCrashed } from "./crashed-copy.ts"
@@ -30,6 +31,8 @@ export type Command =
   | { readonly type: "repeat" | "late"; readonly kind: number }
   | { readonly type: "gap"; readonly kind: number }
   | { readonly type: "commit" | "reopen" | "crash" | "compare" | "compact" }
+  /** Of blocks; steps between commits. */
+  | { readonly type: "merge"; readonly steps: number }
   | {
       readonly type: "retain"
       /** What is kept, as parts of the time that has passed, or of the bytes. */
@@ -70,6 +73,7 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ type: fc.constantFrom("repeat" as const, "late" as const), kind: anyKind }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("gap" as const), kind: anyKind }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom("reopen", "crash", "compare") }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("merge" as const), steps: fc.constantFrom(1, 3, 1000) }) },
 )
 
 /** Those that remove what was recorded. */
@@ -165,6 +169,11 @@ export class ModelledRecorder {
         this.writer.commit()
         this.writer.retention.setPolicy(keepsAll)
         for (const _ of this.writer.retention.compact());
+        return
+      }
+      case "merge": {
+        this.writer.retention.setPolicy(keepsAll)
+        for (let steps = 0; steps < command.steps && this.writer.retention.step(() => true); steps++);
         return
       }
       case "retain": {
@@ -295,7 +304,10 @@ export class ModelledRecorder {
       now: () => this.#time,
       limits: {
         ...{ blockBytes: 6000, blocksPerCheckpoint: 3 },
-        retention: { stride: { blocks: 3, events: 40, rows: 6 }, collectAfter: 3 },
+        retention: {
+          ...{ stride: { blocks: 3, events: 40, rows: 6 }, collectAfter: 3 },
+          merging: { ...mergingBounds, objectBytes: 15_000, blocks: 4, perRound: 3 },
+        },
       },
     })
   }

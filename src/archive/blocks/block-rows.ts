@@ -5,12 +5,20 @@ import { isDamage } from "../archive-errors.ts"
 import { type BlockSummary, type PackedBlock, requireChecksum, unpack } from "./block.ts"
 import type { OpenBlock } from "./open-block.ts"
 
+/** `sealed` of a block with its objects in pieces (merged-block.ts). */
+export const MERGED = 2
+
+type Sealed = 0 | 1 | typeof MERGED
+
 /** Inserts blocks, and parts of the open block. */
 export class BlockRows {
   readonly #insertBlock: StatementSync
   readonly #insertKind: StatementSync
   readonly #deleteParts: StatementSync
   readonly #deleteKind: StatementSync
+  readonly #deleteSealed: StatementSync
+  readonly #deleteKinds: StatementSync
+  readonly #mergedKinds: StatementSync
 
   constructor(database: DatabaseSync) {
     this.#insertBlock = database.prepare(`
@@ -25,6 +33,14 @@ export class BlockRows {
     this.#deleteKind = database.prepare(
       "DELETE FROM block_kind WHERE kind = ? AND last_sequence >= ? AND last_sequence <= ?",
     )
+    this.#deleteSealed = database.prepare("DELETE FROM block WHERE last_sequence >= ? AND last_sequence <= ?")
+    // By kind, because that is the key: without the names of kinds, all rows would be read.
+    const inKinds = "kind IN (SELECT id FROM kind) AND last_sequence >= ? AND last_sequence <= ?"
+    this.#deleteKinds = database.prepare(`DELETE FROM block_kind WHERE ${inKinds}`)
+    this.#mergedKinds = database.prepare(`
+      SELECT kind, min(min_time) AS min_time, max(max_time) AS max_time, max(max_received) AS max_received,
+        sum(events) AS events, sum(bytes) AS bytes
+      FROM block_kind WHERE ${inKinds} GROUP BY kind`)
   }
 
   /** Adds a sealed block. */
@@ -45,10 +61,21 @@ export class BlockRows {
 
   /** Puts what retention has left of blocks in their place. The rows of the kinds that it still has changes of stay as they are. */
   insertCarried(block: PackedBlock, carried: number): void {
-    this.#insertRow(block, 1, carried)
+    this.#insertRow(block, MERGED, carried)
   }
 
-  #insert(block: PackedBlock, sealed: 0 | 1): void {
+  /** Puts what sealed blocks were merged into in their place. */
+  replaceByMerged(block: PackedBlock): void {
+    const { firstSequence, lastSequence } = block.summary
+    this.#deleteSealed.run(firstSequence, lastSequence)
+    const kinds = this.#mergedKinds.all(firstSequence, lastSequence)
+    this.#deleteKinds.run(firstSequence, lastSequence)
+    this.#insertRow(block, MERGED, 0)
+    for (const { kind, min_time, max_time, max_received, events, bytes } of kinds)
+      this.#insertKind.run(...([kind, lastSequence, min_time, max_time, max_received, events, bytes] as number[]))
+  }
+
+  #insert(block: PackedBlock, sealed: Sealed): void {
     this.#insertRow(block, sealed, 0)
     const { lastSequence, kinds } = block.summary
     for (const [kind, range] of kinds) {
@@ -57,7 +84,7 @@ export class BlockRows {
     }
   }
 
-  #insertRow({ summary, toc, data }: PackedBlock, sealed: 0 | 1, carried: number): void {
+  #insertRow({ summary, toc, data }: PackedBlock, sealed: Sealed, carried: number): void {
     const { firstSequence, lastSequence, minTime, maxTime, events } = summary
     const content = [toc.size, toc.checksum, data.size, data.checksum, toc.bytes, data.bytes] as const
     this.#insertBlock.run(lastSequence, firstSequence, minTime, maxTime, events, sealed, carried, ...content)

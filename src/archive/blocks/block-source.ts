@@ -3,8 +3,8 @@
  *
  * Each statement is one short transaction that fetches a bounded number of rows: nothing holds the write-ahead log open between two events
  * (docs/reference/architecture.md#archive). Blocks never change, except that the parts of the open block are replaced by the sealed block
- * with the same events and sequence numbers, and a block before a beginning by what retention carries over of it. So everything is requested by
- * sequence number, and the result for a part may be the larger block that has replaced it.
+ * with the same events and sequence numbers, sealed blocks by the one that they are merged into, and a block before a beginning by what retention
+ * carries over of it. So everything is requested by sequence number, and the result may be the larger block that has replaced the one asked for.
  *
  * Retention may remove what is being read. Its reader then gets RetentionOutranError, never a part of what it asked for.
  *
@@ -17,8 +17,9 @@ import { ArchiveIoError, CorruptArchiveError, RetentionOutranError, toArchiveErr
 import { type Beginning, Beginnings, fromTheFirst } from "../retention/beginnings.ts"
 import { isSoundRow } from "../soundness/sound-rows.ts"
 import type { BlockFrame } from "./block.ts"
-import { BlockCache, type BlockData, type BlockTable, TableCache, tableOf } from "./block-cache.ts"
-import { checkColumn, unpackColumn } from "./block-rows.ts"
+import { BlockCache, TableCache } from "./block-cache.ts"
+import { checkColumn } from "./block-rows.ts"
+import { type BlockData, type BlockTable, objectsOf, placeOf, tableOf } from "./block-table.ts"
 
 /** A kind to read: the archive's number for it, and its name. */
 export interface KindKey {
@@ -92,7 +93,7 @@ export class BlockSource {
     this.#blocksOfKind = { happened: blocksOfKind("max_time"), received: blocksOfKind("max_received") }
     this.#holdsKind = database.prepare("SELECT 1 FROM block_kind WHERE kind = ? AND last_sequence = ?")
     this.#place = database.prepare(
-      "SELECT first_sequence, last_sequence FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1",
+      "SELECT first_sequence, last_sequence, toc_checksum FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1",
     )
     this.#table = database.prepare(`
       SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, ${isSound} AS is_sound FROM block
@@ -116,7 +117,7 @@ export class BlockSource {
       return false
     }
     this.#checked.add(key)
-    // A part may be replaced by a block with the same key, of which a later reader knows nothing.
+    // A part may be replaced by a block with the same key, of which a later reader knows nothing. A merged block was made of intact ones.
     if (found.isSealed) this.#intact.add(key)
     return true
   }
@@ -211,7 +212,7 @@ export class BlockSource {
     if (row === undefined || (row.first_sequence as number) > key) throw this.#missing(key)
     this.#requireSound(row)
     for (const column of ["toc", "data"] as const) checkColumn(row, column)
-    return { isSealed: row.sealed === 1 && row.last_sequence === key }
+    return { isSealed: row.sealed !== 0 && row.last_sequence === key }
   }
 
   #requireSound(row: Record<string, unknown>): void {
@@ -287,7 +288,7 @@ export class BlockSource {
         const table = this.#tableToRead(key)
         requireKept(position)
         for (const frame of table?.frames ?? []) {
-          if (frame.lastSequence > position && frame.events.gvk === kind.gvk) yield frame
+          if (frame.lastSequence > position && frame.events.gvk === kind.gvk) yield frame.after(position)
         }
         position = table?.lastSequence ?? key
       }
@@ -297,25 +298,31 @@ export class BlockSource {
   /** Table of the block that contains an event. @throws CorruptArchiveError if no block does. */
   tableAt(sequence: number): BlockTable {
     const cached = this.#tables.get(sequence)
-    if (cached !== undefined) return cached
+    if (cached !== undefined && this.#isPresent(cached)) return cached
     const row = this.#reading(() => this.#table.get(sequence))
     if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
     this.#requireSound(row)
     const table = this.#reading(() => tableOf(row))
     // The last part of a block has the key that the sealed block will have, but less content: it must not be cached.
-    if (row.sealed !== 1) return table
+    if (row.sealed === 0) return table
     this.#tables.keep(table)
     return table
+  }
+
+  /** A block that sealed blocks were merged into has the key of the last of them. */
+  #isPresent({ lastSequence, checksum }: BlockTable): boolean {
+    const row = this.#reading(() => this.#place.get(lastSequence))
+    return row?.last_sequence === lastSequence && row.toc_checksum === checksum
   }
 
   /** An event with its object. @throws CorruptArchiveError if no block contains it. */
   eventAt(sequence: number): EventPlace {
     const block = this.#blocks.at(sequence) ?? this.#loadBlockAt(sequence)
-    const frame = frameAt(block.frames, sequence)
-    if (frame === undefined) throw this.#missing(sequence)
-    const index = sequence - frame.firstSequence
-    const start = frame.payloadStart + frame.events.offset(index)
-    return { frame, index, object: block.payload.subarray(start, start + frame.events.length(index)) }
+    const place = placeOf(block, sequence)
+    if (place === undefined) throw this.#missing(sequence)
+    const { frame, index } = place
+    const object = this.#reading(() => block.objects.slice(frame.objectStart(index), frame.events.length(index)))
+    return { frame, index, object }
   }
 
   #loadBlockAt(sequence: number): BlockData {
@@ -323,11 +330,11 @@ export class BlockSource {
       const row = this.#data.get(sequence)
       if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
       this.#requireSound(row)
-      // Whoever found the event in a table of contents has just unpacked it. Since then retention may have put less in the place of the block: with
+      // Whoever found the event in a table of contents has just unpacked it. Since then another block may have been put in the place of this one: with
       // the table of before, its objects would be cut from other bytes.
       const known = this.#tables.get(row.last_sequence as number)
       const table = known !== undefined && known.checksum === row.toc_checksum ? known : tableOf(row)
-      return { ...table, payload: unpackColumn(row, "data") }
+      return { ...table, objects: objectsOf(row, table) }
     })
     this.#blocks.keep(block)
     return block
@@ -358,16 +365,4 @@ const confined = <Answer extends object>(read: () => Answer): Answer | string =>
     if (error instanceof ArchiveIoError) return `${error.code}: ${error.reason}`
     throw error
   }
-}
-
-const frameAt = (frames: ReadonlyArray<BlockFrame>, sequence: number): BlockFrame | undefined => {
-  let low = 0
-  let high = frames.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1
-    if ((frames[middle] as BlockFrame).firstSequence <= sequence) low = middle
-    else high = middle - 1
-  }
-  const frame = frames[low]
-  return frame !== undefined && frame.firstSequence <= sequence && sequence <= frame.lastSequence ? frame : undefined
 }

@@ -90,7 +90,7 @@ class KindCursor {
         this.#index = 0
       }
       this.#time = frame.timeIn(this.#range.times, this.#index)
-      this.#sequence = frame.firstSequence + this.#index
+      this.#sequence = frame.sequence(this.#index)
       if (this.#sequence > this.#range.cut || this.#time >= this.#range.untilTime) return false
       if (this.#time >= this.#range.fromTime) return true
     }

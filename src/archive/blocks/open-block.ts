@@ -105,7 +105,7 @@ export class OpenBlock {
         kind: kindOf(frame.events.gvk),
         firstSequence: frame.firstSequence,
         events: frame.events.count,
-        bytes: frame.byteLength,
+        bytes: frame.events.payloadLength + frame.events.columns.length,
         firstTime: frame.time(0),
         lastTime: frame.time(frame.events.count - 1),
         lastReceived: frame.received(frame.events.count - 1),

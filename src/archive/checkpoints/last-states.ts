@@ -12,7 +12,7 @@ import type { BlockSource, KindKey } from "../blocks/block-source.ts"
 import { ATTEMPTS, type CheckpointChain, type StateHistory } from "./state-history.ts"
 
 /**
- * More than a stretch can contain: between two checkpoints are 64 blocks of at most 18,000 events. Object number and position share the 53
+ * More than a stretch can contain: between two checkpoints are 64 blocks of at most 25,000 events, merged or not. Object number and position share the 53
  * bits of a number.
  */
 const STRETCH_EVENTS = 1 << 21
@@ -85,7 +85,7 @@ export class LastStates {
       for (let index = 0; index < frame.events.count; index++) {
         if (frame.events.action(index) === VANISHED) continue
         keys.push(frame.events.objectNumber(index) * STRETCH_EVENTS + sequences.length)
-        sequences.push(frame.firstSequence + index)
+        sequences.push(frame.sequence(index))
       }
       throughSequence = Math.max(throughSequence, frame.lastSequence)
     }

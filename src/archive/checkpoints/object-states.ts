@@ -10,6 +10,7 @@ import type { ResourceVersion } from "../../kube/resource-version.ts"
 import { messageOf } from "../../message-of.ts"
 import { APPLIED, joinVersion, MalformedFrameError } from "../../wire/observations.ts"
 import type { BlockFrame } from "../blocks/block.ts"
+import { fromPlanes, toPlanes } from "../blocks/byte-planes.ts"
 
 const TWO_POW_32 = 0x1_0000_0000
 
@@ -96,7 +97,7 @@ export class ObjectStates {
     const events = frame.events
     const at = this.count++
     this.numbers[at] = events.objectNumber(index)
-    this.sequences[at] = frame.firstSequence + index
+    this.sequences[at] = frame.sequence(index)
     this.versionsLow[at] = events.versionLow(index)
     this.versionsHigh[at] = events.versionHigh(index)
     this.fingerprintsLow[at] = events.fingerprintLow(index)
@@ -178,29 +179,36 @@ export class StateCollector {
 
 const COUNT_TAG = (1 << 3) | 0
 const columnTag = (field: number): number => (field << 3) | 2
+/** Columns of formats before 9, u32 each. */
 const FIRST_COLUMN_FIELD = 2
 const DEAD_FIELD = 9
 const OPAQUE_FIELD = 10
+/** The same as planes. */
+const FIRST_PLANES_FIELD = 11
+const COLUMNS = 7
 
 /** Writes the message `ObjectStates` of proto/archive.proto. */
 export const encodeStates = (states: ObjectStates): Uint8Array => {
   const { count } = states
   const writer = protobuf.Writer.create()
   if (count === 0) return writer.finish()
-  const deltas = new Uint32Array(count)
+  const steps = new Uint32Array(count)
   const sequencesLow = new Uint32Array(count)
   const sequencesHigh = new Uint32Array(count)
   for (let index = 0, before = 0; index < count; index++) {
     const number = states.numbers[index] as number
     const sequence = states.sequences[index] as number
-    deltas[index] = number - before
+    steps[index] = number - before
     before = number
     sequencesLow[index] = sequence
     sequencesHigh[index] = sequence / TWO_POW_32
   }
   writer.uint32(COUNT_TAG).uint32(count)
+  const dead = states.dead.subarray(0, count)
+  if (dead.includes(1)) writer.uint32(columnTag(DEAD_FIELD)).bytes(dead)
+  for (const version of states.opaqueVersions ?? []) writer.uint32(columnTag(OPAQUE_FIELD)).string(version)
   const columns = [
-    deltas,
+    steps,
     sequencesLow,
     sequencesHigh,
     states.versionsLow,
@@ -209,64 +217,47 @@ export const encodeStates = (states: ObjectStates): Uint8Array => {
     states.fingerprintsHigh,
   ]
   columns.forEach((column, index) => {
-    writer.uint32(columnTag(FIRST_COLUMN_FIELD + index)).bytes(littleEndian(column, count))
+    const planes = toPlanes(column, count)
+    if (planes.length > 0) writer.uint32(columnTag(FIRST_PLANES_FIELD + index)).bytes(planes)
   })
-  const dead = states.dead.subarray(0, count)
-  if (dead.includes(1)) writer.uint32(columnTag(DEAD_FIELD)).bytes(dead)
-  for (const version of states.opaqueVersions ?? []) writer.uint32(columnTag(OPAQUE_FIELD)).string(version)
   return writer.finish(true)
 }
 
-const littleEndian = (column: Uint32Array, count: number): Uint8Array => {
-  const bytes = new Uint8Array(count * 4)
-  const view = new DataView(bytes.buffer)
-  for (let index = 0; index < count; index++) view.setUint32(index * 4, column[index] as number, true)
-  return bytes
-}
-
-/** The inverse of {@link encodeStates}. @throws MalformedFrameError */
+/** The inverse of {@link encodeStates}, also for what earlier formats have. @throws MalformedFrameError */
 export const decodeStates = (bytes: Uint8Array): ObjectStates => {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const reader = protobuf.Reader.create(buffer)
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const starts: Array<number> = []
+  const reader = protobuf.Reader.create(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+  const fields = new Map<number, Uint8Array>()
   const opaque: Array<string> = []
   let count = 0
   try {
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
-      const field = tag >>> 3
       if (tag === COUNT_TAG) count = reader.uint32()
       else if (tag === columnTag(OPAQUE_FIELD)) opaque.push(reader.string())
-      else if (field >= FIRST_COLUMN_FIELD && field <= DEAD_FIELD && (tag & 7) === 2) {
-        const length = reader.uint32()
-        const width = field === DEAD_FIELD ? 1 : 4
-        if (length !== count * width) throw new RangeError(`field ${field} has ${length} bytes for ${count} objects`)
-        starts[field] = reader.pos
-        reader.skip(length)
-      } else reader.skipType(tag & 7)
+      else if ((tag & 7) === 2) fields.set(tag >>> 3, reader.bytes())
+      else reader.skipType(tag & 7)
     }
+    // Each object has a number, and those differ: so many are not claimed in vain.
+    if (count > bytes.length) throw new RangeError(`${count} objects in ${bytes.length} bytes`)
     if (opaque.length !== 0 && opaque.length !== count)
       throw new RangeError(`${opaque.length} versions, ${count} objects`)
-    const states = new ObjectStates(count)
-    const column = (field: number, index: number): number => {
-      const start = starts[field]
-      if (start === undefined) throw new RangeError(`field ${field} is missing`)
-      return view.getUint32(start + index * 4, true)
-    }
+    const [steps, low, high, ...columns] = Array.from({ length: COLUMNS }, (_, index) =>
+      columnOf(fields, index, count),
+    ) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array]
+    const states = new ObjectStates(0)
+    const [versionsLow, versionsHigh, fingerprintsLow, fingerprintsHigh] = columns
+    Object.assign(states, { count, versionsLow, versionsHigh, fingerprintsLow, fingerprintsHigh })
+    states.numbers = new Uint32Array(count)
+    states.sequences = new Float64Array(count)
     for (let index = 0, number = 0; index < count; index++) {
-      number += column(2, index)
+      number += steps[index] as number
       states.numbers[index] = number
-      states.sequences[index] = column(3, index) + column(4, index) * TWO_POW_32
-      states.versionsLow[index] = column(5, index)
-      states.versionsHigh[index] = column(6, index)
-      states.fingerprintsLow[index] = column(7, index)
-      states.fingerprintsHigh[index] = column(8, index)
+      states.sequences[index] = (low[index] as number) + (high[index] as number) * TWO_POW_32
     }
-    const deadStart = starts[DEAD_FIELD]
-    if (deadStart !== undefined) states.dead.set(bytes.subarray(deadStart, deadStart + count))
+    const dead = fields.get(DEAD_FIELD)
+    if (dead !== undefined && dead.length !== count) throw new RangeError(`${dead.length} ends, ${count} objects`)
+    states.dead = dead === undefined ? new Uint8Array(count) : Uint8Array.from(dead)
     if (opaque.length > 0) states.opaqueVersions = opaque
-    states.count = count
     return states
   } catch (error) {
     throw new MalformedFrameError({
@@ -274,4 +265,14 @@ export const decodeStates = (bytes: Uint8Array): ObjectStates => {
       byteLength: bytes.length,
     })
   }
+}
+
+/** A column as planes, or as formats before 9 have it. @throws RangeError if it has another length than the others */
+const columnOf = (fields: ReadonlyMap<number, Uint8Array>, index: number, count: number): Uint32Array => {
+  const earlier = fields.get(FIRST_COLUMN_FIELD + index)
+  if (earlier === undefined) return fromPlanes(fields.get(FIRST_PLANES_FIELD + index) ?? new Uint8Array(0), count)
+  if (earlier.length !== count * 4)
+    throw new RangeError(`column ${index} has ${earlier.length} bytes for ${count} objects`)
+  const view = new DataView(earlier.buffer, earlier.byteOffset, earlier.byteLength)
+  return Uint32Array.from({ length: count }, (_, at) => view.getUint32(at * 4, true))
 }

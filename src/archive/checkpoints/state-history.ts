@@ -108,8 +108,7 @@ export class StateHistory {
     let collector = new StateCollector()
     collecting: for (const frame of this.#source.framesAfter(kind, from)) {
       for (let index = 0; index < frame.events.count; index++) {
-        if (frame.firstSequence + index > limit.throughSequence || frame.timeIn(times, index) >= beforeTime)
-          break collecting
+        if (frame.sequence(index) > limit.throughSequence || frame.timeIn(times, index) >= beforeTime) break collecting
         collector.add(frame, index)
         if (collector.isFull) {
           finished.push(collector.finish())

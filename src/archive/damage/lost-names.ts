@@ -31,7 +31,7 @@ export const lostNames = (
       for (let index = 0; index < frame.events.count; index++) {
         const number = frame.events.objectNumber(index)
         if (isKnown(number) || found.has(number)) continue
-        const sequence = frame.firstSequence + index
+        const sequence = frame.sequence(index)
         if (!first.has(number)) first.set(number, sequence)
         if (frame.events.length(index) === 0) continue
         const name = nameIn(source.eventAt(sequence).object)

@@ -48,7 +48,7 @@ export class KindChanges {
         if (frame.events.count > 0 && frame.time(0) > to) return false
       }
       this.number = frame.events.objectNumber(this.#index)
-      this.sequence = frame.firstSequence + this.#index
+      this.sequence = frame.sequence(this.#index)
       if (this.sequence > this.#cut) return false
       if (numbers !== undefined && !numbers.has(this.number)) continue
       this.#time = frame.time(this.#index)
@@ -57,13 +57,9 @@ export class KindChanges {
     }
   }
 
-  /** Whether the change is the first of its object. Others than the first may look like it only if several are in one frame. */
+  /** Whether the change is the first of its object. */
   get isIntroduced(): boolean {
-    const frame = this.#frame
-    if (frame === undefined) return false
-    for (let index = 0; index < frame.events.newObjectCount; index++)
-      if (frame.events.newObject(index).number === this.number) return true
-    return false
+    return this.#frame?.introduces(this.#index) ?? false
   }
 
   isBefore(other: KindChanges): boolean {

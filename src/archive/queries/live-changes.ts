@@ -223,7 +223,6 @@ class CommitCursor implements Place {
   readonly #frames: Generator<BlockFrame, void, void>
   #frame: BlockFrame | undefined
   #index = -1
-  #introduced = new Set<number>()
   sequence = 0
   number = 0
   /** Whether it is the first event of its object. */
@@ -247,18 +246,12 @@ class CommitCursor implements Place {
         frame = next.value
         this.#frame = frame
         this.#index = 0
-        this.#introduced = new Set(
-          Array.from(
-            { length: frame.events.newObjectCount },
-            (_, index) => (frame as BlockFrame).events.newObject(index).number,
-          ),
-        )
         if (frame.events.count === 0) continue
       }
-      this.sequence = frame.firstSequence + this.#index
+      this.sequence = frame.sequence(this.#index)
       if (this.sequence > this.#cut) return false
       this.number = frame.events.objectNumber(this.#index)
-      this.isIntroduced = this.#introduced.delete(this.number)
+      this.isIntroduced = frame.introduces(this.#index)
       if (this.sequence > this.#after) return true
     }
   }

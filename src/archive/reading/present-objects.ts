@@ -41,9 +41,9 @@ export const presentObjects = (
   reading: for (const frame of source.framesOf(kind, 0, fromTime, times)) {
     for (let index = 0; index < frame.events.count; index++) {
       const time = frame.timeIn(times, index)
-      if (frame.firstSequence + index > cut || time >= untilTime) break reading
+      if (frame.sequence(index) > cut || time >= untilTime) break reading
       if (time < fromTime || frame.events.action(index) === VANISHED) continue
-      sequences.set(frame.events.objectNumber(index), frame.firstSequence + index)
+      sequences.set(frame.events.objectNumber(index), frame.sequence(index))
     }
   }
   const present = new Map<string, number>()

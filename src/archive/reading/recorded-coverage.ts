@@ -104,23 +104,28 @@ const timesOf = (recordedSince: number, completeTime: number) =>
 
 /** Counts the events of intact blocks, which all have been looked for. */
 const eventCounter = (database: DatabaseSync, source: BlockSource, { fromTime, untilTime }: CoverageWindow) => {
-  const whole = database.prepare(`
-    SELECT last_sequence, events FROM block_kind WHERE kind = ? AND min_time >= ? AND max_time < ?`)
-  // A kind's times never decrease, so only one block, or several with the same time, can extend across an end of the window.
-  const partial = database.prepare(`
-    SELECT last_sequence FROM block_kind
-    WHERE kind = ? AND max_time >= ? AND min_time < ? AND (min_time < ? OR max_time >= ?)`)
+  // At one moment: blocks may be merged between two statements. A kind's times never decrease, so only one block, or several with the same
+  // time, can extend across an end of the window.
+  const blocks = database.prepare(`
+    SELECT last_sequence, events, min_time >= ?2 AND max_time < ?3 AS is_whole,
+      (SELECT coalesce(max(earlier.last_sequence), 0) FROM block_kind AS earlier
+        WHERE earlier.kind = ?1 AND earlier.last_sequence < block_kind.last_sequence) AS previous
+    FROM block_kind WHERE kind = ?1 AND max_time >= ?2 AND min_time < ?3 ORDER BY last_sequence`)
   return ({ id, gvk }: { readonly id: number; readonly gvk: string }): number => {
     let events = 0
-    for (const row of whole.iterate(id, fromTime, untilTime))
-      if (source.faultOf(Number(row.last_sequence)) === undefined) events += Number(row.events)
-    for (const row of partial.all(id, fromTime, untilTime, fromTime, untilTime)) {
-      if (source.faultOf(Number(row.last_sequence)) !== undefined) continue
-      for (const frame of source.tableAt(Number(row.last_sequence)).frames) {
+    for (const row of blocks.all(id, fromTime, untilTime)) {
+      const key = Number(row.last_sequence)
+      if (source.faultOf(key) !== undefined) continue
+      if (row.is_whole === 1) {
+        events += Number(row.events)
+        continue
+      }
+      // Or what the block has been merged into since.
+      for (const frame of source.tableAt(key).frames) {
         if (frame.events.gvk !== gvk) continue
-        for (let index = 0; index < frame.events.count; index++) {
+        for (let index = frame.firstIndexAfter(Number(row.previous)); index < frame.events.count; index++) {
           const time = frame.time(index)
-          if (time >= fromTime && time < untilTime) events++
+          if (time >= fromTime && time < untilTime && frame.sequence(index) <= key) events++
         }
       }
     }

@@ -101,7 +101,7 @@ export const countWindow = async (
       reading: for (const frame of source.framesOf(kind, 0, fromTime, times)) {
         for (let index = 0; index < frame.events.count; index++) {
           const time = frame.timeIn(times, index)
-          if (frame.firstSequence + index > cut || time >= untilTime) break reading
+          if (frame.sequence(index) > cut || time >= untilTime) break reading
           if (time >= fromTime && excluded[frame.events.objectNumber(index)] !== 1) events++
         }
         await pauseIfDue()

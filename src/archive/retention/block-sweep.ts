@@ -6,10 +6,11 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { isDamage } from "../archive-errors.ts"
-import { type BlockFrame, readTable } from "../blocks/block.ts"
-import { BlockRows, unpackColumn } from "../blocks/block-rows.ts"
+import type { BlockFrame } from "../blocks/block.ts"
+import { BlockRows } from "../blocks/block-rows.ts"
+import { objectsOf, tableOf } from "../blocks/block-table.ts"
+import { MergedBlock } from "../blocks/merged-block.ts"
 import type { KindTable } from "../rows/kind-table.ts"
-import { RemainingBlock } from "./remaining-block.ts"
 
 /**
  * Bytes before compression up to which carried-over events are joined with those of the block before: each is then rewritten some times, at
@@ -47,7 +48,7 @@ export class BlockSweep {
       "first_sequence, last_sequence, events, carried, toc_size, toc_checksum, toc, data_size, data_checksum"
     const next = (which: string): StatementSync =>
       database.prepare(`
-        SELECT ${columns} FROM block WHERE last_sequence > ? AND last_sequence <= ? AND sealed = 1 ${which}
+        SELECT ${columns} FROM block WHERE last_sequence > ? AND last_sequence <= ? AND sealed > 0 ${which}
         ORDER BY last_sequence LIMIT 1`)
     this.#next = next("")
     this.#nextCarried = next("AND carried > 0")
@@ -81,8 +82,9 @@ export class BlockSweep {
   /** Returns the number of events that were carried over. */
   #free(block: StoredBlock, fateOf: Fates, isLenient: boolean): number {
     const before = block.row.carried as number
-    const frames = damageAside(() => readTable(unpackColumn(block.row, "toc")))
-    if (frames === undefined) return this.#freeDamaged(block, fateOf)
+    const table = damageAside(() => tableOf(block.row))
+    if (table === undefined) return this.#freeDamaged(block, fateOf)
+    const { frames } = table
     const fates = frames.map((frame) => fateOf(this.#kinds.idOf(frame.events.gvk), block.last))
     if (fates.every((fate) => typeof fate === "string")) return 0
     let [carried, fresh] = [0, 0]
@@ -97,33 +99,33 @@ export class BlockSweep {
       this.#delete.run(block.last)
       return 0
     }
-    const payload = damageAside(() => unpackColumn({ ...block.row, ...this.#data.get(block.last) }, "data"))
+    const objects = damageAside(() => objectsOf({ ...block.row, ...this.#data.get(block.last) }, table))
     // Stays as it is: readers name what they cannot read of it.
-    if (payload === undefined) return 0
-    const remaining = new RemainingBlock()
+    if (objects === undefined) return 0
+    const remaining = new MergedBlock()
     const { first, joined } = isKept ? { first: block.first, joined: 0 } : this.#join(block, remaining)
     frames.forEach((frame, at) => {
       const fate = fates[at] as Fate
-      if (typeof fate === "string") remaining.add(frame, payload)
-      else remaining.addSome(frame, payload, fate)
+      remaining.add(frame, objects, typeof fate === "string" ? undefined : fate)
     })
     this.#delete.run(block.last)
     this.#rows.insertCarried(remaining.pack(first, block.last), carried + joined)
+    objects.release()
     return fresh
   }
 
   /** Takes the block before into the new one if it is small and has nothing but carried-over events. */
-  #join(block: StoredBlock, into: RemainingBlock): { readonly first: number; readonly joined: number } {
+  #join(block: StoredBlock, into: MergedBlock): { readonly first: number; readonly joined: number } {
     const alone = { first: block.first, joined: 0 }
     const before = stored(this.#before.get(block.last))
     if (before === undefined || before.row.carried !== before.row.events || before.row.carried === 0) return alone
     if ((before.row.toc_size as number) + (before.row.data_size as number) > JOINED_BYTES) return alone
-    const content = damageAside(() => ({
-      frames: readTable(unpackColumn(before.row, "toc")),
-      payload: unpackColumn(before.row, "data"),
-    }))
+    const content = damageAside(() => {
+      const table = tableOf(before.row)
+      return { table, objects: objectsOf(before.row, table) }
+    })
     if (content === undefined) return alone
-    for (const frame of content.frames) into.add(frame, content.payload)
+    for (const frame of content.table.frames) into.add(frame, content.objects)
     this.#delete.run(before.last)
     return { first: before.first, joined: before.row.carried as number }
   }
@@ -146,7 +148,7 @@ const stored = (row: Record<string, unknown> | undefined): StoredBlock | undefin
 const countWanted = (frame: BlockFrame, fate: Fate): number => {
   if (typeof fate === "string") return frame.events.count
   let count = 0
-  for (let index = 0; index < frame.events.count; index++) if (fate(frame.firstSequence + index)) count++
+  for (let index = 0; index < frame.events.count; index++) if (fate(frame.sequence(index))) count++
   return count
 }
 

@@ -22,3 +22,7 @@ export const removesAnything = ({ forMicros, bytes, kinds }: RetentionPolicy): b
 
 /** A part of what is kept by which more of it is removed at once, so that what lives on is written anew rarely. */
 export const STRIDES = 32
+
+/** The shortest time for which anything is kept, µs; Infinity: no time is limited. */
+export const shortestOf = ({ forMicros = Number.POSITIVE_INFINITY, kinds }: RetentionPolicy): number =>
+  Math.min(forMicros, ...[...kinds.values()].map((own) => own.forMicros ?? Number.POSITIVE_INFINITY))

@@ -28,10 +28,11 @@ import { heldLeases, removeExpiredLeases } from "../leases/lease.ts"
 import type { KindTable } from "../rows/kind-table.ts"
 import type { OwnerSets } from "../rows/owner-sets.ts"
 import type { TrustedDatabase } from "../trusted-database.ts"
+import { BlockMerging, type MergingBounds, mergingBounds } from "../upkeep/block-merging.ts"
 import { fromTheFirst, type RetainedRow, readRetained } from "./beginnings.ts"
 import { BlockSweep, type Fate } from "./block-sweep.ts"
 import { DeadRows } from "./dead-rows.ts"
-import { keepsAll, type RetentionPolicy, removesAnything } from "./policy.ts"
+import { keepsAll, type RetentionPolicy, removesAnything, STRIDES, shortestOf } from "./policy.ts"
 import { type DiskUse, diskUse, giveBack } from "./space.ts"
 import { type PlannedStride, type StrideBounds, StridePlan, strideBounds } from "./stride-plan.ts"
 
@@ -57,6 +58,8 @@ export interface RetentionSizes {
   readonly stride: StrideBounds
   /** Carried-over events and ended objects before superseded ones are looked for, at least. Default 4096. */
   readonly collectAfter: number
+  /** Default {@link mergingBounds}. */
+  readonly merging: MergingBounds
 }
 
 /** Since the writer was opened. */
@@ -96,6 +99,7 @@ export class Retention {
   readonly #plan: StridePlan
   readonly #sweep: BlockSweep
   readonly #dead: DeadRows
+  readonly #merging: BlockMerging
   readonly #statements: ReturnType<typeof statementsOf>
   #policy: RetentionPolicy = keepsAll
   #work: Generator<void, void, void> | undefined
@@ -113,11 +117,12 @@ export class Retention {
 
   constructor(scene: RetentionScene, sizes: Partial<RetentionSizes> = {}) {
     this.#scene = scene
-    this.#sizes = { stride: strideBounds, collectAfter: 4096, ...sizes }
+    this.#sizes = { stride: strideBounds, collectAfter: 4096, merging: mergingBounds, ...sizes }
     this.#database = scene.database.shared
     this.#plan = new StridePlan(this.#database, this.#sizes.stride)
     this.#sweep = new BlockSweep(this.#database, scene.kinds)
     this.#dead = new DeadRows(this.#database, (write) => this.#transaction(write))
+    this.#merging = new BlockMerging(this.#database, (write) => this.#transaction(write), this.#sizes.merging)
     this.#statements = statementsOf(this.#database)
     this.#retained = retainedRows(this.#database)
     const last = Math.max(0, ...[...this.#retained.values()].map(({ throughSequence }) => throughSequence))
@@ -196,7 +201,14 @@ export class Retention {
         if (this.#uncollected > Math.max(this.#sizes.collectAfter, this.#aliveThen)) yield* this.#collect()
       }
     }
+    yield* this.#merge()
     yield* this.#giveBack()
+  }
+
+  /** What has just been recorded is merged between strides: both replace blocks. */
+  *#merge(): Generator<void, void, void> {
+    const last = Math.max(0, ...[...this.#retained.values()].map((row) => row.throughSequence))
+    yield* this.#merging.round(last, shortestOf(this.#policy) / STRIDES)
   }
 
   /** Removes everything that nothing refers to, for a recording that is to be as small as it can. */

@@ -1,17 +1,23 @@
 import { describe, expect, test } from "vitest"
 import { unpackMargin } from "../../../src/archive/blocks/block.ts"
-import { BlockCache, type BlockData, TableCache } from "../../../src/archive/blocks/block-cache.ts"
+import { BlockCache, TableCache } from "../../../src/archive/blocks/block-cache.ts"
+import type { BlockData } from "../../../src/archive/blocks/block-table.ts"
+import { WholeObjects } from "../../../src/archive/blocks/object-bytes.ts"
 
 const blockBytes = 256 * 1024
 
+interface TestBlock extends BlockData {
+  readonly memory: ArrayBuffer
+}
+
 /** Events 10 · number to 10 · number + 9, with memory of its own, as unpacking returns it. */
-const block = (number: number): BlockData => ({
-  firstSequence: number * 10,
-  lastSequence: number * 10 + 9,
-  checksum: number,
-  frames: [],
-  payload: Buffer.from(new ArrayBuffer(blockBytes + unpackMargin), 0, blockBytes),
-})
+const block = (number: number): TestBlock => {
+  const memory = new ArrayBuffer(blockBytes + unpackMargin)
+  return {
+    ...{ firstSequence: number * 10, lastSequence: number * 10 + 9, checksum: number, frames: [], pieces: undefined },
+    ...{ objects: new WholeObjects(Buffer.from(memory, 0, blockBytes)), memory },
+  }
+}
 
 describe("a cache of blocks", () => {
   test("finds a block by any of its events", () => {
@@ -31,7 +37,7 @@ describe("a cache of blocks", () => {
     cache.at(10)
     cache.keep(third)
     expect(cache.at(20)).toBeUndefined()
-    expect([first, second, third].map(({ payload }) => payload.buffer.byteLength > 0)).toEqual([true, false, true])
+    expect([first, second, third].map(({ memory }) => memory.byteLength > 0)).toEqual([true, false, true])
   })
 
   test("keeps the block that was used last beside a new one, however little room there is", () => {
@@ -53,7 +59,7 @@ describe("a cache of blocks", () => {
     cache.keep(sealed)
     expect(cache.at(12)).toBe(sealed)
     expect(cache.at(17)).toBe(sealed)
-    expect(part.payload.buffer.byteLength).toBe(0)
+    expect(part.memory.byteLength).toBe(0)
   })
 })
 

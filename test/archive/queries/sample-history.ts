@@ -1,6 +1,7 @@
 /** Random histories of objects with labels and replicas: recorded, and beside it as a plain list, from which every question is answered the slow way. */
 import fc from "fast-check"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { mergingBounds } from "../../../src/archive/upkeep/block-merging.ts"
 import type { Action } from "../../../src/trace/event.ts"
 import { encodeFrame, nameOf, type SampleFrame, START } from "../sample-frames.ts"
 
@@ -61,7 +62,10 @@ export const recordHistory = (
   let [time, frames] = [START, 0]
   const writer = ArchiveWriter.open(directory, {
     now: () => time,
-    limits: { blockBytes: 1500, blocksPerCheckpoint: 3 },
+    limits: {
+      ...{ blockBytes: 1500, blocksPerCheckpoint: 3 },
+      retention: { merging: { ...mergingBounds, objectBytes: 6000 } },
+    },
   })
   const events: HistoryEvent[] = []
   const known = new Set<string>()
@@ -87,6 +91,8 @@ export const recordHistory = (
     if (step.commits) writer.commit()
   }
   writer.commit()
+  // Half of the histories are in merged blocks.
+  if (steps.length % 2 === 0) while (writer.retention.step(() => false));
   if (kept !== undefined) {
     writer.retention.setPolicy({ forMicros: Math.max(1, Math.floor((time - START) * kept)), kinds: new Map() })
     for (let left = 1000; left > 0 && writer.retention.step(() => true); left--);

@@ -12,6 +12,7 @@
 import { writeSync } from "node:fs"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { keepsAll } from "../../../src/archive/retention/policy.ts"
+import { mergingBounds } from "../../../src/archive/upkeep/block-merging.ts"
 import { encodeFrame, START } from "../sample-frames.ts"
 
 const [mode = "", directory = "", last = "0"] = process.argv.slice(2)
@@ -54,8 +55,8 @@ const record = (writer: ArchiveWriter, lastVersion: number): void => {
       process.exit(1)
     }
     say(String(version))
-    // Some transactions of retention between two commits.
-    if (mode === "retain") for (let steps = version % 4; steps > 0 && writer.retention.step(() => true); steps--);
+    // Some transactions of retention, or of merging, between two commits.
+    for (let steps = version % 4; steps > 0 && writer.retention.step(() => true); steps--);
   }
 }
 
@@ -65,7 +66,10 @@ const writer = ArchiveWriter.open(directory, {
   now: () => START + latest,
   limits: {
     ...{ blockBytes: 30_000, blocksPerCheckpoint: 4 },
-    retention: { stride: { blocks: 3, events: 200, rows: 10 }, collectAfter: 30 },
+    retention: {
+      ...{ stride: { blocks: 3, events: 200, rows: 10 }, collectAfter: 30 },
+      merging: { ...mergingBounds, objectBytes: 90_000 },
+    },
   },
 })
 writer.retention.setPolicy(mode === "retain" ? { forMicros: 400, kinds: new Map() } : keepsAll)

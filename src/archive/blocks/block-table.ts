@@ -1,0 +1,67 @@
+/** Reads rows of the table `block`, whichever form their BLOBs have. */
+import { type BlockFrame, readTable } from "./block.ts"
+import { checkColumn, unpackColumn } from "./block-rows.ts"
+import { isMergedTable, readMergedTable } from "./merged-table.ts"
+import { type ObjectBytes, type PieceDirectory, PiecedObjects, WholeObjects } from "./object-bytes.ts"
+
+/** A table of contents with its position. */
+export interface BlockTable {
+  readonly firstSequence: number
+  readonly lastSequence: number
+  /** Of its bytes. Tables of one position are different if retention, or merging, has put another block in its place between them. */
+  readonly checksum: number
+  /** In sequence order; those of a merged block, by kind. */
+  readonly frames: ReadonlyArray<BlockFrame>
+  /** Of a merged block. */
+  readonly pieces: PieceDirectory | undefined
+}
+
+/** A table of contents with its objects. */
+export interface BlockData extends BlockTable {
+  readonly objects: ObjectBytes
+}
+
+/** Reads the table of contents of a row. @throws MalformedFrameError or an error of zlib */
+export const tableOf = (row: Record<string, unknown>): BlockTable => {
+  const bytes = unpackColumn(row, "toc")
+  const position = {
+    firstSequence: row.first_sequence as number,
+    lastSequence: row.last_sequence as number,
+    checksum: row.toc_checksum as number,
+  }
+  return isMergedTable(bytes)
+    ? { ...position, ...readMergedTable(bytes) }
+    : { ...position, frames: readTable(bytes), pieces: undefined }
+}
+
+/** Reads the objects of a row, those of a merged block as they are asked for. @throws MalformedFrameError or an error of zlib */
+export const objectsOf = (row: Record<string, unknown>, { pieces }: BlockTable): ObjectBytes => {
+  if (pieces === undefined) return new WholeObjects(unpackColumn(row, "data"))
+  checkColumn(row, "data")
+  return new PiecedObjects(row.data as Uint8Array, pieces)
+}
+
+/** The frame with an event, and its index in it; `undefined`: the block does not have it. */
+export const placeOf = (
+  { frames, pieces }: BlockTable,
+  sequence: number,
+): { readonly frame: BlockFrame; readonly index: number } | undefined => {
+  for (const frame of pieces === undefined ? frameBefore(frames, sequence) : frames) {
+    const index = frame.indexOf(sequence)
+    if (index >= 0) return { frame, index }
+  }
+  return undefined
+}
+
+/** The last frame that begins at or before an event, of those in sequence order. */
+const frameBefore = (frames: ReadonlyArray<BlockFrame>, sequence: number): ReadonlyArray<BlockFrame> => {
+  let low = 0
+  let high = frames.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if ((frames[middle] as BlockFrame).firstSequence <= sequence) low = middle
+    else high = middle - 1
+  }
+  const frame = frames[low]
+  return frame === undefined ? [] : [frame]
+}

@@ -1,0 +1,38 @@
+/**
+ * Columns of 32-bit numbers as planes: all lowest bytes, then all second ones, and so on without planes of nothing but zeros.
+ *
+ * zstd then finds runs in high bytes, and statistics of their own in low ones: the columns of 2,800 changes of Deployments take 3 bytes an event
+ * instead of 8.8.
+ */
+
+/** Planes of the first `count` numbers: a multiple of `count` bytes. */
+export const toPlanes = (column: Uint32Array, count: number): Uint8Array => {
+  let all = 0
+  for (let index = 0; index < count; index++) all |= column[index] as number
+  const planes = Math.ceil((32 - Math.clz32(all)) / 8)
+  const bytes = new Uint8Array(planes * count)
+  for (let plane = 0; plane < planes; plane++) {
+    const [start, shift] = [plane * count, plane * 8]
+    for (let index = 0; index < count; index++) bytes[start + index] = (column[index] as number) >>> shift
+  }
+  return bytes
+}
+
+/** @throws RangeError if these are not planes of `count` numbers */
+export const requirePlanes = (bytes: Uint8Array, count: number): void => {
+  const planes = bytes.length === 0 ? 0 : bytes.length / count
+  if (!Number.isInteger(planes) || planes > 4) throw new RangeError(`${bytes.length} bytes for ${count} numbers`)
+}
+
+/** The inverse of {@link toPlanes}. The bytes may change afterwards. @throws RangeError if these are not planes of `count` numbers */
+export const fromPlanes = (bytes: Uint8Array, count: number): Uint32Array => {
+  requirePlanes(bytes, count)
+  // One plane is the most frequent case by far.
+  if (bytes.length === count) return new Uint32Array(bytes)
+  const column = new Uint32Array(count)
+  for (let start = 0, shift = 0; start < bytes.length; start += count, shift += 8) {
+    for (let index = 0; index < count; index++)
+      column[index] = (column[index] as number) | ((bytes[start + index] as number) << shift)
+  }
+  return column
+}

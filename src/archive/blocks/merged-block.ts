@@ -1,0 +1,137 @@
+/**
+ * Makes one block of several, or of parts of some: events by kind, objects by kind, object and sequence. So all states of an object are next to each
+ * other, and zstd finds each in the one before: 17 bytes for an event of the benchmarks instead of 25.
+ *
+ * Objects are compressed in pieces, so that one of them is read without the others, with a dictionary of objects of the block: without it each
+ * piece would have its first object in full, 12 bytes an event. Level 1, like all blocks: 3 takes more CPU and saves nothing here.
+ */
+import { crc32, zstdCompressSync } from "node:zlib"
+import { type BlockFrame, LEVEL, type PackedBlock, pack } from "./block.ts"
+import { EventColumns } from "./event-columns.ts"
+import { byObject, writeMergedTable } from "./merged-table.ts"
+import type { ObjectBytes, PieceDirectory } from "./object-bytes.ts"
+
+/** Bytes of objects in a piece, at least. With 128 KiB a block is 3 % smaller and takes a third longer to unpack. */
+const pieceBytes = 256 * 1024
+
+/** Bytes of objects in a dictionary; 32 KiB save nothing. */
+const dictionaryBytes = 16 * 1024
+
+interface KindPart {
+  readonly columns: EventColumns
+  /** Views. */
+  readonly objects: Array<Uint8Array>
+}
+
+/** Gathers events, those of a kind in sequence order. What it is given must not change until it is packed. */
+export class MergedBlock {
+  /** By kind, the last part is being filled. */
+  readonly #kinds = new Map<string, Array<KindPart>>()
+  #events = 0
+  #minTime = Number.POSITIVE_INFINITY
+  #maxTime = 0
+
+  get events(): number {
+    return this.#events
+  }
+
+  /** Adds the events of a frame that are wanted; returns their number. Default: all. */
+  add(frame: BlockFrame, objects: ObjectBytes, isWanted: (sequence: number) => boolean = () => true): number {
+    let added = 0
+    for (let index = 0; index < frame.events.count; index++) {
+      if (!isWanted(frame.sequence(index))) continue
+      const part = this.#partFor(frame, index)
+      part.objects.push(objects.slice(frame.objectStart(index), frame.events.length(index)))
+      this.#minTime = Math.min(this.#minTime, frame.time(index))
+      this.#maxTime = Math.max(this.#maxTime, frame.time(index))
+      added++
+    }
+    this.#events += added
+    return added
+  }
+
+  /** Like {@link packing}, at once. */
+  pack(firstSequence: number, lastSequence: number): PackedBlock {
+    const steps = this.packing(firstSequence, lastSequence)
+    for (;;) {
+      const next = steps.next()
+      if (next.done === true) return next.value
+    }
+  }
+
+  /**
+   * Responsible for all events from `firstSequence` to `lastSequence`: those that it lacks have been removed. Yields after each piece, some tenths of
+   * a ms.
+   */
+  *packing(firstSequence: number, lastSequence: number): Generator<void, PackedBlock, void> {
+    const parts = [...this.#kinds.values()].flat()
+    const sorted = parts.flatMap(({ columns, objects }) => {
+      const inOrder = Array.from(byObject(columns.numbers, columns.count), (index) => objects[index] as Uint8Array)
+      return inOrder.filter(({ length }) => length > 0)
+    })
+    const size = sorted.reduce((sum, object) => sum + object.length, 0)
+    yield
+    const dictionary = size > pieceBytes ? dictionaryOf(sorted, size) : undefined
+    const packedDictionary = dictionary && compressed(dictionary)
+    const pieces: Array<Uint8Array> = packedDictionary === undefined ? [] : [packedDictionary]
+    const [stored, sizes]: [number[], number[]] = [[], []]
+    for (const piece of piecesOf(sorted)) {
+      const packed = compressed(piece, dictionary)
+      pieces.push(packed)
+      stored.push(packed.length)
+      sizes.push(piece.length)
+      yield
+    }
+    const bytes = Buffer.concat(pieces)
+    const directory: PieceDirectory = {
+      ...{ dictionaryStored: packedDictionary?.length ?? 0, dictionarySize: dictionary?.length ?? 0 },
+      ...{ stored, sizes },
+    }
+    const table = writeMergedTable(
+      parts.map(({ columns }) => columns),
+      directory,
+    )
+    const times = { minTime: this.#minTime, maxTime: this.#maxTime }
+    return {
+      summary: { firstSequence, lastSequence, ...times, events: this.#events, kinds: new Map() },
+      toc: pack(table),
+      data: { bytes, size, checksum: crc32(bytes) },
+    }
+  }
+
+  #partFor(frame: BlockFrame, index: number): KindPart {
+    const { gvk, epoch } = frame.events
+    let parts = this.#kinds.get(gvk)
+    if (parts === undefined) {
+      parts = []
+      this.#kinds.set(gvk, parts)
+    }
+    const last = parts.at(-1)
+    if (last?.columns.add(frame, index) === true) return last
+    const part = { columns: new EventColumns(gvk, epoch), objects: [] }
+    part.columns.add(frame, index)
+    parts.push(part)
+    return part
+  }
+}
+
+/** Objects from all over the block, as long as there is room; the last one may be cut. */
+const dictionaryOf = (sorted: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
+  const step = Math.ceil(size / dictionaryBytes)
+  return Buffer.concat(sorted.filter((_, index) => index % step === 0)).subarray(0, dictionaryBytes)
+}
+
+function* piecesOf(sorted: ReadonlyArray<Uint8Array>): Generator<Uint8Array, void, void> {
+  let [gathered, bytes]: [Uint8Array[], number] = [[], 0]
+  for (const object of sorted) {
+    gathered.push(object)
+    bytes += object.length
+    if (bytes < pieceBytes) continue
+    yield Buffer.concat(gathered)
+    ;[gathered, bytes] = [[], 0]
+  }
+  if (bytes > 0) yield Buffer.concat(gathered)
+}
+
+const compressed = (content: Uint8Array, dictionary?: Uint8Array): Uint8Array =>
+  zstdCompressSync(content, { params: LEVEL, ...(dictionary !== undefined && { dictionary }) })

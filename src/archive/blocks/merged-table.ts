@@ -1,0 +1,248 @@
+/**
+ * Tables of contents of merged blocks: what `TableOfContents` of proto/archive.proto has of them. A frame holds all events of a kind, in sequence order, and
+ * numbers their objects' places by object: an object has all of its states in one place, next to each other.
+ *
+ * Reading is total: what is no such table fails with MalformedFrameError.
+ */
+import protobuf from "protobufjs/minimal.js"
+import { messageOf } from "../../message-of.ts"
+import { MalformedFrameError } from "../../wire/observations.ts"
+import { BlockFrame } from "./block.ts"
+import { toPlanes } from "./byte-planes.ts"
+import { doubles, type EventColumns } from "./event-columns.ts"
+import type { PieceDirectory } from "./object-bytes.ts"
+import { type ColumnName, MergedEvents, planeFields, StoredColumns } from "./stored-columns.ts"
+
+const piecesTag = (2 << 3) | 2
+const frameTag = (3 << 3) | 2
+
+/** Fields of `Pieces`. */
+const dictionaryStoredTag = (1 << 3) | 0
+const dictionarySizeTag = (2 << 3) | 0
+const storedTag = (3 << 3) | 2
+const sizesTag = (4 << 3) | 2
+
+/** Fields of `MergedFrame`. */
+const gvkTag = (1 << 3) | 2
+const epochTag = (2 << 3) | 0
+const countTag = (3 << 3) | 0
+const firstSequenceTag = (4 << 3) | 1
+const timeBaseTag = (5 << 3) | 1
+const opaqueTag = (13 << 3) | 2
+const introducedTag = (17 << 3) | 2
+const timeFloorTag = (18 << 3) | 1
+const receivedFloorTag = (19 << 3) | 1
+const latenessTag = (16 << 3) | 2
+
+/** A table with what is needed to find its objects. */
+export interface MergedTable {
+  readonly frames: ReadonlyArray<BlockFrame>
+  readonly pieces: PieceDirectory
+}
+
+/** Whether a table of contents is that of a merged block. */
+export const isMergedTable = (table: Uint8Array): boolean => table[0] === piecesTag
+
+/** `columns`: in the order in which their objects are stored. */
+export const writeMergedTable = (columns: ReadonlyArray<EventColumns>, pieces: PieceDirectory): Uint8Array => {
+  const writer = protobuf.Writer.create()
+  writer.uint32(piecesTag).fork()
+  if (pieces.dictionaryStored > 0) {
+    writer.uint32(dictionaryStoredTag).uint32(pieces.dictionaryStored)
+    writer.uint32(dictionarySizeTag).uint32(pieces.dictionarySize)
+  }
+  writePacked(writer, storedTag, pieces.stored)
+  writePacked(writer, sizesTag, pieces.sizes)
+  writer.ldelim()
+  for (const each of columns) {
+    writer.uint32(frameTag).fork()
+    writeColumns(writer, each)
+    writer.ldelim()
+  }
+  return writer.finish()
+}
+
+const writePacked = (writer: protobuf.Writer, tag: number, values: ReadonlyArray<number>): void => {
+  if (values.length === 0) return
+  writer.uint32(tag).fork()
+  for (const value of values) writer.uint32(value)
+  writer.ldelim()
+}
+
+const writeColumns = (writer: protobuf.Writer, columns: EventColumns): void => {
+  const { count } = columns
+  writer.uint32(gvkTag).string(columns.gvk)
+  if (columns.epoch > 0) writer.uint32(epochTag).uint32(columns.epoch)
+  writer.uint32(countTag).uint32(count)
+  writer.uint32(firstSequenceTag).double(columns.sequences[0] ?? 0)
+  writer.uint32(timeBaseTag).double(columns.timeBase)
+  for (const [name, column] of Object.entries(columnsToStore(columns))) {
+    const planes = toPlanes(column, count)
+    if (planes.length > 0) writer.uint32((planeFields[name as ColumnName] << 3) | 2).bytes(planes)
+  }
+  for (const version of columns.opaqueVersions) writer.uint32(opaqueTag).string(version)
+  if (columns.isLate) writer.uint32(latenessTag).bytes(doubles(columns.lateness, count))
+  writePacked(writer, introducedTag, columns.introduced)
+  const { timeFloor, receivedFloor } = columns.floors
+  if (timeFloor > 0) writer.uint32(timeFloorTag).double(timeFloor)
+  if (receivedFloor > 0) writer.uint32(receivedFloorTag).double(receivedFloor)
+}
+
+const columnsToStore = (columns: EventColumns): Readonly<Record<ColumnName, Uint32Array>> => {
+  const { count, sequences, versionsLow, versionsHigh } = columns
+  const steps = new Uint32Array(count)
+  for (let index = 1; index < count; index++)
+    steps[index] = (sequences[index] as number) - (sequences[index - 1] as number) - 1
+  const [low, high] = [new Uint32Array(count), new Uint32Array(count)]
+  for (let index = 0, lastLow = 0, lastHigh = 0; index < count; index++) {
+    const [nextLow, nextHigh] = [versionsLow[index] as number, versionsHigh[index] as number]
+    low[index] = nextLow - lastLow
+    high[index] = nextHigh - lastHigh - (nextLow < lastLow ? 1 : 0)
+    lastLow = nextLow
+    lastHigh = nextHigh
+  }
+  const { actions, numbers, lengths, timeDeltas, fingerprintsLow, fingerprintsHigh } = columns
+  return {
+    ...{ sequences: steps, actions, numbers, lengths, timeDeltas },
+    ...{ versionsLow: low, versionsHigh: high, fingerprintsLow, fingerprintsHigh },
+  }
+}
+
+/** @throws MalformedFrameError */
+export const readMergedTable = (table: Uint8Array): MergedTable => {
+  const reader = protobuf.Reader.create(Buffer.from(table.buffer, table.byteOffset, table.byteLength))
+  const columns: StoredColumns[] = []
+  let pieces: PieceDirectory = { dictionaryStored: 0, dictionarySize: 0, stored: [], sizes: [] }
+  try {
+    while (reader.pos < reader.len) {
+      const tag = reader.uint32()
+      if (tag === piecesTag) pieces = readPieces(reader, reader.uint32() + reader.pos)
+      else if (tag === frameTag) columns.push(readColumns(reader, reader.uint32() + reader.pos))
+      else reader.skipType(tag & 7)
+    }
+    return { frames: framesOf(columns), pieces }
+  } catch (error) {
+    if (error instanceof MalformedFrameError) throw error
+    throw new MalformedFrameError({ reason: `table of contents: ${messageOf(error)}`, byteLength: table.length })
+  }
+}
+
+const readPieces = (reader: protobuf.Reader, end: number): PieceDirectory => {
+  let [dictionaryStored, dictionarySize] = [0, 0]
+  let [stored, sizes]: [number[], number[]] = [[], []]
+  while (reader.pos < end) {
+    const tag = reader.uint32()
+    if (tag === dictionaryStoredTag) dictionaryStored = reader.uint32()
+    else if (tag === dictionarySizeTag) dictionarySize = reader.uint32()
+    else if (tag === storedTag) stored = readPacked(reader)
+    else if (tag === sizesTag) sizes = readPacked(reader)
+    else reader.skipType(tag & 7)
+  }
+  return { dictionaryStored, dictionarySize, stored, sizes }
+}
+
+const readPacked = (reader: protobuf.Reader): number[] => {
+  const end = reader.uint32() + reader.pos
+  const values: number[] = []
+  while (reader.pos < end) values.push(reader.uint32())
+  return values
+}
+
+/** Events that a table may claim to have: far more than one has, and few enough to make room for. */
+const mostEvents = 1 << 21
+
+const readColumns = (reader: protobuf.Reader, end: number): StoredColumns => {
+  let [gvk, epoch, count, firstSequence, timeBase] = ["", 0, 0, 0, 0]
+  let [timeFloor, receivedFloor] = [0, 0]
+  const planes = new Map<number, Uint8Array>()
+  const opaqueVersions: string[] = []
+  let introduced: number[] = []
+  let lateness: Uint8Array = new Uint8Array(0)
+  while (reader.pos < end) {
+    const tag = reader.uint32()
+    if (tag === gvkTag) gvk = reader.string()
+    else if (tag === epochTag) epoch = reader.uint32()
+    else if (tag === countTag) count = reader.uint32()
+    else if (tag === firstSequenceTag) firstSequence = reader.double()
+    else if (tag === timeBaseTag) timeBase = reader.double()
+    else if (tag === opaqueTag) opaqueVersions.push(reader.string())
+    else if (tag === latenessTag) lateness = reader.bytes()
+    else if (tag === timeFloorTag) timeFloor = reader.double()
+    else if (tag === receivedFloorTag) receivedFloor = reader.double()
+    else if (tag === introducedTag) introduced = readPacked(reader)
+    else if ((tag & 7) === 2) planes.set(tag >>> 3, reader.bytes())
+    else reader.skipType(tag & 7)
+  }
+  if (count === 0 || count > mostEvents) throw new RangeError(`a frame with ${count} events`)
+  return new StoredColumns({
+    ...{ gvk, epoch, count, firstSequence, timeBase, floors: { timeFloor, receivedFloor } },
+    ...{ planes, opaqueVersions, introduced: new Set(introduced), lateness },
+  })
+}
+
+/** Frames whose objects are stored one kind after the other. */
+const framesOf = (all: ReadonlyArray<StoredColumns>): ReadonlyArray<BlockFrame> => {
+  let startOfNext = (): number => 0
+  return all.map((columns) => {
+    const start = startOfNext
+    startOfNext = () => start() + columns.payloadLength()
+    return mergedFrame(columns, start)
+  })
+}
+
+/** `payloadStart`: of the kind's first object in the block. */
+const mergedFrame = (columns: StoredColumns, payloadStart: () => number): BlockFrame => {
+  let starts: Float64Array | undefined
+  const { floors, introduced, firstSequence } = columns.fields
+  return new BlockFrame(firstSequence, 0, floors, new MergedEvents(columns), {
+    sequence: (index) => columns.sequence(index),
+    introduces: (index) => introduced.has(index),
+    objectStart: (index) => {
+      starts ??= startsByObject(columns, payloadStart())
+      return starts[index] as number
+    },
+    from: (first) => new MergedEvents(columns, first),
+  })
+}
+
+/**
+ * Indexes of events by object, and in sequence order for each. Sorted by one byte of the number after the other: 20 µs for 2,800 events, while sorting numbers
+ * that contain the index takes 170.
+ */
+export const byObject = (numbers: Uint32Array, count: number): Uint32Array => {
+  let highest = 0
+  for (let index = 0; index < count; index++) highest = Math.max(highest, numbers[index] as number)
+  let sorted = new Uint32Array(count)
+  for (let index = 0; index < count; index++) sorted[index] = index
+  let target = new Uint32Array(count)
+  for (let shift = 0; shift < 32 && highest >>> shift > 0; shift += 8) {
+    const places = new Uint32Array(257)
+    for (let index = 0; index < count; index++) {
+      const digit = ((numbers[index] as number) >>> shift) & 0xff
+      places[digit + 1] = (places[digit + 1] as number) + 1
+    }
+    for (let digit = 0; digit < 256; digit++)
+      places[digit + 1] = (places[digit + 1] as number) + (places[digit] as number)
+    for (let at = 0; at < count; at++) {
+      const index = sorted[at] as number
+      const digit = ((numbers[index] as number) >>> shift) & 0xff
+      const place = places[digit] as number
+      target[place] = index
+      places[digit] = place + 1
+    }
+    ;[sorted, target] = [target, sorted]
+  }
+  return sorted
+}
+
+const startsByObject = (columns: StoredColumns, payloadStart: number): Float64Array => {
+  const { count } = columns.fields
+  const starts = new Float64Array(count)
+  const lengths = columns.column("lengths")
+  let start = payloadStart
+  for (const index of byObject(columns.column("numbers"), count)) {
+    starts[index] = start
+    start += lengths[index] as number
+  }
+  return starts
+}

@@ -1,0 +1,257 @@
+/** Whatever frames are merged, the new block has the same events with the same objects; and what is read of a damaged one is an error of its own. */
+import { readFileSync } from "node:fs"
+import fc from "fast-check"
+import protobuf from "protobufjs"
+import { expect, test } from "vitest"
+import { BlockFrame, type PackedBlock, unpack } from "../../../src/archive/blocks/block.ts"
+import { type BlockTable, objectsOf, placeOf, tableOf } from "../../../src/archive/blocks/block-table.ts"
+import { fromPlanes, toPlanes } from "../../../src/archive/blocks/byte-planes.ts"
+import { MergedBlock } from "../../../src/archive/blocks/merged-block.ts"
+import { readMergedTable } from "../../../src/archive/blocks/merged-table.ts"
+import { type ObjectBytes, WholeObjects } from "../../../src/archive/blocks/object-bytes.ts"
+import { decodeColumns, MalformedFrameError, splitObservations } from "../../../src/wire/observations.ts"
+import { encodeFrame, type SampleEvent, START } from "../sample-frames.ts"
+
+const kinds = ["v1.Pod", "apps/v1.Deployment", "example.com/v1.Training"]
+
+const anyEvent = (isOpaque: boolean): fc.Arbitrary<SampleEvent> =>
+  fc.record({
+    action: fc.constantFrom("applied", "applied", "deleted", "vanished"),
+    number: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 250, max: 300 }), fc.constant(2 ** 32 - 1)),
+    time: fc.constantFrom(0, 0, 1, 2 ** 20),
+    received: fc.constantFrom(0, 0, 5, 2 ** 33),
+    version: isOpaque ? fc.string({ minLength: 1, maxLength: 4 }) : fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }),
+    object: fc.constantFrom("0", "2", "300", "200000"),
+  })
+
+/** A kind, the time that passed before, what was lost before it, and the floors of its times. */
+const anyFrame = fc.nat(kinds.length - 1).chain((kind) =>
+  fc.record({
+    kind: fc.constant(kind),
+    pause: fc.constantFrom(0, 1000, 2 ** 33, -5000),
+    skipped: fc.nat(3),
+    floor: fc.constantFrom(0, 0, 0, START + 2 ** 35),
+    epoch: fc.constantFrom(0, 0, 0, 1),
+    events: fc.array(anyEvent(kind === 2), { minLength: 1, maxLength: 6 }),
+  }),
+)
+
+interface Placed {
+  readonly frame: BlockFrame
+  readonly objects: ObjectBytes
+}
+
+/** Frames of one recording: each introduces the objects that were not there. */
+const placedFrames = (all: ReadonlyArray<typeof anyFrame extends fc.Arbitrary<infer Frame> ? Frame : never>) => {
+  const known = new Set<string>()
+  let [time, sequence] = [START + 10_000, 1]
+  return all.map(({ kind, pause, skipped, floor, epoch, events }): Placed => {
+    const gvk = kinds[kind] as string
+    time = Math.max(START, time + pause)
+    sequence += skipped
+    const newObjects = [...new Set(events.map(({ number }) => number))].filter(
+      (number) => !known.has(`${gvk}${number}`),
+    )
+    for (const number of newObjects) known.add(`${gvk}${number}`)
+    let lateness = 2 ** 34
+    const timed = events.map((event): SampleEvent => {
+      time += event.time
+      // Lateness may only fall, or times would decrease.
+      lateness = Math.min(lateness, event.received ?? 0)
+      // The text is made here, so that counterexamples are readable.
+      const object =
+        event.action === "vanished"
+          ? ""
+          : String(event.number).repeat(Number(event.object)).slice(0, Number(event.object))
+      return { ...event, object, time, received: time + lateness }
+    })
+    const split = splitObservations(encodeFrame({ gvk, epoch, events: ordered(timed), newObjects }))
+    const floors = { timeFloor: floor, receivedFloor: floor }
+    const frame = new BlockFrame(sequence, 0, floors, decodeColumns(split.columns, split.payload.length))
+    sequence += events.length
+    return { frame, objects: new WholeObjects(split.payload) }
+  })
+}
+
+/** As a sender has them: neither happened nor received before the one before. */
+const ordered = (events: ReadonlyArray<SampleEvent>): ReadonlyArray<SampleEvent> => {
+  let [time, received] = [0, 0]
+  return events.map((event) => {
+    time = Math.max(time, event.time)
+    received = Math.max(received, event.received ?? 0, time)
+    return { ...event, time, received: Math.min(received, time + 2 ** 31) }
+  })
+}
+
+interface Listed {
+  readonly sequence: number
+}
+
+const listed = (frame: BlockFrame, index: number, objects: ObjectBytes) => ({
+  sequence: frame.sequence(index),
+  gvk: frame.events.gvk,
+  epoch: frame.events.epoch,
+  action: frame.events.action(index),
+  number: frame.events.objectNumber(index),
+  time: frame.time(index),
+  received: frame.received(index),
+  lateness: frame.events.lateness(index),
+  version: frame.events.resourceVersionText(index),
+  fingerprint: [frame.events.fingerprintLow(index), frame.events.fingerprintHigh(index)],
+  isIntroduced: frame.introduces(index),
+  object: Buffer.from(objects.slice(frame.objectStart(index), frame.events.length(index))).toString(),
+})
+
+const eventsOf = (frames: ReadonlyArray<BlockFrame>, objects: (frame: BlockFrame) => ObjectBytes) =>
+  frames.flatMap((frame) =>
+    Array.from({ length: frame.events.count }, (_, index) => listed(frame, index, objects(frame))),
+  )
+
+const bySequence = (one: Listed, other: Listed): number => one.sequence - other.sequence
+
+const rowOf = ({ summary, toc, data }: PackedBlock): Record<string, unknown> => ({
+  ...{ first_sequence: summary.firstSequence, last_sequence: summary.lastSequence },
+  ...{ toc: toc.bytes, toc_size: toc.size, toc_checksum: toc.checksum },
+  ...{ data: data.bytes, data_size: data.size, data_checksum: data.checksum },
+})
+
+const merged = (placed: ReadonlyArray<Placed>, isWanted?: (sequence: number) => boolean) => {
+  const block = new MergedBlock()
+  for (const { frame, objects } of placed) block.add(frame, objects, isWanted)
+  return block.pack(1, placed.at(-1)?.frame.lastSequence ?? 1)
+}
+
+const opened = (packed: PackedBlock): { readonly table: BlockTable; readonly objects: ObjectBytes } => {
+  const row = rowOf(packed)
+  const table = tableOf(row)
+  return { table, objects: objectsOf(row, table) }
+}
+
+test("has every event that is wanted, with its times, its version and its object", () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyFrame, { minLength: 1, maxLength: 20 }),
+      fc.integer({ min: 1, max: 3 }),
+      (frames, share) => {
+        const placed = placedFrames(frames)
+        const isWanted = (sequence: number): boolean => sequence % share === 0
+        const wanted = placed
+          .flatMap(({ frame, objects }) => eventsOf([frame], () => objects))
+          .filter(({ sequence }) => isWanted(sequence))
+        const { table, objects } = opened(merged(placed, isWanted))
+        expect(eventsOf(table.frames, () => objects).sort(bySequence)).toEqual(wanted)
+        for (const event of wanted) {
+          const place = placeOf(table, event.sequence)
+          expect(place && listed(place.frame, place.index, objects)).toEqual(event)
+        }
+        expect(placeOf(table, 0)).toBeUndefined()
+        // Merged blocks are merged again when retention joins what it carries over.
+        const again = new MergedBlock()
+        for (const frame of table.frames) again.add(frame, objects)
+        const second = opened(again.pack(1, table.lastSequence))
+        expect(eventsOf(second.table.frames, () => second.objects).sort(bySequence)).toEqual(wanted)
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
+test("a frame after one of its events has the rest of them", () => {
+  fc.assert(
+    fc.property(fc.array(anyFrame, { minLength: 1, maxLength: 8 }), fc.nat(30), (frames, after) => {
+      const { table, objects } = opened(merged(placedFrames(frames)))
+      for (const frame of table.frames) {
+        const all = eventsOf([frame], () => objects)
+        if (frame.lastSequence <= after) continue
+        expect(eventsOf([frame.after(after)], () => objects)).toEqual(all.filter(({ sequence }) => sequence > after))
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test("unpacks the pieces with the objects that are asked for, and no others", () => {
+  const events = Array.from({ length: 40 }, (_, index): SampleEvent => {
+    const number = 1 + (index % 10)
+    const text = `${number} `.repeat(10_000)
+    return { action: "applied", number, time: START + index, version: index + 1, object: text }
+  })
+  const frames = events.map((event, index): Placed => {
+    const newObjects = index < 10 ? [event.number] : []
+    const split = splitObservations(encodeFrame({ gvk: "v1.Pod", events: [event], newObjects }))
+    const frame = new BlockFrame(
+      1 + index,
+      0,
+      { timeFloor: 0, receivedFloor: 0 },
+      decodeColumns(split.columns, split.payload.length),
+    )
+    return { frame, objects: new WholeObjects(split.payload) }
+  })
+  const { table, objects } = opened(merged(frames))
+  const sizes = table.pieces?.sizes ?? []
+  expect(sizes.length).toBeGreaterThan(1)
+  const before = objects.heldBytes
+  for (const sequence of [3, 13, 23, 33]) {
+    const place = placeOf(table, sequence)
+    if (place === undefined) throw new Error(`event ${sequence} is missing`)
+    const object = objects.slice(place.frame.objectStart(place.index), place.frame.events.length(place.index))
+    expect(Buffer.from(object).toString()).toBe("3 ".repeat(10_000))
+  }
+  // All states of an object are next to each other: in one piece, or across the border of two.
+  expect(objects.heldBytes - before).toBeLessThanOrEqual((sizes[0] ?? 0) + (sizes[1] ?? 0))
+  expect(objects.heldBytes - before).toBeLessThan(sizes.reduce((sum, size) => sum + size, 0))
+})
+
+test("columns are planes of bytes without those that are nothing but zeros", () => {
+  expect(toPlanes(Uint32Array.of(1, 2, 3), 3)).toEqual(Uint8Array.of(1, 2, 3))
+  expect(toPlanes(Uint32Array.of(0x0102, 3), 2)).toEqual(Uint8Array.of(2, 3, 1, 0))
+  expect(toPlanes(Uint32Array.of(0, 0, 9), 2)).toEqual(new Uint8Array(0))
+  expect(() => fromPlanes(new Uint8Array(5), 2)).toThrow(RangeError)
+  expect(() => fromPlanes(new Uint8Array(10), 2)).toThrow(RangeError)
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 32 - 1 })), (numbers) => {
+      const column = Uint32Array.from(numbers)
+      expect(fromPlanes(toPlanes(column, column.length), column.length)).toEqual(column)
+    }),
+  )
+})
+
+const schema = new protobuf.Root()
+protobuf.parse(readFileSync(new URL("../../../proto/archive.proto", import.meta.url), "utf8"), schema, {
+  keepCase: true,
+})
+
+test("every field of its table of contents is the one in the .proto file", () => {
+  fc.assert(
+    fc.property(fc.array(anyFrame, { minLength: 1, maxLength: 6 }), (frames) => {
+      const { toc } = merged(placedFrames(frames))
+      const bytes = unpack(toc)
+      const type = schema.lookupType("kubereel.TableOfContents")
+      const again = Buffer.from(type.encode(type.decode(bytes)).finish())
+      // The order of fields is another one; a field that the file does not have would be missing.
+      expect(again).toHaveLength(bytes.length)
+      expect(type.decode(again)).toEqual(type.decode(bytes))
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test("a damaged table of contents is rejected as malformed or read, never anything else", () => {
+  const isMalformedOrRead = (bytes: Uint8Array): void => {
+    try {
+      const { frames } = readMergedTable(bytes)
+      for (const frame of frames) for (let index = 0; index < frame.events.count; index++) frame.objectStart(index)
+    } catch (error) {
+      if (!(error instanceof MalformedFrameError)) throw error
+    }
+  }
+  fc.assert(
+    fc.property(fc.array(anyFrame, { minLength: 1, maxLength: 4 }), fc.nat(), fc.nat(255), (frames, place, value) => {
+      const bytes = Uint8Array.from(unpack(merged(placedFrames(frames)).toc))
+      isMalformedOrRead(bytes.subarray(0, place % bytes.length))
+      bytes[place % bytes.length] = value
+      isMalformedOrRead(bytes)
+    }),
+    { numRuns: 300 },
+  )
+})
