@@ -9,7 +9,7 @@ import { crc32, zstdCompressSync } from "node:zlib"
 import { type BlockFrame, LEVEL, type PackedBlock, pack } from "./block.ts"
 import { EventColumns } from "./event-columns.ts"
 import { byObject, writeMergedTable } from "./merged-table.ts"
-import type { ObjectBytes, PieceDirectory } from "./object-bytes.ts"
+import type { ObjectBytes } from "./object-bytes.ts"
 
 /** Bytes of objects in a piece, at least. With 128 KiB a block is 3 % smaller and takes a third longer to unpack. */
 const pieceBytes = 256 * 1024
@@ -71,9 +71,8 @@ export class MergedBlock {
     })
     const size = sorted.reduce((sum, object) => sum + object.length, 0)
     yield
-    const dictionary = size > pieceBytes ? dictionaryOf(sorted, size) : undefined
-    const packedDictionary = dictionary && compressed(dictionary)
-    const pieces: Array<Uint8Array> = packedDictionary === undefined ? [] : [packedDictionary]
+    const dictionary = size > pieceBytes ? dictionaryOf(sorted, size) : new Uint8Array(0)
+    const pieces: Array<Uint8Array> = []
     const [stored, sizes]: [number[], number[]] = [[], []]
     for (const piece of piecesOf(sorted)) {
       const packed = compressed(piece, dictionary)
@@ -83,13 +82,9 @@ export class MergedBlock {
       yield
     }
     const bytes = Buffer.concat(pieces)
-    const directory: PieceDirectory = {
-      ...{ dictionaryStored: packedDictionary?.length ?? 0, dictionarySize: dictionary?.length ?? 0 },
-      ...{ stored, sizes },
-    }
     const table = writeMergedTable(
       parts.map(({ columns }) => columns),
-      directory,
+      { dictionary, stored, sizes },
     )
     const times = { minTime: this.#minTime, maxTime: this.#maxTime }
     return {
@@ -133,5 +128,5 @@ function* piecesOf(sorted: ReadonlyArray<Uint8Array>): Generator<Uint8Array, voi
   if (bytes > 0) yield Buffer.concat(gathered)
 }
 
-const compressed = (content: Uint8Array, dictionary?: Uint8Array): Uint8Array =>
-  zstdCompressSync(content, { params: LEVEL, ...(dictionary !== undefined && { dictionary }) })
+const compressed = (content: Uint8Array, dictionary: Uint8Array): Uint8Array =>
+  zstdCompressSync(content, { params: LEVEL, ...(dictionary.length > 0 && { dictionary }) })

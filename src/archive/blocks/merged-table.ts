@@ -17,10 +17,9 @@ const piecesTag = (2 << 3) | 2
 const frameTag = (3 << 3) | 2
 
 /** Fields of `Pieces`. */
-const dictionaryStoredTag = (1 << 3) | 0
-const dictionarySizeTag = (2 << 3) | 0
-const storedTag = (3 << 3) | 2
-const sizesTag = (4 << 3) | 2
+const dictionaryTag = (1 << 3) | 2
+const storedTag = (2 << 3) | 2
+const sizesTag = (3 << 3) | 2
 
 /** Fields of `MergedFrame`. */
 const gvkTag = (1 << 3) | 2
@@ -33,6 +32,8 @@ const introducedTag = (17 << 3) | 2
 const timeFloorTag = (18 << 3) | 1
 const receivedFloorTag = (19 << 3) | 1
 const latenessTag = (16 << 3) | 2
+
+const nothing = new Uint8Array(0)
 
 /** A table with what is needed to find its objects. */
 export interface MergedTable {
@@ -47,10 +48,7 @@ export const isMergedTable = (table: Uint8Array): boolean => table[0] === pieces
 export const writeMergedTable = (columns: ReadonlyArray<EventColumns>, pieces: PieceDirectory): Uint8Array => {
   const writer = protobuf.Writer.create()
   writer.uint32(piecesTag).fork()
-  if (pieces.dictionaryStored > 0) {
-    writer.uint32(dictionaryStoredTag).uint32(pieces.dictionaryStored)
-    writer.uint32(dictionarySizeTag).uint32(pieces.dictionarySize)
-  }
+  if (pieces.dictionary.length > 0) writer.uint32(dictionaryTag).bytes(pieces.dictionary)
   writePacked(writer, storedTag, pieces.stored)
   writePacked(writer, sizesTag, pieces.sizes)
   writer.ldelim()
@@ -112,7 +110,7 @@ const columnsToStore = (columns: EventColumns): Readonly<Record<ColumnName, Uint
 export const readMergedTable = (table: Uint8Array): MergedTable => {
   const reader = protobuf.Reader.create(Buffer.from(table.buffer, table.byteOffset, table.byteLength))
   const columns: StoredColumns[] = []
-  let pieces: PieceDirectory = { dictionaryStored: 0, dictionarySize: 0, stored: [], sizes: [] }
+  let pieces: PieceDirectory = { dictionary: nothing, stored: [], sizes: [] }
   try {
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
@@ -128,17 +126,16 @@ export const readMergedTable = (table: Uint8Array): MergedTable => {
 }
 
 const readPieces = (reader: protobuf.Reader, end: number): PieceDirectory => {
-  let [dictionaryStored, dictionarySize] = [0, 0]
+  let dictionary: Uint8Array = nothing
   let [stored, sizes]: [number[], number[]] = [[], []]
   while (reader.pos < end) {
     const tag = reader.uint32()
-    if (tag === dictionaryStoredTag) dictionaryStored = reader.uint32()
-    else if (tag === dictionarySizeTag) dictionarySize = reader.uint32()
+    if (tag === dictionaryTag) dictionary = reader.bytes()
     else if (tag === storedTag) stored = readPacked(reader)
     else if (tag === sizesTag) sizes = readPacked(reader)
     else reader.skipType(tag & 7)
   }
-  return { dictionaryStored, dictionarySize, stored, sizes }
+  return { dictionary, stored, sizes }
 }
 
 const readPacked = (reader: protobuf.Reader): number[] => {
@@ -157,7 +154,7 @@ const readColumns = (reader: protobuf.Reader, end: number): StoredColumns => {
   const planes = new Map<number, Uint8Array>()
   const opaqueVersions: string[] = []
   let introduced: number[] = []
-  let lateness: Uint8Array = new Uint8Array(0)
+  let lateness: Uint8Array = nothing
   while (reader.pos < end) {
     const tag = reader.uint32()
     if (tag === gvkTag) gvk = reader.string()

@@ -36,11 +36,10 @@ export class WholeObjects implements ObjectBytes {
   }
 }
 
-/** Where the pieces of a block are in its BLOB, one after the other behind the dictionary. Sizes are bytes. */
+/** Where the pieces of a block are in its BLOB, one after the other. Sizes are bytes. */
 export interface PieceDirectory {
-  /** 0: there is no dictionary. */
-  readonly dictionaryStored: number
-  readonly dictionarySize: number
+  /** With which all of them are compressed; empty: with none. */
+  readonly dictionary: Uint8Array
   /** Of each piece. */
   readonly stored: ReadonlyArray<number>
   /** Likewise, before compression. */
@@ -55,16 +54,15 @@ export class PiecedObjects implements ObjectBytes {
   /** By piece, its first byte among the objects, and in the BLOB; one more at the end. */
   readonly #starts: Float64Array
   readonly #places: Float64Array
-  #dictionary: Uint8Array | undefined
   #heldBytes: number
 
   /** @throws MalformedFrameError if the directory is that of another BLOB */
   constructor(blob: Uint8Array, directory: PieceDirectory) {
     this.#blob = blob
     this.#directory = directory
-    const { stored, sizes, dictionaryStored } = directory
-    this.#starts = running(sizes, 0)
-    this.#places = running(stored, dictionaryStored)
+    const { stored, sizes } = directory
+    this.#starts = running(sizes)
+    this.#places = running(stored)
     this.#heldBytes = blob.length
     const end = this.#places.at(-1)
     if (stored.length !== sizes.length || end !== blob.length)
@@ -90,30 +88,20 @@ export class PiecedObjects implements ObjectBytes {
     const known = this.#pieces[piece]
     if (known !== undefined) return known
     const stored = this.#blob.subarray(this.#places[piece], this.#places[piece + 1])
-    const unpacked = this.#unpack(stored, this.#directory.sizes[piece] as number, this.#dictionaryBytes())
-    this.#pieces[piece] = unpacked
-    this.#heldBytes += unpacked.length
-    return unpacked
-  }
-
-  #dictionaryBytes(): Uint8Array | undefined {
-    const { dictionaryStored, dictionarySize } = this.#directory
-    if (dictionaryStored === 0) return undefined
-    this.#dictionary ??= this.#unpack(this.#blob.subarray(0, dictionaryStored), dictionarySize, undefined)
-    return this.#dictionary
-  }
-
-  #unpack(stored: Uint8Array, size: number, dictionary: Uint8Array | undefined): Uint8Array {
-    const bytes = zstdDecompressSync(stored, {
+    const size = this.#directory.sizes[piece] as number
+    const { dictionary } = this.#directory
+    const unpacked = zstdDecompressSync(stored, {
       ...{ chunkSize: size + unpackMargin, maxOutputLength: Math.max(1, size) },
-      ...(dictionary !== undefined && { dictionary }),
+      ...(dictionary.length > 0 && { dictionary }),
     })
-    if (bytes.length !== size)
+    if (unpacked.length !== size)
       throw new MalformedFrameError({
-        reason: `a piece of ${size} bytes has ${bytes.length}`,
+        reason: `a piece of ${size} bytes has ${unpacked.length}`,
         byteLength: stored.length,
       })
-    return bytes
+    this.#pieces[piece] = unpacked
+    this.#heldBytes += size
+    return unpacked
   }
 
   #pieceAt(start: number): number {
@@ -128,9 +116,8 @@ export class PiecedObjects implements ObjectBytes {
   }
 }
 
-const running = (lengths: ReadonlyArray<number>, from: number): Float64Array => {
+const running = (lengths: ReadonlyArray<number>): Float64Array => {
   const sums = new Float64Array(lengths.length + 1)
-  sums[0] = from
   lengths.forEach((length, index) => {
     sums[index + 1] = (sums[index] as number) + length
   })

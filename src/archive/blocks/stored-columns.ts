@@ -124,6 +124,8 @@ export class MergedEvents implements FrameEvents {
   readonly hasOpaqueVersions: boolean
   readonly #columns: StoredColumns
   readonly #first: number
+  /** Whoever looks for an object asks for each. */
+  #numbers: Uint32Array | undefined
 
   constructor(columns: StoredColumns, first = 0) {
     const { gvk, epoch, count, opaqueVersions } = columns.fields
@@ -140,7 +142,8 @@ export class MergedEvents implements FrameEvents {
   }
 
   objectNumber(index: number): number {
-    return this.#columns.column("numbers")[this.#first + index] as number
+    this.#numbers ??= this.#columns.column("numbers")
+    return this.#numbers[this.#first + index] as number
   }
 
   length(index: number): number {
