@@ -46,7 +46,13 @@ export const Question = Schema.Struct({
    * and no text of the recorder's that may name other objects.
    */
   shown: Schema.optionalKey(
-    Schema.Array(Schema.Struct({ gvk: Schema.String, namespaces: Schema.optionalKey(Schema.Array(Schema.String)) })),
+    Schema.Array(
+      Schema.Struct({
+        gvk: Schema.String,
+        namespaces: Schema.optionalKey(Schema.Array(Schema.String)),
+        isNamedOnly: Schema.optionalKey(Schema.Literal(true)),
+      }),
+    ),
   ),
   /** µs since the Unix epoch up to which kinds are known that are being watched. */
   known: Schema.Array(Schema.Struct({ gvk: Schema.String, until: Schema.Number })),

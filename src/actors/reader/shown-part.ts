@@ -32,7 +32,8 @@ export const shownPart = ({ shown }: Pick<Question, "shown">): ShownPart => {
   const kinds = new Map(shown.map(({ gvk, namespaces }) => [gvk, namespaces && new Set(namespaces)]))
   const none: ReadonlySet<string> = new Set()
   const namespaces = (gvk: string): ReadonlySet<string> | undefined => (kinds.has(gvk) ? kinds.get(gvk) : none)
-  const showsAll = (gvk: string): boolean => namespaces(gvk) === undefined
+  const named = new Set(shown.flatMap(({ gvk, isNamedOnly }) => (isNamedOnly === true ? [gvk] : [])))
+  const showsAll = (gvk: string): boolean => namespaces(gvk) === undefined && !named.has(gvk)
   const concerns = ({ gvk, namespace }: { readonly gvk: string; readonly namespace: string }): boolean =>
     kinds.has(gvk) && (namespace === "" || namespaces(gvk)?.has(namespace) !== false)
   return {

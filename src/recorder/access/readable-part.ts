@@ -1,10 +1,11 @@
 /**
- * Which part of a question's answer a reader may see: of each kind all objects, those of the namespace that was asked about, or none.
+ * Which part of a question's answer a reader may see: of each kind all objects, those of the namespace that was asked about, the one that was named, or none.
  *
  * As an API server does, a question without a namespace needs the right to list the kind in all of them, and a kind that was asked for by name and may not be
  * listed is an error and no empty answer. Kinds that come in without being named (all of them, neighbours in an owner tree) are left out.
  */
 import { parseGvk } from "../../kube/gvk.ts"
+import { visible } from "../configuration/quoted.ts"
 import type { MayRead, Reader } from "./may-read.ts"
 
 /** A kind that a question is about. */
@@ -30,8 +31,10 @@ export interface AskedPart {
 /** A kind of which something may be shown. */
 export interface ShownKind {
   readonly gvk: string
-  /** Absent: all objects. */
+  /** Absent: those of all namespaces. */
   readonly namespaces?: ReadonlyArray<string>
+  /** Only the object that the question names. */
+  readonly isNamedOnly?: true
 }
 
 /** The kinds that the reader may see something of, or why the question is refused. */
@@ -58,7 +61,10 @@ export const readablePart = async (
   const missing = ofNamed.indexOf(undefined)
   if (missing >= 0) {
     const what = nameOf(named[missing] as AskedKind)
-    return { tag: "refused", message: `${identity.username} may not list ${what} ${placeOf(question.namespace)}` }
+    return {
+      tag: "refused",
+      message: `${visible(identity.username)} may not list ${what} ${placeOf(question.namespace)}`,
+    }
   }
   const ofOthers = await Promise.all(others.map((kind) => shownOf(may, kind, question.namespace, undefined)))
   return { tag: "shown", kinds: [...ofNamed, ...ofOthers].filter((kind) => kind !== undefined) }
@@ -74,10 +80,11 @@ const shownOf = async (
   const group = parseGvk(gvk)?.group
   if (plural === undefined || group === undefined) return undefined
   const place = { group, resource: plural, namespace: namespaced ? namespace : "" }
-  const isShown =
-    (await may({ verb: "list", ...place })) || (name !== undefined && (await may({ verb: "get", ...place, name })))
-  if (!isShown) return undefined
-  return place.namespace === "" ? { gvk } : { gvk, namespaces: [place.namespace] }
+  const shown = place.namespace === "" ? { gvk } : { gvk, namespaces: [place.namespace] }
+  if (await may({ verb: "list", ...place })) return shown
+  return name !== undefined && (await may({ verb: "get", ...place, name }))
+    ? { ...shown, isNamedOnly: true }
+    : undefined
 }
 
 const nameOf = ({ gvk, plural }: AskedKind): string => {

@@ -2,7 +2,7 @@
  * `GET /v1/events`: what is committed, as it is committed, until the client goes away.
  *
  * The reader sends only as fast as the client takes it, from the recording and not from memory, so a slow client delays no one and costs no memory beyond its window. Whether it may still see what it
- * sees is looked at every {@link rightsMs}; if that has changed, the connection is closed, and the client, which goes on where it was, gets what it may see now.
+ * sees is looked at ({@link rightsChanged}); if that has changed, the connection is closed, and the client, which goes on where it was, gets what it may see now.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
@@ -11,9 +11,9 @@ import type { Access } from "../access/access.ts"
 import { retryAfterSeconds } from "../export/places.ts"
 import { responseSink } from "../export/response-sink.ts"
 import { transferExport } from "../export/transfer.ts"
-import { elapsed } from "../races.ts"
+import { rightsChanged } from "./changed-rights.ts"
 import { goneSignal, refuse } from "./http-answer.ts"
-import { type AskedQuestion, type PastRequest, type PastSources, withRights } from "./past.ts"
+import { type PastRequest, type PastSources, withRights } from "./past.ts"
 import { readPastRequest } from "./past-request.ts"
 import type { Subscriptions } from "./subscriptions.ts"
 
@@ -22,9 +22,6 @@ export interface SubscriptionSources extends Pick<PastSources, "startQuery" | "s
   readonly access: Access
   readonly subscriptions: Subscriptions
 }
-
-/** ms between two looks at the rights of whoever follows. */
-export const rightsMs = 10_000
 
 /** ms until the kernel asks a client that has taken everything whether it is still there: it may have vanished without a word. */
 const keepAliveMs = 60_000
@@ -64,33 +61,11 @@ export const answerSubscription = (
         limits: { milliseconds: longestMs, bytes: Number.POSITIVE_INFINITY },
         ...{ gone, clock, isEndless: true },
       })
-      const outcome = yield* Effect.raceFirst(transfer, rightsChanged(request, asked, sources, clock))
+      const outcome = yield* Effect.raceFirst(transfer, rightsChanged(request.headers, asked, sources, clock))
       if (outcome?.tag === "refused") refuse(response, outcome.refusal)
       else response.destroy()
     }).pipe(
       Effect.catch((refusal) => Effect.sync(() => refuse(response, refusal))),
       Effect.ensuring(Effect.sync(() => place.giveBack())),
     )
-  })
-
-/** Resolves when the client may see something else than what it is being shown, or nothing. */
-const rightsChanged = (
-  { headers }: IncomingMessage,
-  { shown, ...question }: AskedQuestion,
-  { access, shownTo }: SubscriptionSources,
-  clock: Clock,
-): Effect.Effect<undefined> =>
-  Effect.gen(function* () {
-    for (;;) {
-      yield* elapsed(clock, rightsMs)
-      const decision = yield* Effect.promise(() => access.decide(headers, "query"))
-      // An API server that does not respond takes no right away.
-      if (decision.tag === "refused" && decision.status === 503) continue
-      if (decision.tag === "refused") return undefined
-      const { reader } = decision
-      const now = reader === undefined ? { shown: undefined } : yield* Effect.result(shownTo(reader, question))
-      if ("_tag" in now && now._tag === "Failure" && now.failure.status === 503) continue
-      const shownNow = "_tag" in now ? (now._tag === "Success" ? now.success : []) : undefined
-      if (JSON.stringify(shownNow) !== JSON.stringify(shown)) return undefined
-    }
   })

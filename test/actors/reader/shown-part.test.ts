@@ -6,6 +6,7 @@ import type { Question } from "../../../src/actors/reader/question.ts"
 import { shownPart } from "../../../src/actors/reader/shown-part.ts"
 import { waiting } from "../../../src/actors/reader/subscription.ts"
 import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
+import type { GapEvent } from "../../../src/trace/event.ts"
 import { anyHistory, historyKinds, recordHistory } from "../../archive/queries/sample-history.ts"
 import { START } from "../../archive/sample-frames.ts"
 import { isThorough } from "../../harness/effort.ts"
@@ -118,4 +119,19 @@ test("what an answer lacks elsewhere is not told, nor what the recorder says in 
     selected: [{ gvk: "v1.Pod", selection: "a part of the objects" }],
     unrecorded: [unrecorded[1]],
   })
+})
+
+test("who may see one object by its name gets no words about the others of its kind", () => {
+  const gap: GapEvent = {
+    ...({ type: "gap", reason: "damaged" } as const),
+    ...{ sequence: 1, time: 1, gvk: "v1.Node", namespace: "", fromVersion: "", toVersion: "" },
+    ...{ fromTime: 0, toTime: 1, detail: "node two was lost" },
+  }
+  const lacks = { gaps: [gap], late: [], unrecorded: [], selected: [{ gvk: "v1.Node", selection: "app=secret" }] }
+  const wordsFor = (shown: NonNullable<Question["shown"]>) => {
+    const { gaps, selected } = shownPart({ shown }).readable(lacks)
+    return [gaps[0]?.detail, selected[0]?.selection]
+  }
+  expect(wordsFor([{ gvk: "v1.Node" }])).toEqual(["node two was lost", "app=secret"])
+  expect(wordsFor([{ gvk: "v1.Node", isNamedOnly: true }])).toEqual(["", "a part of the objects"])
 })

@@ -27,6 +27,17 @@ const partOf = (
   others: ReadonlyArray<AskedKind> = [],
 ) => readablePart(rights(...granted).reader, question, named, others)
 
+test("the name of a user is written so that it controls no terminal", async () => {
+  const { mayRead } = rights().reader
+  const part = await readablePart(
+    { identity: { username: "ann\u001b[2J\n" }, mayRead },
+    { namespace: "shop" },
+    [pods],
+    [],
+  )
+  expect(part).toEqual({ tag: "refused", message: "ann\\u{1b}[2J\\u{a} may not list pods in namespace shop" })
+})
+
 describe("a kind that is named", () => {
   test("needs the right to list it in the namespace that is asked about", async () => {
     const granted = ["list pods shop"]
@@ -52,7 +63,15 @@ describe("a kind that is named", () => {
   test("of one object, needs the right to get that object", async () => {
     const granted = ["get pods shop/web"]
     const question = { namespace: "shop", name: "web" }
-    expect(await partOf(granted, question, [pods])).toMatchObject({ tag: "shown" })
+    expect(await partOf(granted, question, [pods])).toEqual({
+      tag: "shown",
+      kinds: [{ gvk: "v1.Pod", namespaces: ["shop"], isNamedOnly: true }],
+    })
+    // Of a kind without namespaces as well: the rest of it is not for this reader.
+    expect(await partOf(["get nodes */one"], { name: "one" }, [nodes])).toEqual({
+      tag: "shown",
+      kinds: [{ gvk: "v1.Node", isNamedOnly: true }],
+    })
     expect(await partOf(granted, { ...question, name: "db" }, [pods])).toMatchObject({ tag: "refused" })
     // Its tree may have other objects of the same kind.
     for (const more of [{ withOwned: true }, { withOwners: true }])
