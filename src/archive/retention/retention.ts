@@ -31,7 +31,7 @@ import type { TrustedDatabase } from "../trusted-database.ts"
 import { fromTheFirst, type RetainedRow, readRetained } from "./beginnings.ts"
 import { BlockSweep, type Fate } from "./block-sweep.ts"
 import { DeadRows } from "./dead-rows.ts"
-import { keepsAll, type RetentionPolicy, removesAnything } from "./policy.ts"
+import { isNamed, keepsAll, type RetentionPolicy, removesAnything } from "./policy.ts"
 import { type DiskUse, diskUse, giveBack } from "./space.ts"
 import { type PlannedStride, type StrideBounds, StridePlan, strideBounds } from "./stride-plan.ts"
 
@@ -67,7 +67,7 @@ export interface RetentionStatistics {
   readonly carried: number
   /** Whether something is to be removed, and a reader's lease keeps it. */
   readonly isHeldUp: boolean
-  /** µs since the Unix epoch up to which kinds without limits of their own have been removed; 0: nothing was. */
+  /** µs since the Unix epoch up to which kinds that no limit names have been removed; 0: nothing was. */
   readonly removedThrough: number
 }
 
@@ -134,7 +134,7 @@ export class Retention {
 
   get statistics(): RetentionStatistics {
     const isHeldUp = this.#isHeldUp
-    const shared = this.#scene.kinds.all().filter(({ gvk }) => this.#policy.kinds.get(gvk) === undefined)
+    const shared = this.#scene.kinds.all().filter(({ gvk }) => !isNamed(this.#policy, gvk))
     const removedThrough = Math.max(0, ...shared.map(({ id }) => this.#retained.get(id)?.removedThrough ?? 0))
     return { blocks: this.#blocks, events: this.#events, carried: this.#carried, isHeldUp, removedThrough }
   }
