@@ -37,7 +37,7 @@ export type Command =
       readonly type: "retain"
       /** What is kept, as parts of the time that has passed, or of the bytes. */
       readonly part: number
-      readonly limit: "time" | "bytes" | "time of a kind" | "bytes of a kind"
+      readonly limit: "time" | "bytes" | "time of a kind" | "bytes of a kind" | "time of each" | "bytes of each"
       readonly kind: number
       /** Transactions. */
       readonly steps: number
@@ -89,6 +89,8 @@ export const anyRetention: fc.Arbitrary<Command> = fc.oneof(
         "bytes" as const,
         "time of a kind" as const,
         "bytes of a kind" as const,
+        "time of each" as const,
+        "bytes of each" as const,
       ),
       kind: anyKind,
       steps: fc.constantFrom(1, 2, 5, 1000),
@@ -192,7 +194,9 @@ export class ModelledRecorder {
     const gvk = KINDS[kind] as string
     if (limit === "time") return { forMicros, kinds: new Map() }
     if (limit === "bytes") return { bytes, kinds: new Map() }
-    return { kinds: new Map([[gvk, limit === "time of a kind" ? { forMicros } : { bytes: Math.floor(bytes / 20) }]]) }
+    const own = limit.startsWith("time") ? { forMicros } : { bytes: Math.floor(bytes / 20) }
+    // The kind is the one that keeps everything.
+    return limit.endsWith("each") ? { kinds: new Map([[gvk, {}]]), each: own } : { kinds: new Map([[gvk, own]]) }
   }
 
   /** What is not removed of each kind. */

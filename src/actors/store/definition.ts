@@ -37,6 +37,8 @@ const limits = {
 export const RetentionSettings = Schema.Struct({
   ...limits,
   kinds: Schema.Array(Schema.Struct({ gvk: Schema.String, ...limits })),
+  /** Of each kind that `kinds` does not have. */
+  each: Schema.optionalKey(Schema.Struct(limits)),
 })
 export interface RetentionSettings extends Schema.Schema.Type<typeof RetentionSettings> {}
 

@@ -1,4 +1,5 @@
 /** How much of a recording is kept. */
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 
 /** Limits; without one, everything is kept. */
 export interface RetentionLimits {
@@ -11,18 +12,30 @@ export interface RetentionLimits {
 export interface RetentionPolicy extends RetentionLimits {
   /** By kind (`v1.Event`), limits in the place of `forMicros`, and bytes of its own. */
   readonly kinds: ReadonlyMap<string, RetentionLimits>
+  /** The same for each kind that `kinds` does not have. Default: none. */
+  readonly each?: RetentionLimits
 }
 
 /** Keeps everything. */
 export const keepsAll: RetentionPolicy = { kinds: new Map() }
 
+/** The limits of one kind alone. Pod lives are of no kind that the API server has, so `each` does not mean them. */
+export const limitsOf = ({ kinds, each }: RetentionPolicy, gvk: string): RetentionLimits =>
+  kinds.get(gvk) ?? (gvk === podLivesKind ? undefined : each) ?? {}
+
+/** Whether the kind has limits that name it. */
+export const isNamed = ({ kinds }: RetentionPolicy, gvk: string): boolean =>
+  Object.values(kinds.get(gvk) ?? {}).some((limit) => limit !== undefined)
+
 /** Whether anything is ever removed. */
-export const removesAnything = ({ forMicros, bytes, kinds }: RetentionPolicy): boolean =>
-  forMicros !== undefined || bytes !== undefined || kinds.size > 0
+export const removesAnything = ({ forMicros, bytes, kinds, each }: RetentionPolicy): boolean =>
+  forMicros !== undefined || bytes !== undefined || each !== undefined || kinds.size > 0
 
 /** A part of what is kept by which more of it is removed at once, so that what lives on is written anew rarely. */
 export const STRIDES = 32
 
 /** The shortest time for which anything is kept, µs; Infinity: no time is limited. */
-export const shortestOf = ({ forMicros = Number.POSITIVE_INFINITY, kinds }: RetentionPolicy): number =>
-  Math.min(forMicros, ...[...kinds.values()].map((own) => own.forMicros ?? Number.POSITIVE_INFINITY))
+export const shortestOf = ({ forMicros, kinds, each }: RetentionPolicy): number =>
+  Math.min(
+    ...[{ forMicros }, each ?? {}, ...kinds.values()].map((limits) => limits.forMicros ?? Number.POSITIVE_INFINITY),
+  )

@@ -4,7 +4,8 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { KindEntry } from "../rows/kind-table.ts"
-import { type RetentionPolicy, STRIDES } from "./policy.ts"
+import { KindBytes } from "./kind-bytes.ts"
+import { limitsOf, type RetentionPolicy, STRIDES } from "./policy.ts"
 
 /** The part to be removed. */
 export interface PlannedStride {
@@ -46,7 +47,7 @@ export class StridePlan {
   readonly #ofKind: StatementSync
   readonly #oldest: StatementSync
   readonly #block: StatementSync
-  readonly #bytes: StatementSync
+  readonly #bytes: KindBytes
   readonly #bounds: StrideBounds
   #leasedFrom = Number.POSITIVE_INFINITY
 
@@ -58,7 +59,7 @@ export class StridePlan {
     this.#oldest = database.prepare("SELECT max_received FROM block_kind WHERE kind = ? ORDER BY last_sequence LIMIT 1")
     this.#block = database.prepare(`
       SELECT sealed, toc_size + data_size AS size, length(toc) + length(data) AS stored FROM block WHERE last_sequence = ?`)
-    this.#bytes = database.prepare("SELECT coalesce(sum(bytes), 0) AS bytes FROM block_kind WHERE kind = ?")
+    this.#bytes = new KindBytes(database)
   }
 
   /**
@@ -76,13 +77,13 @@ export class StridePlan {
   ): PlannedStride | undefined {
     this.#leasedFrom = leasedFrom
     if (excess > 0) return this.#ofBytes(kinds, excess + (policy.bytes ?? 0) / STRIDES)
-    for (const { members, forMicros } of groups(policy, kinds)) {
+    for (const [forMicros, members] of groups(policy, kinds)) {
       const found =
         forMicros === undefined ? undefined : this.#ofTime(members, nowMicros - forMicros, forMicros / STRIDES)
       if (found !== undefined) return found
     }
     for (const kind of kinds) {
-      const bytes = policy.kinds.get(kind.gvk)?.bytes
+      const { bytes } = limitsOf(policy, kind.gvk)
       const found = bytes === undefined ? undefined : this.#ofKindBytes(kind, bytes)
       if (found !== undefined) return found
     }
@@ -115,7 +116,7 @@ export class StridePlan {
       size += Number(block?.size ?? 0)
       stored += Number(block?.stored ?? 0)
     }
-    const all = Number(this.#bytes.get(kind.id)?.bytes)
+    const all = this.#bytes.of(kind.id)
     const excess = size === 0 ? 0 : (all * stored) / size - limit
     return excess <= 0 ? undefined : this.#ofBytes([kind], excess + limit / STRIDES)
   }
@@ -164,14 +165,12 @@ export class StridePlan {
   }
 }
 
-/** Kinds with the same limit of time: those without a limit of their own together. */
-const groups = (policy: RetentionPolicy, kinds: ReadonlyArray<KindEntry>) => {
-  const own = ({ gvk }: KindEntry): number | undefined => policy.kinds.get(gvk)?.forMicros
-  return [
-    { members: kinds.filter((kind) => own(kind) === undefined), forMicros: policy.forMicros },
-    ...kinds.filter((kind) => own(kind) !== undefined).map((kind) => ({ members: [kind], forMicros: own(kind) })),
-  ]
-}
+/** Kinds by their limit of time: those with the same one are removed together, so that a block of them is rewritten once. */
+const groups = (
+  policy: RetentionPolicy,
+  kinds: ReadonlyArray<KindEntry>,
+): ReadonlyMap<number | undefined, ReadonlyArray<KindEntry>> =>
+  Map.groupBy(kinds, ({ gvk }) => limitsOf(policy, gvk).forMicros ?? policy.forMicros)
 
 /** The blocks of one kind in order. */
 class KindCursor {

@@ -16,7 +16,16 @@ import { type DetectionDefaults, type EveryKind, resolveKind, type TrackedKind }
 export const everyKindKey = "*"
 
 /** The settings of a kind that make sense for all of them, and the exceptions. */
-const everyKindKeys = ["except", "skipOwned", "detect", "keepManagedFields", "labelSelector", "namespaces"] as const
+const everyKindKeys = [
+  "except",
+  "skipOwned",
+  "detect",
+  "keepManagedFields",
+  "labelSelector",
+  "namespaces",
+  "retainFor",
+  "retainBytes",
+] as const
 
 /**
  * What is not recorded unless `except` says otherwise. Leases are renewed every few seconds by each node and controller and say nothing else;
@@ -81,7 +90,8 @@ export const expandEveryKind = (
   discovered: ReadonlyArray<DiscoveredKind>,
   options: { readonly secretsInPlainText: boolean; readonly defaults: DetectionDefaults },
 ): ReadonlyArray<TrackedKind> => {
-  const { except, redactionSettings, ...settings } = every
+  // The store has the limits of all kinds at once (retention-limits.ts): of those too that the server no longer has.
+  const { except, redactionSettings, retainFor: _, retainBytes: __, ...settings } = every
   // Another version of a named kind has the same objects.
   const objects = new Set(named.map(({ gvk }) => objectsOf(gvk)))
   const others = watchableKinds(discovered).flatMap(({ gvk, isNamespaced }): ReadonlyArray<TrackedKind> => {

@@ -47,16 +47,21 @@ export const readRetainBytes = (text: string, isOfKind: boolean): number | { rea
 
 /** What the store is told. */
 export const retentionSettings = (
-  { kinds, retainFor, retainBytes }: RecorderConfiguration,
+  { kinds, every, retainFor, retainBytes }: RecorderConfiguration,
   given: GivenLimits | undefined,
 ): RetentionSettings => {
   const ofKinds = new Map<string, KeptLimits>(
     kinds.map(({ gvkText, retainFor, retainBytes }) => [gvkText, limits(retainFor, retainBytes)]),
   )
-  for (const [gvk, own] of given?.kinds ?? []) ofKinds.set(gvk, { ...ofKinds.get(gvk), ...own })
+  const each = limits(every?.retainFor, every?.retainBytes)
+  const hasEach = Object.keys(each).length > 0
+  for (const [gvk, own] of given?.kinds ?? []) ofKinds.set(gvk, { ...(ofKinds.get(gvk) ?? each), ...own })
+  const named = [...ofKinds].map(([gvk, own]) => ({ gvk, ...plain(own) }))
   return {
     ...plain(limits(given?.retainFor ?? retainFor, given?.retainBytes ?? retainBytes)),
-    kinds: [...ofKinds].map(([gvk, own]) => ({ gvk, ...plain(own) })).filter((own) => Object.keys(own).length > 1),
+    // A kind that is named without limits has none of those of "*".
+    kinds: hasEach ? named : named.filter((own) => Object.keys(own).length > 1),
+    ...(hasEach && { each: plain(each) }),
   }
 }
 

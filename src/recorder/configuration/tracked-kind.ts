@@ -81,6 +81,10 @@ export const EveryKind = Schema.Struct({
   labelSelector: Schema.optionalKey(Schema.String),
   fieldSelector: Schema.optionalKey(Schema.String),
   namespaces: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** µs for which the events of each of them are kept; absent: as long as those of kinds without limits of their own. */
+  retainFor: Schema.optionalKey(Schema.Number),
+  /** Bytes on disk that the events of each may take; absent: any. */
+  retainBytes: Schema.optionalKey(Schema.Number),
   /** What the configuration says of redaction; which rules that makes depends on the kind. */
   redactionSettings: Schema.Struct({
     env: Schema.Array(Schema.String),

@@ -7,6 +7,7 @@ import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/d
 import { defaultExceptions } from "../../../src/recorder/configuration/every-kind.ts"
 import { parseConfiguration } from "../../../src/recorder/configuration/parse-configuration.ts"
 import { WantedKinds } from "../../../src/recorder/configuration/reload/wanted-kinds.ts"
+import { type GivenLimits, retentionSettings } from "../../../src/recorder/configuration/retention-limits.ts"
 
 const defaults = { defaultDetect, defaultIgnore }
 const parse = (text: string) => parseConfiguration(Buffer.from(text), { source: "all.yml", defaults })
@@ -116,6 +117,38 @@ trackedObjects: {"*": {}}`
   })
 })
 
+describe("limits of the star", () => {
+  const hour = 3_600_000_000
+  const settings = (text: string, given?: GivenLimits) =>
+    retentionSettings(Result.getOrThrow(parse(`trackedObjects: ${text}`)).configuration, given)
+
+  test("are those of each kind that the file does not name, whether or not the server has it", () => {
+    const text = '{"*": {retainFor: 12h, retainBytes: 500Mi}, v1.Pod: {}, v1.Event: {retainFor: 1h}}'
+    expect(settings(text)).toEqual({
+      each: { forMicros: 12 * hour, bytes: 500 * 1024 * 1024 },
+      kinds: [{ gvk: "v1.Pod" }, { gvk: "v1.Event", forMicros: hour }],
+    })
+    const { wanted } = recorded(`trackedObjects: ${text}`)
+    // So no watcher starts anew because a limit changed.
+    expect(wanted.kinds.filter((each) => each.retainFor ?? each.retainBytes).map(({ gvkText }) => gvkText)).toEqual([
+      "v1.Event",
+    ])
+  })
+
+  test("leave what the command line says of one kind, and keep the other limit of it", () => {
+    const kinds = new Map([["v1.Event", { retainFor: hour }]])
+    expect(settings('{"*": {retainBytes: 500Mi}}', { kinds, retainFor: 2 * hour })).toEqual({
+      forMicros: 2 * hour,
+      each: { bytes: 500 * 1024 * 1024 },
+      kinds: [{ gvk: "v1.Event", forMicros: hour, bytes: 500 * 1024 * 1024 }],
+    })
+  })
+
+  test("are none if it has none: named kinds without limits need no mention", () => {
+    expect(settings('{"*": {}, v1.Pod: {}}')).toEqual({ kinds: [] })
+  })
+})
+
 describe("the star in the file", () => {
   test("has the documented exceptions by default", () => {
     for (const text of ['{"*": {}}', '{"*": }', '{"*": null}'])
@@ -131,6 +164,8 @@ describe("the star in the file", () => {
     ["{podSpecTemplatePath: /spec}", 'unknown key "podSpecTemplatePath" in *'],
     ["{except: [Event]}", 'except[0] of * is "Event": write a kind as group/version.Kind or v1.Kind'],
     ["{except: v1.Event}", 'except of * is "v1.Event"; it must be a list of strings'],
+    ["{retainFor: 5m}", 'retainFor of * is "5m": it must be at least 10m'],
+    ["{retainBytes: 1Ki}", 'retainBytes of * is "1Ki": it must be at least 1Mi'],
     ["{detect: some}", 'detect of * is "some": it must be one of all, content, spec'],
   ])("%s is a mistake", (settings, problem) => {
     const problems = problemsOf(`trackedObjects:\n  "*": ${settings}\n`)

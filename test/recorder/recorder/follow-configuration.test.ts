@@ -7,9 +7,49 @@ import { expect, test } from "vitest"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
 import { followConfiguration, Reloads } from "../../../src/recorder/configuration/reload/follow-configuration.ts"
+import { WantedKinds } from "../../../src/recorder/configuration/reload/wanted-kinds.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
+const widget = {
+  gvk: { group: "example.com", version: "v1", kind: "Widget" },
+  plural: "widgets",
+  verbs: ["list", "watch"],
+  isNamespaced: true,
+}
+
 const load = { secretsInPlainText: false, defaults: { defaultDetect, defaultIgnore } }
+
+test("changed limits of every kind are in force without a watcher that starts anew", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "kubereel-follow-"))
+  const file = join(directory, "tracer.yml")
+  const told: unknown[] = []
+  const quiet = { error: () => undefined, warn: () => undefined, info: () => undefined, debug: () => undefined }
+  try {
+    writeFileSync(file, 'trackedObjects: {"*": {}, v1.Pod: {}}\n')
+    const program = Effect.gen(function* () {
+      const { configuration } = yield* loadConfiguration(file, load)
+      const wanted = new WantedKinds(configuration, { ...load, namespaces: [] })
+      const before = wanted.discover([widget])
+      const reconfigure = async (kinds: unknown) => {
+        expect(kinds).toEqual(before)
+        return { added: [], restarted: [], kept: [], removed: [], isComplete: true }
+      }
+      const setRetention = (settings: unknown): void => void told.push(settings)
+      const reload = yield* followConfiguration(
+        { reconfigure, setRetention },
+        { file, configuration, load, kindsOf: (changed) => wanted.configure(changed), limits: undefined },
+        quiet,
+        new Reloads(new ManualClock()),
+      )
+      writeFileSync(file, 'trackedObjects: {"*": {retainFor: 1h, retainBytes: 2Mi}, v1.Pod: {}}\n')
+      yield* Effect.promise(reload)
+    })
+    await Effect.runPromise(Effect.scoped(program))
+    expect(told).toEqual([{ each: { forMicros: 3_600_000_000, bytes: 2 * 1024 * 1024 }, kinds: [{ gvk: "v1.Pod" }] }])
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+})
 
 test("a mistake is reported with its position, and is fixed by the old text as by a new one", async () => {
   const directory = mkdtempSync(join(tmpdir(), "kubereel-follow-"))

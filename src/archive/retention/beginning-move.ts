@@ -1,0 +1,151 @@
+/**
+ * Moves the beginning of kinds behind a stride: folds its tables of contents to the last event of each object, and then, in one transaction, makes
+ * these states the remains that the state at the new beginning is read from, and its blocks no blocks of these kinds any more.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { isDamage } from "../archive-errors.ts"
+import { type BlockFrame, pack } from "../blocks/block.ts"
+import { encodeStates, NO_STATES, type ObjectStates, StateCollector } from "../checkpoints/object-states.ts"
+import { mergeAll, REMAINS } from "../checkpoints/state-history.ts"
+import type { RetainedRow } from "./beginnings.ts"
+import type { RetainedKinds } from "./retained-kinds.ts"
+import type { PlannedStride } from "./stride-plan.ts"
+import type { WriterParts } from "./writer-parts.ts"
+
+const GAP_DETAIL =
+  "a damaged block that retention removed: objects that were last changed in it are not in the states at the beginning"
+
+/** What the tables of contents of a stride say. */
+export interface Folded {
+  /** By kind, the last event of each object. */
+  readonly states: ReadonlyMap<number, ObjectStates>
+  /** Blocks of which the table of contents is damaged. */
+  readonly damaged: ReadonlySet<number>
+}
+
+/** Works through the writer's connection. */
+export class BeginningMove {
+  readonly #parts: WriterParts
+  readonly #retained: RetainedKinds
+  readonly #statements: ReturnType<typeof statementsOf>
+
+  constructor(parts: WriterParts, retained: RetainedKinds) {
+    this.#parts = parts
+    this.#retained = retained
+    this.#statements = statementsOf(parts.database.shared)
+  }
+
+  /** What the stride's tables of contents say. Yields after each block. */
+  *fold({ kinds, blocks }: PlannedStride): Generator<void, Folded, void> {
+    const damaged = new Set<number>()
+    const ids = new Map(kinds.map(({ gvk, id }) => [gvk, id]))
+    const collectors = new Map<number, Array<StateCollector>>()
+    for (const key of blocks) {
+      const frames = this.#framesOf(key)
+      if (frames === undefined) damaged.add(key)
+      for (const frame of frames ?? []) {
+        const kind = ids.get(frame.events.gvk)
+        if (kind === undefined || frame.lastSequence <= this.#retained.of(kind).throughSequence) continue
+        const all = collectors.get(kind) ?? [new StateCollector()]
+        collectors.set(kind, all)
+        for (let index = 0; index < frame.events.count; index++) {
+          if (all.at(-1)?.isFull) all.push(new StateCollector())
+          all.at(-1)?.add(frame, index)
+        }
+      }
+      yield
+    }
+    return {
+      states: new Map([...collectors].map(([kind, all]) => [kind, mergeAll(all.map((each) => each.finish()))])),
+      damaged,
+    }
+  }
+
+  /** Returns how many events were removed, and how many of the objects in them had ended. @throws ArchiveError */
+  move(
+    { kinds, throughSequence, removedThrough }: PlannedStride,
+    { states, damaged }: Folded,
+  ): { readonly events: number; readonly ended: number } {
+    const moved: Array<RetainedRow> = []
+    const packed = new Map([...states].map(([kind, each]) => [kind, pack(encodeStates(each))]))
+    let events = 0
+    this.#parts.database.transaction("retention", () => {
+      for (const { id } of kinds) {
+        const before = this.#retained.of(id)
+        const until = Math.max(before.removedThrough, removedThrough)
+        const going = this.#statements.going.get(id, throughSequence)
+        const removed = Number(going?.events)
+        this.#statements.deleteBlocks.run(id, throughSequence)
+        this.#statements.deleteGaps.run(id, throughSequence, until)
+        this.#statements.deleteLate.run(id, throughSequence, until)
+        this.#statements.deleteFormer.run(id, until)
+        // A quiet kind lacks nothing but gaps.
+        const row: RetainedRow =
+          removed === 0
+            ? { ...before, removedThrough: until }
+            : // What is before the first block that goes was carried over.
+              { kind: id, throughSequence, removedThrough: until, sweptSequence: Number(going?.first) - 1 }
+        this.#retained.write(row)
+        moved.push(row)
+        events += removed
+        if (removed === 0) continue
+        const { bytes, size, checksum } = packed.get(id) ?? pack(encodeStates(NO_STATES))
+        const place = [id, throughSequence, until, until, states.get(id)?.count ?? 0, before.throughSequence] as const
+        this.#statements.insertRemains.run(...place, size, checksum, bytes)
+        this.#statements.deleteCheckpoints.run(id, throughSequence)
+        this.#statements.deleteRemains.run(id, throughSequence)
+      }
+    })
+    if (damaged.size > 0) this.#noteDamage(kinds, removedThrough)
+    this.#retained.took(moved)
+    let ended = 0
+    for (const each of states.values()) ended += each.dead.subarray(0, each.count).filter(Boolean).length
+    return { events, ended }
+  }
+
+  /** `undefined`: the table of contents is damaged. */
+  #framesOf(key: number): ReadonlyArray<BlockFrame> | undefined {
+    try {
+      return this.#parts.source.tableAt(key).frames
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return undefined
+    }
+  }
+
+  /** Which objects changed in a block without its table of contents is unknown. */
+  #noteDamage(kinds: PlannedStride["kinds"], removedThrough: number): void {
+    for (const { gvk } of kinds) {
+      this.#parts.noteGap(gvk, {
+        ...{ fromVersion: "", toVersion: "", namespace: "" },
+        ...{ fromTime: removedThrough, toTime: removedThrough + 1, reason: "damaged", detail: GAP_DETAIL },
+      })
+    }
+  }
+}
+
+const statementsOf = (database: DatabaseSync) => {
+  const prepare = (sql: string): StatementSync => database.prepare(sql)
+  return {
+    insertRemains: prepare(`
+      INSERT INTO checkpoint (kind, through_sequence, last_time, last_received, is_full, objects, after_sequence, states_size,
+        states_checksum, states) VALUES (?, ?, ?, ?, ${REMAINS}, ?, ?, ?, ?, ?)`),
+    // States at the beginning are built from the last full checkpoint before it.
+    deleteCheckpoints: prepare(`
+      DELETE FROM checkpoint WHERE kind = ?1 AND is_full < ${REMAINS} AND through_sequence <
+        (SELECT max(through_sequence) FROM checkpoint WHERE kind = ?1 AND through_sequence <= ?2 AND is_full = 1)`),
+    // A later checkpoint contains them.
+    deleteRemains: prepare(`
+      DELETE FROM checkpoint WHERE kind = ?1 AND is_full = ${REMAINS} AND through_sequence <=
+        (SELECT max(through_sequence) FROM checkpoint WHERE kind = ?1 AND through_sequence <= ?2 AND is_full < ${REMAINS})`),
+    going: prepare(`
+      SELECT coalesce(sum(events), 0) AS events, min(last_sequence) AS first FROM block_kind
+      WHERE kind = ? AND last_sequence <= ?`),
+    deleteBlocks: prepare("DELETE FROM block_kind WHERE kind = ? AND last_sequence <= ?"),
+    deleteGaps: prepare("DELETE FROM gap WHERE kind = ? AND sequence <= ? AND to_time <= ?"),
+    deleteLate: prepare(
+      "DELETE FROM late_range WHERE kind = ?1 AND sequence <= ?2 AND not_after <= ?3 AND received_to <= ?3",
+    ),
+    deleteFormer: prepare("DELETE FROM former_owner_set WHERE kind = ?1 AND until_time <= ?2 AND until_received <= ?2"),
+  }
+}
