@@ -3,7 +3,7 @@
  * is the path of its binary.
  */
 
-import { writeFileSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { openPast } from "../../src/cli/serve/served-past.ts"
@@ -35,6 +35,9 @@ const k9s = (server: string, moment?: string): Promise<Terminal> => {
   const kubeconfig = join(home, "kubeconfig")
   const contexts = [{ name: "then", ...(moment !== undefined && { moment }) }]
   writeFileSync(kubeconfig, historyKubeconfig({ server, contexts }))
+  // Nothing leaves this machine: k9s would ask GitHub for its latest version.
+  mkdirSync(join(home, "config"))
+  writeFileSync(join(home, "config", "config.yaml"), "k9s:\n  skipLatestRevCheck: true\n")
   const words = [
     "--kubeconfig",
     kubeconfig,
