@@ -46,17 +46,19 @@ export interface Recorder {
 /**
  * Starts the recorder as users do and waits, at most a minute, until it is ready: no kind is still being listed; or until it stands by.
  *
+ * @param config a path; `undefined` for `--all`.
  * @param more options of `reel record`.
  */
 export const startRecorder = async (
   cluster: Pick<TestCluster, "kubeconfig">,
-  config: string,
+  config: string | undefined,
   dataDirectory: string,
   more: ReadonlyArray<string> = [],
 ): Promise<Recorder> => {
   const port = await freePort()
   const reel = fileURLToPath(new URL("../../bin/reel.js", import.meta.url))
-  const words = ["record", "--config", config, "--kubeconfig", cluster.kubeconfig]
+  const what = config === undefined ? ["--all"] : ["--config", config]
+  const words = ["record", ...what, "--kubeconfig", cluster.kubeconfig]
   words.push("--port", String(port), "--data-dir", dataDirectory, ...more)
   const { KUBECONFIG: _never, ...env } = process.env
   const child = spawn(process.execPath, [reel, ...words], { env, stdio: ["ignore", "ignore", "pipe"] })

@@ -43,8 +43,8 @@ type Crowd = Pick<KindStatuses, "isCrowded" | "isListed" | "all">
 
 export class NoticeLog {
   readonly #crowd: () => Crowd | undefined
-  /** Kinds that were told of together, last. */
-  #toldTogether = 0
+  /** Kinds that were told of together, last, and whether all of them were watched. */
+  #toldTogether = { kinds: 0, wereAll: true }
 
   readonly #log: RecorderLog
   readonly #clock: Clock
@@ -214,17 +214,17 @@ export class NoticeLog {
     this.#settling.set(gvk, this.#clock.after(settleMs, write))
   }
 
-  /** Once after each change of their number, when none is in its first list. */
+  /** Once after each change of their number, when none is in its first list; and once more when those that were not watched then are. */
   #tellTogether(): void {
     const crowd = this.#crowd()
     if (crowd === undefined || !crowd.isCrowded || !crowd.isListed) return
     const kinds = crowd.all()
-    if (kinds.length === this.#toldTogether) return
-    this.#toldTogether = kinds.length
     const watched = kinds.filter(({ state }) => state === "watching").length
-    this.#log.info(
-      watched === kinds.length ? `all ${watched} kinds are watched` : `${watched} of ${kinds.length} kinds are watched`,
-    )
+    const areAll = watched === kinds.length
+    const told = this.#toldTogether
+    if (kinds.length === told.kinds && (told.wereAll || !areAll)) return
+    this.#toldTogether = { kinds: kinds.length, wereAll: areAll }
+    this.#log.info(areAll ? `all ${watched} kinds are watched` : `${watched} of ${kinds.length} kinds are watched`)
   }
 
   #gather(gvk: string, detail: string, line: string): void {

@@ -131,6 +131,8 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
     })
     return (): Duplex => {
       const [client, server] = duplexPair()
+      // As of a socket: whoever gives an answer up must not keep its query, and the end of the server, waiting.
+      client.once("close", () => server.destroy())
       api.server.emit("connection", server)
       return client
     }

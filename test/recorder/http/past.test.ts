@@ -36,9 +36,9 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-const get = (path: string, accept = "application/json"): Promise<IncomingMessage> =>
+const get = (path: string, accept = "application/json", from = recording): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
-    const sent = request({ path, headers: { accept }, createConnection: () => recording.connect() }, resolve)
+    const sent = request({ path, headers: { accept }, createConnection: () => from.connect() }, resolve)
     sent.on("error", reject)
     sent.end()
   })
@@ -78,6 +78,25 @@ test("a large answer streams whole, a line for each object, and the end is the l
   expect(lines.length).toBe(count + 1)
   expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ type: "end", isComplete: true })
   expect(new Set(lines.slice(0, -1).map((line) => JSON.parse(line).object.metadata.name)).size).toBe(count)
+})
+
+test("a large answer can be given up: the next question is answered, and the end waits for nothing", {
+  // A query that went on would hold up the end for ten seconds.
+  timeout: 8000,
+}, async () => {
+  const own = await openOfflineRecording(directory, () => undefined)
+  const response = await get("/v1/objects?kind=Pod", "application/x-ndjson", own)
+  const first = await new Promise<Buffer>((resolve) => response.once("data", resolve))
+  expect(first.length).toBeLessThan(count * 3000)
+  response.destroy()
+  const { items } = JSON.parse(await bodyOf(await get("/v1/objects?kind=Pod&limit=1", "application/json", own)))
+  expect(items.length).toBe(1)
+  await own.close()
+})
+
+test("a moment before the beginning has no objects, and is not called complete", async () => {
+  const answer = JSON.parse(await bodyOf(await get(`/v1/objects?kind=Pod&at=${START - 60_000_000}`)))
+  expect(answer).toMatchObject({ items: [], isComplete: false })
 })
 
 test.each([

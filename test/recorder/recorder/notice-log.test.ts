@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest"
 import { permissionHint } from "../../../src/kube/watch/protocol/permission-hint.ts"
 import type { KindState } from "../../../src/kube/watch/protocol/protocol.ts"
+import type { KindStatus } from "../../../src/recorder/kind-status.ts"
 import { NoticeLog } from "../../../src/recorder/notices/notice-log.ts"
 import type { RecorderNotice } from "../../../src/recorder/recorder-actors.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
@@ -36,6 +37,24 @@ test("a kind that fails for one reason all night is logged once as failing, and 
     "warn v1.Pod failing: the watch ended after 0 ms",
     "info v1.Pod watching: from version 7",
   ])
+})
+
+test("many kinds are told of together: some of all while one fails, and all once it has recovered", () => {
+  const clock = new ManualClock()
+  const said: string[] = []
+  const info = (message: string) => said.push(message)
+  const quiet = () => undefined
+  let states: ReadonlyArray<KindState> = ["watching", "failing"]
+  const crowd = () => ({ isCrowded: true, isListed: true, all: () => states.map((state) => ({ state }) as KindStatus) })
+  const log = new NoticeLog({ error: quiet, warn: quiet, info, debug: quiet }, clock, () => undefined, crowd)
+  const kind = (state: KindState): void =>
+    log.hear({ type: "kind", gvk: "v1.Pod", report: { type: "state", state, detail: "", namespaces: [], atMicros: 0 } })
+  kind("failing")
+  states = ["watching", "watching"]
+  kind("watching")
+  clock.advance(10_000)
+  kind("watching")
+  expect(said).toEqual(["1 of 2 kinds are watched", "all 2 kinds are watched"])
 })
 
 test("another reason is logged again", () => {

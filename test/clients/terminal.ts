@@ -1,0 +1,60 @@
+/** A program in a terminal of its own, with what it shows and keys that are pressed: tmux is the terminal. */
+
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
+
+const run = promisify(execFile)
+
+export interface Terminal {
+  /** The text on the screen, without colours. */
+  readonly screen: () => Promise<string>
+  /** Types the text as it is. */
+  readonly type: (text: string) => Promise<void>
+  /** Presses one key by tmux' name of it, such as Enter or Escape. */
+  readonly press: (key: string) => Promise<void>
+  /** Ends the program and its terminal. */
+  readonly close: () => Promise<void>
+}
+
+/** Wide enough for all columns of a table, and high enough for the YAML of a Pod's metadata. */
+const size = ["-x", "220", "-y", "200"]
+
+export const hasTerminals = (): Promise<boolean> =>
+  run("tmux", ["-V"]).then(
+    () => true,
+    () => false,
+  )
+
+/** The screen stays as it was when the program ended. */
+export const openTerminal = async (
+  words: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>>,
+): Promise<Terminal> => {
+  const socket = join(temporaryDirectory(), "tmux")
+  const tmux = async (...command: ReadonlyArray<string>): Promise<string> =>
+    (await run("tmux", ["-S", socket, "-f", "/dev/null", ...command])).stdout
+  const settings = Object.entries(environment).flatMap(([name, value]) => ["-e", `${name}=${value}`])
+  await tmux(
+    "start-server",
+    ";",
+    "set-option",
+    "-g",
+    "remain-on-exit",
+    "on",
+    ";",
+    "new-session",
+    "-d",
+    ...size,
+    ...settings,
+    "--",
+    ...words,
+  )
+  return {
+    screen: () => tmux("capture-pane", "-p"),
+    type: async (text) => void (await tmux("send-keys", "-l", text)),
+    press: async (key) => void (await tmux("send-keys", key)),
+    close: async () => void (await tmux("kill-server")),
+  }
+}
