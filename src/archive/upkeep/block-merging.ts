@@ -13,6 +13,7 @@ import { BlockRows } from "../blocks/block-rows.ts"
 import { objectsOf, tableOf } from "../blocks/block-table.ts"
 import { MergedBlock } from "../blocks/merged-block.ts"
 import type { ObjectBytes } from "../blocks/object-bytes.ts"
+import { isSoundRow } from "../soundness/sound-rows.ts"
 
 /** When there is enough for a merged block. */
 export interface MergingBounds {
@@ -63,7 +64,7 @@ export class BlockMerging {
     this.#rows = new BlockRows(database)
     this.#page = database.prepare(`
       SELECT last_sequence, first_sequence, min_time, max_time, sealed, carried, toc_size, data_size,
-        length(toc) + length(data) AS stored
+        length(toc) + length(data) AS stored, ${isSoundRow(database, "block")} AS is_sound
       FROM block WHERE last_sequence > ? ORDER BY last_sequence LIMIT ${pageRows}`)
     this.#block = database.prepare(`
       SELECT first_sequence, last_sequence, toc_size, toc_checksum, toc, data_size, data_checksum, data FROM block
@@ -100,10 +101,11 @@ export class BlockMerging {
       const rows = this.#page.all(after)
       for (const row of rows) {
         const key = row.last_sequence as number
-        if (row.sealed === 0) return undefined
+        if (row.sealed === 0 && row.is_sound === 1) return undefined
         const isLone = keys.length > 0 && (row.max_time as number) - minTime > spanMicros
         if (isLone && keys.length > 1) return run()
-        const isMergeable = row.sealed === 1 && row.carried === 0
+        // What a damaged row says must not get a checksum that is right.
+        const isMergeable = row.sealed === 1 && row.carried === 0 && row.is_sound === 1
         if (isLone || !isMergeable) {
           this.#position = isMergeable ? (keys[0] as number) : key
           ;[keys, objects, stored, tables] = [[], 0, 0, 0]
@@ -142,7 +144,7 @@ export class BlockMerging {
           for (const frame of table.frames) merged.add(frame, objects)
         } catch (error) {
           if (!isDamage(error)) throw error
-          // Readers name what they cannot read of it. Those before it are merged without others.
+          // Readers name what they cannot read of it. The blocks before it stay as they are, too.
           this.#position = key
           return
         }

@@ -174,6 +174,26 @@ test("a damaged block stays, is named, and does not keep others from being merge
   ])
 })
 
+test("a block whose row is damaged is not merged: its checksum would be right again", () => {
+  const directory = temporaryDirectory()
+  const { writer, record, merge } = writerOf(directory)
+  record(400)
+  writer.shrinkLog()
+  const row = blocksOf(directory)[3]
+  const key = Number(row?.last_sequence)
+  const path = join(directory, DATABASE_FILE)
+  const database = new DatabaseSync(path)
+  // A checksum function that says what the row had before: as if the number had changed on the disk.
+  let before = 0
+  database.function("row_checksum", { deterministic: true }, (_) => before)
+  before = Number(database.prepare("SELECT checksum FROM block WHERE last_sequence = ?").get(key)?.checksum)
+  database.prepare("UPDATE block SET first_sequence = first_sequence + 1 WHERE last_sequence = ?").run(key)
+  database.close()
+  merge()
+  expect(mergedIn(directory)).toBeGreaterThan(3)
+  expect(verifyRecording(directory).damagedBlocks.map(({ lastSequence }) => lastSequence)).toEqual([key])
+})
+
 test("a recording of the format without merged blocks is gone on with", () => {
   const directory = temporaryDirectory()
   const first = ArchiveWriter.open(directory, { now: () => START })
