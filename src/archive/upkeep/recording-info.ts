@@ -111,18 +111,23 @@ const kindsOf = (database: DatabaseSync): ReadonlyArray<KindInfo> => {
   })
 }
 
-/** `factor`: bytes of the database for each byte of a block. */
+/**
+ * The sum of what kinds grow by, each going by what is left of it: of one that is kept for ten minutes, ten minutes. `factor`: bytes of the database for each byte
+ * of a block.
+ */
 const growthOf = (database: DatabaseSync, factor: number): number | undefined => {
   const [range] = database
     .prepare("SELECT coalesce(min(min_time), 0) AS first, coalesce(max(max_received), 0) AS last FROM block_kind")
     .all()
   const [first, last] = [Number(range?.first), Number(range?.last)]
-  const from = Math.max(first, last - dayMicros)
-  if (last - from < minuteMicros) return undefined
-  const stored = database
-    .prepare(`
-      SELECT coalesce(sum(${shareOf(database)}), 0) AS stored
-      FROM block_kind JOIN block ON block.last_sequence = block_kind.last_sequence WHERE max_received >= ?`)
-    .get(from)?.stored
-  return Math.round((Number(stored) * factor * dayMicros) / (last - from))
+  const since = database.prepare(`
+    SELECT coalesce(sum(${shareOf(database)}), 0) AS stored
+    FROM block_kind JOIN block ON block.last_sequence = block_kind.last_sequence WHERE kind = ? AND max_received >= ?`)
+  let perDay: number | undefined
+  for (const { id, removedThrough } of readKeptKinds(database)) {
+    const from = Math.max(first, removedThrough, last - dayMicros)
+    if (last - from < minuteMicros) continue
+    perDay = (perDay ?? 0) + (Number(since.get(id, from)?.stored) * factor * dayMicros) / (last - from)
+  }
+  return perDay === undefined ? undefined : Math.round(perDay)
 }
