@@ -1,5 +1,7 @@
 /** Reads rows of the table `block`, whichever form their BLOBs have. */
-import { type BlockFrame, readTable } from "./block.ts"
+
+import { readTable } from "./block.ts"
+import type { BlockFrame } from "./block-frame.ts"
 import { checkColumn, unpackColumn } from "./block-rows.ts"
 import { isMergedTable, readMergedTable } from "./merged-table.ts"
 import { type ObjectBytes, type PieceDirectory, PiecedObjects, WholeObjects } from "./object-bytes.ts"

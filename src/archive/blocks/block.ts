@@ -12,9 +12,8 @@
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
-import type { EventTimes } from "../../trace/event.ts"
-import { decodeColumns, MalformedFrameError, type Observations } from "../../wire/observations.ts"
-import type { ArrivedEvents, FrameEvents } from "./frame-events.ts"
+import { decodeColumns, MalformedFrameError } from "../../wire/observations.ts"
+import { ArrivedFrame, type TimeFloors } from "./block-frame.ts"
 
 /** Bytes of objects and columns after which a block is sealed (docs/reference/architecture.md#archive). */
 export const BLOCK_BYTES = 1024 * 1024
@@ -103,15 +102,6 @@ const TIME_FLOOR_TAG = (3 << 3) | 1
 const COLUMNS_TAG = (4 << 3) | 2
 const RECEIVED_FLOOR_TAG = (5 << 3) | 1
 
-/** Earliest times that the events of a frame may get; 0 if its own are in order. */
-export interface TimeFloors {
-  readonly timeFloor: number
-  readonly receivedFloor: number
-}
-
-/** Of events that are in order. */
-export const noFloors: TimeFloors = { timeFloor: 0, receivedFloor: 0 }
-
 /** Appends one frame to a table of contents. Concatenated tables are one table. */
 export const writeTableEntry = (
   table: protobuf.Writer,
@@ -129,131 +119,11 @@ export const writeTableEntry = (
   table.ldelim()
 }
 
-/** What distinguishes a frame of a merged block. */
-interface MergedPlaces {
-  /** Ascending with the index. */
-  readonly sequence: (index: number) => number
-  /** Whether an event is the first of its object. */
-  readonly introduces: (index: number) => boolean
-  readonly objectStart: (index: number) => number
-  /** The events from an index on. */
-  readonly from: (index: number) => FrameEvents
-}
-
-/** A frame with its position: the sequence numbers of its events and the places of its objects in the block. */
-export class BlockFrame<Events extends FrameEvents = FrameEvents> {
-  readonly firstSequence: number
-  readonly events: Events
-  readonly floors: TimeFloors
-  readonly #payloadStart: number
-  readonly #merged: MergedPlaces | undefined
-  #introduced: ReadonlySet<number> | undefined
-
-  /**
-   * Without `merged` its events have consecutive sequence numbers, and its objects follow one another in that order from `payloadStart` on in
-   * the block's objects.
-   */
-  constructor(
-    firstSequence: number,
-    payloadStart: number,
-    floors: TimeFloors,
-    events: Events,
-    merged?: Events extends ArrivedEvents ? undefined : MergedPlaces,
-  ) {
-    this.firstSequence = firstSequence
-    this.#payloadStart = payloadStart
-    this.floors = floors
-    this.events = events
-    this.#merged = merged
-  }
-
-  sequence(index: number): number {
-    return this.#merged === undefined ? this.firstSequence + index : this.#merged.sequence(index)
-  }
-
-  get lastSequence(): number {
-    return this.events.count === 0 ? this.firstSequence - 1 : this.sequence(this.events.count - 1)
-  }
-
-  /** Index of the first event after a sequence number; `events.count` if there is none. */
-  firstIndexAfter(sequence: number): number {
-    const { count } = this.events
-    if (this.#merged === undefined) return Math.min(count, Math.max(0, sequence + 1 - this.firstSequence))
-    let low = 0
-    let high = count
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.sequence(middle) <= sequence) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
-  /** Index of an event; −1: it has none with this sequence number. */
-  indexOf(sequence: number): number {
-    if (sequence < this.firstSequence || sequence > this.lastSequence) return -1
-    const index = this.firstIndexAfter(sequence - 1)
-    return this.sequence(index) === sequence ? index : -1
-  }
-
-  /** The part after an event, of a frame of a merged block, which spans many others. Other frames are returned as they are. */
-  after(sequence: number): BlockFrame {
-    const merged = this.#merged
-    if (merged === undefined || sequence < this.firstSequence) return this
-    const first = this.firstIndexAfter(sequence)
-    return new BlockFrame<FrameEvents>(this.sequence(first), 0, this.floors, merged.from(first), {
-      sequence: (index) => merged.sequence(first + index),
-      introduces: (index) => merged.introduces(first + index),
-      objectStart: (index) => merged.objectStart(first + index),
-      from: (index) => merged.from(first + index),
-    })
-  }
-
-  /** Where the object of an event starts in the block's objects. */
-  objectStart(index: number): number {
-    return this.#merged === undefined
-      ? this.#payloadStart + (this.events as unknown as ArrivedEvents).offset(index)
-      : this.#merged.objectStart(index)
-  }
-
-  /** Whether an event is the first of its object, or the first after its owners have changed. */
-  introduces(index: number): boolean {
-    if (this.#merged !== undefined) return this.#merged.introduces(index)
-    this.#introduced ??= firstOfNew(this.events as unknown as ArrivedEvents)
-    return this.#introduced.has(index)
-  }
-
-  /** When an event happened, µs: as the sender says, but never before the kind's previous event. */
-  time(index: number): number {
-    return Math.max(this.floors.timeFloor, this.events.time(index))
-  }
-
-  /** When it was received, likewise, and never before it happened. */
-  received(index: number): number {
-    return Math.max(this.floors.receivedFloor, this.events.received(index), this.time(index))
-  }
-
-  /** The time that counts. */
-  timeIn(times: EventTimes, index: number): number {
-    return times === "received" ? this.received(index) : this.time(index)
-  }
-}
-
-/** Indexes of the first events of objects that a frame introduces. */
-const firstOfNew = (events: ArrivedEvents): ReadonlySet<number> => {
-  const numbers = new Set<number>()
-  for (let index = 0; index < events.newObjectCount; index++) numbers.add(events.newObject(index).number)
-  const first = new Set<number>()
-  for (let index = 0; index < events.count && numbers.size > 0; index++)
-    if (numbers.delete(events.objectNumber(index))) first.add(index)
-  return first
-}
-
 /** Reads a table of contents. @throws MalformedFrameError */
-export const readTable = (table: Uint8Array): ReadonlyArray<BlockFrame<Observations>> => {
+export const readTable = (table: Uint8Array): ReadonlyArray<ArrivedFrame> => {
   const bytes = Buffer.from(table.buffer, table.byteOffset, table.byteLength)
   const reader = protobuf.Reader.create(bytes)
-  const frames: Array<BlockFrame<Observations>> = []
+  const frames: Array<ArrivedFrame> = []
   let payloadStart = 0
   try {
     while (reader.pos < reader.len) {
@@ -281,7 +151,7 @@ export const readTable = (table: Uint8Array): ReadonlyArray<BlockFrame<Observati
         } else reader.skipType(field & 7)
       }
       const floors = { timeFloor, receivedFloor }
-      frames.push(new BlockFrame(firstSequence, payloadStart, floors, decodeColumns(columns, payloadLength)))
+      frames.push(new ArrivedFrame(firstSequence, payloadStart, floors, decodeColumns(columns, payloadLength)))
       payloadStart += payloadLength
     }
   } catch (error) {

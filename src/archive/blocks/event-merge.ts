@@ -12,7 +12,7 @@
 import type { Action, EventTimes, ObjectEvent } from "../../trace/event.ts"
 import { ACTION_NAMES } from "../../wire/observation-wire.ts"
 import type { ObjectNames } from "../rows/object-rows.ts"
-import type { BlockFrame } from "./block.ts"
+import type { BlockFrame } from "./block-frame.ts"
 import type { BlockSource, KindKey } from "./block-source.ts"
 
 /** The events to read; times are µs since the Unix epoch. */

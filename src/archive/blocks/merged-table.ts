@@ -7,11 +7,12 @@
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
 import { MalformedFrameError } from "../../wire/observations.ts"
-import { BlockFrame } from "./block.ts"
+import type { BlockFrame } from "./block-frame.ts"
 import { toPlanes } from "./byte-planes.ts"
 import { doubles, type EventColumns } from "./event-columns.ts"
+import { MergedFrame, ObjectStarts } from "./merged-frame.ts"
 import type { PieceDirectory } from "./object-bytes.ts"
-import { type ColumnName, MergedEvents, planeFields, StoredColumns } from "./stored-columns.ts"
+import { type ColumnName, planeFields, StoredColumns } from "./stored-columns.ts"
 
 const piecesTag = (2 << 3) | 2
 const frameTag = (3 << 3) | 2
@@ -183,63 +184,6 @@ const framesOf = (all: ReadonlyArray<StoredColumns>): ReadonlyArray<BlockFrame> 
   return all.map((columns) => {
     const start = startOfNext
     startOfNext = () => start() + columns.payloadLength()
-    return mergedFrame(columns, start)
+    return new MergedFrame(columns, new ObjectStarts(columns, start))
   })
-}
-
-/** `payloadStart`: of the kind's first object in the block. */
-const mergedFrame = (columns: StoredColumns, payloadStart: () => number): BlockFrame => {
-  let starts: Float64Array | undefined
-  const { floors, introduced, firstSequence } = columns.fields
-  return new BlockFrame(firstSequence, 0, floors, new MergedEvents(columns), {
-    sequence: (index) => columns.sequence(index),
-    introduces: (index) => introduced.has(index),
-    objectStart: (index) => {
-      starts ??= startsByObject(columns, payloadStart())
-      return starts[index] as number
-    },
-    from: (first) => new MergedEvents(columns, first),
-  })
-}
-
-/**
- * Indexes of events by object, and in sequence order for each. Sorted by one byte of the number after the other: 20 µs for 2,800 events, while sorting numbers
- * that contain the index takes 170.
- */
-export const byObject = (numbers: Uint32Array, count: number): Uint32Array => {
-  let highest = 0
-  for (let index = 0; index < count; index++) highest = Math.max(highest, numbers[index] as number)
-  let sorted = new Uint32Array(count)
-  for (let index = 0; index < count; index++) sorted[index] = index
-  let target = new Uint32Array(count)
-  for (let shift = 0; shift < 32 && highest >>> shift > 0; shift += 8) {
-    const places = new Uint32Array(257)
-    for (let index = 0; index < count; index++) {
-      const digit = ((numbers[index] as number) >>> shift) & 0xff
-      places[digit + 1] = (places[digit + 1] as number) + 1
-    }
-    for (let digit = 0; digit < 256; digit++)
-      places[digit + 1] = (places[digit + 1] as number) + (places[digit] as number)
-    for (let at = 0; at < count; at++) {
-      const index = sorted[at] as number
-      const digit = ((numbers[index] as number) >>> shift) & 0xff
-      const place = places[digit] as number
-      target[place] = index
-      places[digit] = place + 1
-    }
-    ;[sorted, target] = [target, sorted]
-  }
-  return sorted
-}
-
-const startsByObject = (columns: StoredColumns, payloadStart: number): Float64Array => {
-  const { count } = columns.fields
-  const starts = new Float64Array(count)
-  const lengths = columns.column("lengths")
-  let start = payloadStart
-  for (const index of byObject(columns.column("numbers"), count)) {
-    starts[index] = start
-    start += lengths[index] as number
-  }
-  return starts
 }

@@ -17,9 +17,9 @@ import {
   packBlock,
   readTable,
   TABLE_BYTES,
-  type TimeFloors,
   writeTableEntry,
 } from "./block.ts"
+import type { TimeFloors } from "./block-frame.ts"
 
 /** The position of one frame in the recording. Times are µs since the Unix epoch. */
 interface FramePlace extends TimeFloors {

@@ -2,11 +2,8 @@
  * The columns of one kind in a merged block, as they are stored. Each is unpacked when it is first asked for: a history needs numbers of objects and little
  * else.
  */
-import type { ResourceVersion } from "../../kube/resource-version.ts"
-import { type ActionCode, joinVersion } from "../../wire/observations.ts"
-import type { TimeFloors } from "./block.ts"
+import type { TimeFloors } from "./block-frame.ts"
 import { fromPlanes, requirePlanes } from "./byte-planes.ts"
-import type { FrameEvents } from "./frame-events.ts"
 
 /** By name, the field of `MergedFrame` in proto/archive.proto. */
 export const planeFields = {
@@ -114,75 +111,4 @@ const versionsOf = (lowSteps: Uint32Array, highSteps: Uint32Array): readonly [Ui
     high[index] = lastHigh
   }
   return [low, high]
-}
-
-/** The events from some index on. */
-export class MergedEvents implements FrameEvents {
-  readonly gvk: string
-  readonly epoch: number
-  readonly count: number
-  readonly hasOpaqueVersions: boolean
-  readonly #columns: StoredColumns
-  readonly #first: number
-  /** Whoever looks for an object asks for each. */
-  #numbers: Uint32Array | undefined
-
-  constructor(columns: StoredColumns, first = 0) {
-    const { gvk, epoch, count, opaqueVersions } = columns.fields
-    this.gvk = gvk
-    this.epoch = epoch
-    this.count = count - first
-    this.hasOpaqueVersions = opaqueVersions.length > 0
-    this.#columns = columns
-    this.#first = first
-  }
-
-  action(index: number): ActionCode {
-    return this.#columns.column("actions")[this.#first + index] as ActionCode
-  }
-
-  objectNumber(index: number): number {
-    this.#numbers ??= this.#columns.column("numbers")
-    return this.#numbers[this.#first + index] as number
-  }
-
-  length(index: number): number {
-    return this.#columns.column("lengths")[this.#first + index] as number
-  }
-
-  time(index: number): number {
-    return this.received(index) - this.lateness(index)
-  }
-
-  received(index: number): number {
-    return this.#columns.received(this.#first + index)
-  }
-
-  lateness(index: number): number {
-    return this.#columns.lateness(this.#first + index)
-  }
-
-  versionLow(index: number): number {
-    return this.#columns.versions[0][this.#first + index] as number
-  }
-
-  versionHigh(index: number): number {
-    return this.#columns.versions[1][this.#first + index] as number
-  }
-
-  resourceVersion(index: number): ResourceVersion {
-    return joinVersion(this.versionLow(index), this.versionHigh(index))
-  }
-
-  resourceVersionText(index: number): string {
-    return this.#columns.fields.opaqueVersions[this.#first + index] ?? this.resourceVersion(index).toString()
-  }
-
-  fingerprintLow(index: number): number {
-    return this.#columns.column("fingerprintsLow")[this.#first + index] as number
-  }
-
-  fingerprintHigh(index: number): number {
-    return this.#columns.column("fingerprintsHigh")[this.#first + index] as number
-  }
 }

@@ -9,6 +9,7 @@
 import { VANISHED } from "../../wire/observation-wire.ts"
 import { RetentionOutranError } from "../archive-errors.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
+import { lowerBound } from "./lower-bound.ts"
 import { ATTEMPTS, type CheckpointChain, type StateHistory } from "./state-history.ts"
 
 /**
@@ -97,16 +98,4 @@ export class LastStates {
       throughSequence,
     }
   }
-}
-
-/** Index of the first element that is not below `value`; the array ascends. */
-const lowerBound = (values: Float64Array, value: number): number => {
-  let low = 0
-  let high = values.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((values[middle] as number) < value) low = middle + 1
-    else high = middle
-  }
-  return low
 }

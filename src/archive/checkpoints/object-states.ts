@@ -9,7 +9,7 @@ import protobuf from "protobufjs/minimal.js"
 import type { ResourceVersion } from "../../kube/resource-version.ts"
 import { messageOf } from "../../message-of.ts"
 import { APPLIED, joinVersion, MalformedFrameError } from "../../wire/observations.ts"
-import type { BlockFrame } from "../blocks/block.ts"
+import type { BlockFrame } from "../blocks/block-frame.ts"
 import { fromPlanes, toPlanes } from "../blocks/byte-planes.ts"
 
 const TWO_POW_32 = 0x1_0000_0000

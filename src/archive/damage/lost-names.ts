@@ -4,7 +4,7 @@
  */
 import { formatExactJson, isJsonObject } from "../../trace/json/exact-json.ts"
 import { metadataOf } from "../../trace/sanitising/managed-fields.ts"
-import type { BlockFrame } from "../blocks/block.ts"
+import type { BlockFrame } from "../blocks/block-frame.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
 
 /** A row to be written in the place of a lost one. */

@@ -1,5 +1,5 @@
 /** A position among the changes of one kind in a stretch of time, moved by tables of contents alone. */
-import type { BlockFrame } from "../blocks/block.ts"
+import type { BlockFrame } from "../blocks/block-frame.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 

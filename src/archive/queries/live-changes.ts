@@ -6,7 +6,7 @@
  * each object that does not match the selection, and the former states if changes come with them.
  */
 import type { GapEvent } from "../../trace/event.ts"
-import type { BlockFrame } from "../blocks/block.ts"
+import type { BlockFrame } from "../blocks/block-frame.ts"
 import { readGapsAfter } from "../rows/gap-rows.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import type { RecordedChange } from "./changes.ts"

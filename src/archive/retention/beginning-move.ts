@@ -4,7 +4,8 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { isDamage } from "../archive-errors.ts"
-import { type BlockFrame, pack } from "../blocks/block.ts"
+import { pack } from "../blocks/block.ts"
+import type { BlockFrame } from "../blocks/block-frame.ts"
 import { encodeStates, NO_STATES, type ObjectStates, StateCollector } from "../checkpoints/object-states.ts"
 import { mergeAll, REMAINS } from "../checkpoints/state-history.ts"
 import type { RetainedRow } from "./beginnings.ts"

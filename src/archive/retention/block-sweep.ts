@@ -6,7 +6,7 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { isDamage } from "../archive-errors.ts"
-import type { BlockFrame } from "../blocks/block.ts"
+import type { BlockFrame } from "../blocks/block-frame.ts"
 import { BlockRows } from "../blocks/block-rows.ts"
 import { objectsOf, tableOf } from "../blocks/block-table.ts"
 import { MergedBlock } from "../blocks/merged-block.ts"

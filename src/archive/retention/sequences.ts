@@ -1,4 +1,5 @@
 /** Sets of sequence numbers, 8 bytes each: which events live on. */
+import { lowerBound } from "../checkpoints/lower-bound.ts"
 import type { ObjectStates } from "../checkpoints/object-states.ts"
 
 /** In ascending order. */
@@ -23,13 +24,5 @@ export const joined = (all: ReadonlyArray<Sequences>): Sequences => {
 }
 
 /** Whether a sequence number is among them. */
-export const includes = (sequences: Sequences, sequence: number): boolean => {
-  let low = 0
-  let high = sequences.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((sequences[middle] as number) < sequence) low = middle + 1
-    else high = middle
-  }
-  return sequences[low] === sequence
-}
+export const includes = (sequences: Sequences, sequence: number): boolean =>
+  sequences[lowerBound(sequences, sequence)] === sequence

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import protobuf from "protobufjs"
 import { expect, test } from "vitest"
-import { BlockFrame, type PackedBlock, unpack } from "../../../src/archive/blocks/block.ts"
+import { type PackedBlock, unpack } from "../../../src/archive/blocks/block.ts"
+import { ArrivedFrame, type BlockFrame } from "../../../src/archive/blocks/block-frame.ts"
 import { type BlockTable, objectsOf, placeOf, tableOf } from "../../../src/archive/blocks/block-table.ts"
 import { fromPlanes, toPlanes } from "../../../src/archive/blocks/byte-planes.ts"
 import { MergedBlock } from "../../../src/archive/blocks/merged-block.ts"
@@ -67,7 +68,7 @@ const placedFrames = (all: ReadonlyArray<typeof anyFrame extends fc.Arbitrary<in
     })
     const split = splitObservations(encodeFrame({ gvk, epoch, events: ordered(timed), newObjects }))
     const floors = { timeFloor: floor, receivedFloor: floor }
-    const frame = new BlockFrame(sequence, 0, floors, decodeColumns(split.columns, split.payload.length))
+    const frame = new ArrivedFrame(sequence, 0, floors, decodeColumns(split.columns, split.payload.length))
     sequence += events.length
     return { frame, objects: new WholeObjects(split.payload) }
   })
@@ -179,7 +180,7 @@ test("unpacks the pieces with the objects that are asked for, and no others", ()
   const frames = events.map((event, index): Placed => {
     const newObjects = index < 10 ? [event.number] : []
     const split = splitObservations(encodeFrame({ gvk: "v1.Pod", events: [event], newObjects }))
-    const frame = new BlockFrame(
+    const frame = new ArrivedFrame(
       1 + index,
       0,
       { timeFloor: 0, receivedFloor: 0 },

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import protobuf from "protobufjs"
 import { expect, test } from "vitest"
-import { BlockFrame, pack, readTable, unpack, writeTableEntry } from "../../../src/archive/blocks/block.ts"
+import { pack, readTable, unpack, writeTableEntry } from "../../../src/archive/blocks/block.ts"
+import { ArrivedFrame } from "../../../src/archive/blocks/block-frame.ts"
 import {
   decodeStates,
   encodeStates,
@@ -37,7 +38,7 @@ const anyHistory = fc.oneof(
 const noFloors = { timeFloor: 0, receivedFloor: 0 }
 
 const collect = (events: ReadonlyArray<SampleEvent>, firstSequence: number): ObjectStates => {
-  const frame = new BlockFrame(firstSequence, 0, noFloors, decodeObservations(encodeFrame({ gvk: "v1.Pod", events })))
+  const frame = new ArrivedFrame(firstSequence, 0, noFloors, decodeObservations(encodeFrame({ gvk: "v1.Pod", events })))
   const collector = new StateCollector()
   for (let index = 0; index < events.length; index++) collector.add(frame, index)
   return collector.finish()

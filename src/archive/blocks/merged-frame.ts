@@ -1,0 +1,181 @@
+/** Frames of merged blocks: all events of a kind, whose objects are stored by object. */
+import type { ResourceVersion } from "../../kube/resource-version.ts"
+import { type ActionCode, joinVersion } from "../../wire/observations.ts"
+import { BlockFrame, type FrameEvents } from "./block-frame.ts"
+import type { StoredColumns } from "./stored-columns.ts"
+
+/** The events of a merged block's kind from some index on, with sequence numbers between which there may be others. */
+export class MergedFrame extends BlockFrame {
+  readonly events: FrameEvents
+  readonly #columns: StoredColumns
+  readonly #starts: ObjectStarts
+  readonly #first: number
+
+  /** `first`: index of its first event among the columns' ones. Default: the first of all. */
+  constructor(columns: StoredColumns, starts: ObjectStarts, first = 0) {
+    super(columns.sequence(first), columns.fields.floors)
+    this.events = new MergedEvents(columns, first)
+    this.#columns = columns
+    this.#starts = starts
+    this.#first = first
+  }
+
+  sequence(index: number): number {
+    return this.#columns.sequence(this.#first + index)
+  }
+
+  firstIndexAfter(sequence: number): number {
+    let low = 0
+    let high = this.events.count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.sequence(middle) <= sequence) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  objectStart(index: number): number {
+    return this.#starts.of(this.#first + index)
+  }
+
+  introduces(index: number): boolean {
+    return this.#columns.fields.introduced.has(this.#first + index)
+  }
+
+  after(sequence: number): BlockFrame {
+    if (sequence < this.firstSequence) return this
+    return new MergedFrame(this.#columns, this.#starts, this.#first + this.firstIndexAfter(sequence))
+  }
+}
+
+/** Where the objects of a kind start in their block, computed when an object is first asked for. */
+export class ObjectStarts {
+  readonly #columns: StoredColumns
+  readonly #first: () => number
+  #starts: Float64Array | undefined
+
+  /** `first`: where the kind's objects start. */
+  constructor(columns: StoredColumns, first: () => number) {
+    this.#columns = columns
+    this.#first = first
+  }
+
+  of(index: number): number {
+    this.#starts ??= startsByObject(this.#columns, this.#first())
+    return this.#starts[index] as number
+  }
+}
+
+/**
+ * Indexes of events by object, and in sequence order for each. Sorted by one byte of the number after the other: 20 µs for 2,800 events, while sorting numbers
+ * that contain the index takes 170.
+ */
+export const byObject = (numbers: Uint32Array, count: number): Uint32Array => {
+  let highest = 0
+  for (let index = 0; index < count; index++) highest = Math.max(highest, numbers[index] as number)
+  let sorted = new Uint32Array(count)
+  for (let index = 0; index < count; index++) sorted[index] = index
+  let target = new Uint32Array(count)
+  for (let shift = 0; shift < 32 && highest >>> shift > 0; shift += 8) {
+    const places = new Uint32Array(257)
+    for (let index = 0; index < count; index++) {
+      const digit = ((numbers[index] as number) >>> shift) & 0xff
+      places[digit + 1] = (places[digit + 1] as number) + 1
+    }
+    for (let digit = 0; digit < 256; digit++)
+      places[digit + 1] = (places[digit + 1] as number) + (places[digit] as number)
+    for (let at = 0; at < count; at++) {
+      const index = sorted[at] as number
+      const digit = ((numbers[index] as number) >>> shift) & 0xff
+      const place = places[digit] as number
+      target[place] = index
+      places[digit] = place + 1
+    }
+    ;[sorted, target] = [target, sorted]
+  }
+  return sorted
+}
+
+const startsByObject = (columns: StoredColumns, payloadStart: number): Float64Array => {
+  const { count } = columns.fields
+  const starts = new Float64Array(count)
+  const lengths = columns.column("lengths")
+  let start = payloadStart
+  for (const index of byObject(columns.column("numbers"), count)) {
+    starts[index] = start
+    start += lengths[index] as number
+  }
+  return starts
+}
+
+/** The events from some index on. */
+class MergedEvents implements FrameEvents {
+  readonly gvk: string
+  readonly epoch: number
+  readonly count: number
+  readonly hasOpaqueVersions: boolean
+  readonly #columns: StoredColumns
+  readonly #first: number
+  /** Kept here: a search for an object asks for the number of every event. */
+  #numbers: Uint32Array | undefined
+
+  constructor(columns: StoredColumns, first = 0) {
+    const { gvk, epoch, count, opaqueVersions } = columns.fields
+    this.gvk = gvk
+    this.epoch = epoch
+    this.count = count - first
+    this.hasOpaqueVersions = opaqueVersions.length > 0
+    this.#columns = columns
+    this.#first = first
+  }
+
+  action(index: number): ActionCode {
+    return this.#columns.column("actions")[this.#first + index] as ActionCode
+  }
+
+  objectNumber(index: number): number {
+    this.#numbers ??= this.#columns.column("numbers")
+    return this.#numbers[this.#first + index] as number
+  }
+
+  length(index: number): number {
+    return this.#columns.column("lengths")[this.#first + index] as number
+  }
+
+  time(index: number): number {
+    return this.received(index) - this.lateness(index)
+  }
+
+  received(index: number): number {
+    return this.#columns.received(this.#first + index)
+  }
+
+  lateness(index: number): number {
+    return this.#columns.lateness(this.#first + index)
+  }
+
+  versionLow(index: number): number {
+    return this.#columns.versions[0][this.#first + index] as number
+  }
+
+  versionHigh(index: number): number {
+    return this.#columns.versions[1][this.#first + index] as number
+  }
+
+  resourceVersion(index: number): ResourceVersion {
+    return joinVersion(this.versionLow(index), this.versionHigh(index))
+  }
+
+  resourceVersionText(index: number): string {
+    return this.#columns.fields.opaqueVersions[this.#first + index] ?? this.resourceVersion(index).toString()
+  }
+
+  fingerprintLow(index: number): number {
+    return this.#columns.column("fingerprintsLow")[this.#first + index] as number
+  }
+
+  fingerprintHigh(index: number): number {
+    return this.#columns.column("fingerprintsHigh")[this.#first + index] as number
+  }
+}
