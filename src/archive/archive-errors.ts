@@ -142,10 +142,14 @@ export class ArchiveIoError extends Schema.TaggedError<ArchiveIoError>()("Archiv
 export class CorruptArchiveError extends Schema.TaggedError<CorruptArchiveError>()("CorruptArchiveError", {
   directory: Schema.String,
   reason: Schema.String,
+  /** Salvaging has been tried. */
+  isBeyondSalvage: Schema.optionalKey(Schema.Boolean),
 }) {
   override get message(): string {
+    const what = `the recording in ${this.directory} is damaged: ${this.reason}`
+    if (this.isBeyondSalvage) return `${what}. Nothing of it can be read. Restore it from a backup.`
     return (
-      `the recording in ${this.directory} is damaged: ${this.reason}. ` +
+      `${what}. ` +
       `reel store salvage --data-dir ${this.directory} --to DIR copies what is sound into another directory.`
     )
   }

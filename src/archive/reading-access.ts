@@ -11,7 +11,7 @@
  *
  * A recorder that starts while such a reader is open rewrites pages that the reader believes constant; {@link isBeingWritten} shows it.
  */
-import { existsSync, readdirSync, statSync } from "node:fs"
+import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { pathToFileURL } from "node:url"
@@ -73,12 +73,17 @@ export const openDamaged = (directory: string, onFault: (reason: string) => void
   open(directory, onFault)
 
 const open = (directory: string, onFault: (reason: string) => void): DatabaseSync => {
-  requireDatabase(directory)
-  requireContent(directory)
+  requireRecording(directory)
   const path = join(directory, DATABASE_FILE)
   if (isBeingWritten(directory)) return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MILLISECONDS })
   const location = pathToFileURL(path)
   if (!hasLog(directory)) {
+    const cut = cutOff(directory)
+    if (cut !== undefined)
+      throw new CorruptArchiveError({
+        directory,
+        reason: `${DATABASE_FILE} is cut off: ${cut.bytes} of ${cut.expectedBytes} bytes are left`,
+      })
     location.search = "mode=ro&immutable=1"
     return new DatabaseSync(location, { readOnly: true })
   }
@@ -96,6 +101,12 @@ const open = (directory: string, onFault: (reason: string) => void): DatabaseSyn
     database.close()
     throw error
   }
+}
+
+/** @throws NotARecordingError, ArchiveIoError, or CorruptArchiveError if the database has no header */
+export const requireRecording = (directory: string): void => {
+  requireDatabase(directory)
+  requireContent(directory)
 }
 
 const requireDatabase = (directory: string): void => {
@@ -126,6 +137,35 @@ export const requireContent = (directory: string): void => {
   const size = sizeOf(join(directory, DATABASE_FILE))
   if (size < HEADER_BYTES)
     throw new CorruptArchiveError({ directory, reason: `${DATABASE_FILE} is ${size === 0 ? "empty" : "cut off"}` })
+}
+
+/** Bytes that a file has, and those that it had. */
+export interface CutOff {
+  readonly bytes: number
+  readonly expectedBytes: number
+}
+
+/**
+ * Whether the end of the database is missing. `undefined`: it is not, or a recorder or a log says how large the database is.
+ *
+ * @throws what the file system throws
+ */
+export const cutOff = (directory: string): CutOff | undefined => {
+  if (hasLog(directory) || isBeingWritten(directory)) return undefined
+  const path = join(directory, DATABASE_FILE)
+  const header = Buffer.alloc(HEADER_BYTES)
+  const file = openSync(path, "r")
+  try {
+    readSync(file, header)
+  } finally {
+    closeSync(file)
+  }
+  // The number of pages counts if it was written with the last change.
+  if (header.readUInt32BE(24) !== header.readUInt32BE(92)) return undefined
+  const pageBytes = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
+  const expectedBytes = pageBytes * header.readUInt32BE(28)
+  const bytes = sizeOf(path)
+  return bytes < expectedBytes ? { bytes, expectedBytes } : undefined
 }
 
 /** The write-ahead log. */

@@ -10,8 +10,8 @@ export const sampleKinds = ["apps/v1.ReplicaSet", "v1.ConfigMap", "v1.Pod"] as c
 /** Second of the recording at which tests begin to export: its first half is then a snapshot. */
 export const sampleMiddle = START + 60_000_000
 
-/** Events of each kind, one a second and kind. */
-const seconds = 120
+/** Events of each kind, one a second and kind, if nothing else is said. */
+const usualSeconds = 120
 
 const owner = (number: number): Buffer =>
   Buffer.from(
@@ -35,7 +35,7 @@ const filler = (seed: number, length: number): string => {
 }
 
 /** One frame: the change of one object of a kind in one second. */
-const frameOf = (gvk: string, second: number, isNew: boolean, number: number): Buffer => {
+const frameOf = (gvk: string, second: number, seconds: number, isNew: boolean, number: number): Buffer => {
   const builder = new ObservationsBuilder(gvk, { tracksPods: gvk === "v1.Pod" })
   const slab = Buffer.alloc(16 * 1024)
   builder.begin(slab, 0)
@@ -78,7 +78,7 @@ const frameOf = (gvk: string, second: number, isNew: boolean, number: number): B
 }
 
 /** Records the sample. Until the caller closes the writer, the last changes are in the log. */
-export const recordSample = (directory: string): ArchiveWriter => {
+export const recordSample = (directory: string, seconds = usualSeconds): ArchiveWriter => {
   const writer = ArchiveWriter.open(directory, {
     now: () => START + seconds * 1_000_000,
     limits: { blockBytes: 12_000, blocksPerCheckpoint: 4 },
@@ -87,7 +87,7 @@ export const recordSample = (directory: string): ArchiveWriter => {
   for (let second = 0; second < seconds; second++) {
     for (const [index, gvk] of sampleKinds.entries()) {
       const number = 1 + (second % objects)
-      writer.append(`watcher/${index}`, 1, second + 1, frameOf(gvk, second, second < objects, number))
+      writer.append(`watcher/${index}`, 1, second + 1, frameOf(gvk, second, seconds, second < objects, number))
     }
     if (second % 3 === 0) writer.commit()
   }

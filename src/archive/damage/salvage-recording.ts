@@ -8,15 +8,16 @@
 import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
-import { DirectoryNotWritableError, isDamage, toArchiveError } from "../archive-errors.ts"
+import { CorruptArchiveError, DirectoryNotWritableError, isDamage, toArchiveError } from "../archive-errors.ts"
 import { BlockSource, type KindKey } from "../blocks/block-source.ts"
 import { lockDirectory } from "../directory-lock.ts"
-import { openDamaged } from "../reading-access.ts"
+import { cutOff, openDamaged, requireRecording } from "../reading-access.ts"
 import { gapWriter } from "../rows/gap-rows.ts"
 import { WRITER_KEY } from "../rows/metadata.ts"
 import { DATABASE_FILE, lastSequenceOf, openForWriting } from "../schema.ts"
 import { addChecksumFunction, formatOf, hasRetention, isSoundRow, tablesOfRows } from "../soundness/sound-rows.ts"
 import { columnsOf } from "../tables.ts"
+import { completedCopy } from "./cut-off.ts"
 import { lostKinds } from "./lost-kinds.ts"
 import { lostNames } from "./lost-names.ts"
 
@@ -52,22 +53,35 @@ const batchRows = 500
  * @throws NotARecordingError, DirectoryInUseError, DirectoryNotWritableError, DiskFullError, ArchiveIoError, CorruptArchiveError
  */
 export const salvageRecording = (directory: string, target: string): Salvage => {
-  const lost: string[] = []
-  const source = openDamaged(directory, (fault) => lost.push(`the end of the log: ${fault}`))
   try {
-    addChecksumFunction(source)
+    requireRecording(directory)
     const lock = lockDirectory(target)
     try {
       if (existsSync(join(target, DATABASE_FILE)))
         throw new DirectoryNotWritableError({ directory: target, code: "EEXIST", reason: "it contains a recording" })
-      return copyInto(target, (copy) => new Salvager(directory, source, copy, lost).run())
+      const cut = cutOff(directory)
+      if (cut === undefined) return salvageFrom(directory, directory, target, [])
+      using completed = writing(() => completedCopy(directory, target, cut.expectedBytes))
+      const lost = `all after the first ${cut.bytes} of ${cut.expectedBytes} bytes of ${DATABASE_FILE}`
+      return salvageFrom(directory, completed.directory, target, [lost])
     } finally {
       lock.release()
     }
   } catch (error) {
-    throw error instanceof CopyTrouble
-      ? toArchiveError(target, "salvage", error.cause)
-      : toArchiveError(directory, "salvage", error)
+    if (error instanceof CopyTrouble) throw toArchiveError(target, "salvage", error.cause)
+    const known = toArchiveError(directory, "salvage", error)
+    throw known instanceof CorruptArchiveError
+      ? new CorruptArchiveError({ directory, reason: known.reason, isBeyondSalvage: true })
+      : known
+  }
+}
+
+/** `readable`: where the recording of `directory` can be opened. */
+const salvageFrom = (directory: string, readable: string, target: string, lost: string[]): Salvage => {
+  const source = openDamaged(readable, (fault) => lost.push(`the end of the log: ${fault}`))
+  try {
+    addChecksumFunction(source)
+    return copyInto(target, (copy) => new Salvager(directory, source, copy, lost).run())
   } finally {
     source.close()
   }

@@ -295,3 +295,49 @@ test("verify reads beside a recorder and changes nothing", () => {
     writer.close()
   }
 })
+
+describe("a database that was cut off", () => {
+  /** Large enough for its tables to have pages all over the file. */
+  const whole = (): string => {
+    const directory = temporaryDirectory()
+    recordSample(directory, 3600).close()
+    return directory
+  }
+  const truncated = (share: number): string => {
+    const directory = whole()
+    const path = join(directory, "recording.db")
+    truncateSync(path, Math.floor(statSync(path).size * share) + 100)
+    return directory
+  }
+
+  test("is refused with what is left of it", () => {
+    const directory = truncated(0.5)
+    expect(() => read(directory)).toThrow(/recording\.db is cut off: \d+ of \d+ bytes are left.*reel store salvage/)
+    expect(() => verifyRecording(directory)).toThrow("is cut off")
+  })
+
+  test.each([
+    [0.5, 0],
+    [0.7, 2000],
+    [0.9, 3000],
+  ])("to %f of its size is salvaged as far as it is listed, with a gap", (share, atLeast) => {
+    const before = read(whole()).map((event) => JSON.stringify(event))
+    const target = temporaryDirectory()
+    const { lost } = salvageRecording(truncated(share), target)
+    expect(lost[0]).toMatch(/^all after the first \d+ of \d+ bytes of recording.db$/)
+    expect(readdirSync(target)).not.toContain("cut-off")
+    expect(verifyRecording(target).faults).toEqual([])
+    const events = read(target)
+    const kept = events.filter((event) => !isGap(event)).map((event) => JSON.stringify(event))
+    const known = new Set(before)
+    expect(kept.filter((event) => !known.has(event))).toEqual([])
+    expect(kept.length).toBeGreaterThanOrEqual(atLeast)
+    expect(damageIn(events).length).toBeGreaterThan(0)
+  })
+
+  test("to less than its definitions cannot be salvaged, in so many words", () => {
+    const directory = sample()
+    truncateSync(join(directory, "recording.db"), 12_288)
+    expect(() => salvageRecording(directory, temporaryDirectory())).toThrow("Nothing of it can be read")
+  })
+})
