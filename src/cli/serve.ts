@@ -40,7 +40,7 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { recorderToken } from "./export/connection/recorder-token.ts"
 import { isExportError, TokenUnreadable } from "./export/export-errors.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
-import { readServedMoment } from "./serve/serve-moments.ts"
+import { readMomentInPath, readServedMoment } from "./serve/serve-moments.ts"
 import { openPasts, recorderUrl } from "./serve/served-past.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
@@ -164,10 +164,7 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Ter
     await using server = await HistoryServer.listen({
       past,
       clock: systemClock,
-      readMoment: (moment) => {
-        const reading = readServedMoment(moment, { begin, end })
-        return reading._tag === "Refused" ? reading.reason : reading.value
-      },
+      readMoment: (moment) => readMomentInPath(moment, { begin, end }),
       root: { moment: root, speed: given.play ? ((given.speed ?? 1) as number) : undefined },
       host: given.bind,
       port: given.port,

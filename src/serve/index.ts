@@ -7,6 +7,7 @@
  */
 export { historyKubeconfig, historyUser } from "./http/history-kubeconfig.ts"
 export { HistoryServer, type HistoryServerSettings, MomentRefused } from "./http/history-server.ts"
+export type { AskedMoment } from "./http/moment-handlers.ts"
 export { ArchivePast } from "./past/archive-past.ts"
 export { JoinedPast } from "./past/joined-past.ts"
 export { NothingToServe } from "./past/nothing-to-serve.ts"

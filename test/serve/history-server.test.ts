@@ -259,6 +259,17 @@ describe("what is missing is said", () => {
     expect(await warningsAt(url, 15, "api/v1/pods")).toBe("")
   })
 
+  test("of a moment that could have been another, before anything else, and only where it was asked for like this", async () => {
+    const gap = { gvk: "v1.ConfigMap", fromTime: at(12), toTime: at(18), reason: "stopped" as const }
+    const { url } = await serve(await pastOf(morningOf({ gaps: [gap] })), {
+      readMoment: (text) => ({ time: at(15), ...(text === "twice" && { remark: "there were two such moments" }) }),
+    })
+    const headerOf = async (moment: string) =>
+      (await get(`${url}/at/${moment}/api/v1/configmaps`)).headers.warning ?? ""
+    expect(await headerOf("twice")).toMatch(/^299 - "there were two such moments", 299 - "v1.ConfigMap: changes from/)
+    expect(await headerOf("once")).toMatch(/^299 - "v1.ConfigMap: changes from/)
+  })
+
   test("of changes that were received late, of kinds that the trace lacks in part, and of traces for replays", async () => {
     const late = {
       ...{ gvk: "v1.ConfigMap", namespace: "shop", notBefore: at(9), notAfter: at(11), events: 2 },

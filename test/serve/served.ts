@@ -1,7 +1,6 @@
 /** A served past and its clients, closed after each test. */
 import { onTestFinished } from "vitest"
-import { type Reading, value } from "../../src/cli/command-line/arguments.ts"
-import { readServedMoment } from "../../src/cli/serve/serve-moments.ts"
+import { readMomentInPath } from "../../src/cli/serve/serve-moments.ts"
 import { HistoryServer, type HistoryServerSettings, type Past } from "../../src/serve/index.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 import { Watch } from "../sandbox/client.ts"
@@ -30,12 +29,7 @@ export const serve = async (past: Past, settings: Partial<HistoryServerSettings>
   const server = await HistoryServer.listen({
     past,
     clock,
-    readMoment: (text) => {
-      const reading: Reading<number> = /^\d{16}$/.test(text)
-        ? value(Number(text))
-        : readServedMoment(text, { begin, end })
-      return reading._tag === "Refused" ? reading.reason : reading.value
-    },
+    readMoment: (text) => (/^\d{16}$/.test(text) ? { time: Number(text) } : readMomentInPath(text, { begin, end })),
     root: { moment: "end" },
     port: 0,
     cacheBytes: 64 * 1024 * 1024,

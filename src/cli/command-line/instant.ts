@@ -143,8 +143,16 @@ export const formatInstant = (microseconds: number): string => {
 export const describeInstant = (microseconds: number, now: number): string =>
   `${formatLocalTime(microseconds / 1000, now / 1000)} (${formatInstant(microseconds)})`
 
-/** Whether a text is a time of day that there were two of on the day of the moment, because the clocks were set back; the moment is the first. */
-export const isAmbiguous = (text: string, microseconds: number): boolean => {
+/**
+ * Says which moment was taken if a text is a time of day that there were two of, because the clocks were set back; otherwise `undefined`. `microseconds`: the
+ * moment that was taken, µs since the Unix epoch, as is `now`.
+ */
+export const ambiguityOf = (text: string, microseconds: number, now: number): string | undefined =>
+  isAmbiguous(text, microseconds)
+    ? `there were two such moments, because the clocks were set back; taken is the first, ${describeInstant(microseconds, now)}`
+    : undefined
+
+const isAmbiguous = (text: string, microseconds: number): boolean => {
   if (!/^(?:(?:today|yesterday)[ T])?\d\d?:\d\d(?::\d\d)?$/i.test(text)) return false
   const first = new Date(microseconds / 1000)
   return longestSetBack.some((minutes) => {

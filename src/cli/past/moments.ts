@@ -1,6 +1,6 @@
 /** The moments of a question about the past: read from the command line, and said back where there was a choice. */
 
-import { describeInstant, isAmbiguous, parseInstant } from "../command-line/instant.ts"
+import { ambiguityOf, describeInstant, parseInstant } from "../command-line/instant.ts"
 import { Misasked } from "./asking.ts"
 
 /** µs since the Unix epoch. */
@@ -15,12 +15,9 @@ interface Reference {
 export const readMoment = (option: string, given: string, { moment, say }: Reference): number => {
   const reading = parseInstant(given, { now: moment, before: moment })
   if (reading._tag === "Refused") throw new Misasked(`${option} ${JSON.stringify(given)}: ${reading.reason}`)
-  const taken = describeInstant(reading.value, moment)
-  if (isAmbiguous(given, reading.value))
-    say(
-      `${option} ${given}: there were two such moments, because the clocks were set back; taken is the first, ${taken}`,
-    )
-  else if (/^\d\d?:\d\d/.test(given)) say(`${option} ${given}: taken is ${taken}`)
+  const ambiguity = ambiguityOf(given, reading.value, moment)
+  if (ambiguity !== undefined) say(`${option} ${given}: ${ambiguity}`)
+  else if (/^\d\d?:\d\d/.test(given)) say(`${option} ${given}: taken is ${describeInstant(reading.value, moment)}`)
   return reading.value
 }
 

@@ -1,6 +1,7 @@
 /** The moments that `reel serve` is asked for, on its command line and in paths. */
+import type { AskedMoment } from "../../serve/index.ts"
 import { type Reading, refused, value } from "../command-line/arguments.ts"
-import { parseInstant } from "../command-line/instant.ts"
+import { ambiguityOf, parseInstant } from "../command-line/instant.ts"
 
 /** µs since the Unix epoch. */
 export interface ServedRange {
@@ -17,4 +18,11 @@ export const readServedMoment = (text: string, { begin, end }: ServedRange): Rea
   if (text === "end") return value(end)
   const reading = parseInstant(text, { now: end, before: end })
   return reading._tag === "Refused" ? refused(`${reading.reason}; or start, or end`) : reading
+}
+
+/** The same for a path below `/at/`, with a remark if there were two such moments; a text: what is wrong with it. */
+export const readMomentInPath = (text: string, range: ServedRange): AskedMoment | string => {
+  const reading = readServedMoment(text, range)
+  if (reading._tag === "Refused") return reading.reason
+  return { time: reading.value, remark: ambiguityOf(text, reading.value, range.end) }
 }

@@ -46,6 +46,8 @@ export interface HistorySettings {
   readonly clock: Clock
   /** ms between the bookmarks of a watch. */
   readonly bookmarkInterval: number
+  /** A warning with every answer about a kind. Default: none. */
+  readonly remark?: string | undefined
 }
 
 /** States of a kind that lists in pages may still be reading. */
@@ -74,7 +76,9 @@ export class HistoryBackend implements Backend {
 
   /** Of the last state that was loaded; a response about a kind is sent after that. */
   warnings(resource: Resource): ReadonlyArray<string> {
-    return this.#warnings.get(resource) ?? []
+    const { remark } = this.#settings
+    const warnings = this.#warnings.get(resource) ?? []
+    return remark === undefined ? warnings : [remark, ...warnings]
   }
 
   async get(resource: Resource, namespace: string, name: string): Promise<Change | undefined> {

@@ -48,12 +48,12 @@ export class HistoryServer implements AsyncDisposable {
     const handlers = new MomentHandlers(settings)
     const atRoot = await handlers.at(root.moment)
     if ("code" in atRoot) throw new MomentRefused(atRoot.message)
-    const from = settings.readMoment(root.moment)
+    const asked = settings.readMoment(root.moment)
     const running =
-      root.speed === undefined || typeof from === "string"
+      root.speed === undefined || typeof asked === "string"
         ? undefined
         : await RunningMoment.start(past, clock, {
-            from,
+            from: asked.time,
             speed: root.speed,
             onTrouble: (error) => onTrouble(`the time that runs: ${messageOf(error)}`),
           })

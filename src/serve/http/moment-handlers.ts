@@ -13,11 +13,19 @@ import type { Past } from "../past/past.ts"
 import { StateCache } from "../state/state-cache.ts"
 import { refuseWrites } from "./access-review.ts"
 
+/** A moment that was asked for. */
+export interface AskedMoment {
+  /** µs since the Unix epoch. */
+  readonly time: number
+  /** What a reader must know of how it was taken, such as which of two. */
+  readonly remark?: string | undefined
+}
+
 export interface HandlerSettings {
   readonly past: Past
   readonly clock: Clock
-  /** A moment as a person writes it: µs since the Unix epoch, or what is wrong with it (continues "…: "). */
-  readonly readMoment: (text: string) => number | string
+  /** Reads a moment as a person writes it; a text: what is wrong with it (continues "…: "). */
+  readonly readMoment: (text: string) => AskedMoment | string
   /** Bytes of states of fixed moments that are kept. */
   readonly cacheBytes: number
   /** ms between the bookmarks of a watch. */
@@ -35,7 +43,7 @@ export class MomentHandlers {
   readonly #settings: HandlerSettings
   readonly #states: FixedKinds
   /** Least recently used first, as a Map iterates. */
-  readonly #handlers = new Map<number, Promise<ApiHandler>>()
+  readonly #handlers = new Map<string, Promise<ApiHandler>>()
   #refreshedMs = Number.NEGATIVE_INFINITY
 
   constructor(settings: HandlerSettings) {
@@ -45,15 +53,15 @@ export class MomentHandlers {
 
   /** The handler of a moment, or why it cannot be served. Rejects with what reading the past throws. */
   async at(moment: string): Promise<ApiHandler | Failure> {
-    const time = this.#settings.readMoment(moment)
-    if (typeof time === "string") return badRequest(`${JSON.stringify(moment)}: ${time}`)
-    return (await this.#refusal(time)) ?? this.#handlerAt(time)
+    const asked = this.#settings.readMoment(moment)
+    if (typeof asked === "string") return badRequest(`${JSON.stringify(moment)}: ${asked}`)
+    return (await this.#refusal(asked.time)) ?? this.#handlerAt(asked)
   }
 
   /** A handler for the kinds of a moment; `now`: that moment, µs since the Unix epoch, by which ages are shown. */
-  handlerOf(kinds: MomentKinds, now: () => number): ApiHandler {
+  handlerOf(kinds: MomentKinds, now: () => number, remark?: string): ApiHandler {
     const { past, clock, bookmarkInterval, onTrouble } = this.#settings
-    const backend = new HistoryBackend(kinds, { past, clock, bookmarkInterval })
+    const backend = new HistoryBackend(kinds, { past, clock, bookmarkInterval, remark })
     const reason = `this is the recorded past in ${past.name}, which cannot be changed`
     const momentClock: Clock = {
       wallMicros: now,
@@ -78,15 +86,16 @@ export class MomentHandlers {
       : badRequest(`${said(time)} is after the end: ${reach}`)
   }
 
-  #handlerAt(time: number): Promise<ApiHandler> {
+  #handlerAt({ time, remark }: AskedMoment): Promise<ApiHandler> {
     const { past, clock } = this.#settings
-    const known = this.#handlers.get(time)
-    this.#handlers.delete(time)
+    const key = `${time} ${remark ?? ""}`
+    const known = this.#handlers.get(key)
+    this.#handlers.delete(key)
     const handler =
-      known ?? fixedMoment(past, time, this.#states, clock).then((kinds) => this.handlerOf(kinds, () => time))
-    this.#handlers.set(time, handler)
+      known ?? fixedMoment(past, time, this.#states, clock).then((kinds) => this.handlerOf(kinds, () => time, remark))
+    this.#handlers.set(key, handler)
     // The requests that wait for it are told; the next one tries again.
-    handler.catch(() => this.#handlers.delete(time))
+    handler.catch(() => this.#handlers.delete(key))
     for (const oldest of this.#handlers.keys()) {
       if (this.#handlers.size <= keptHandlers) break
       this.#handlers.delete(oldest)

@@ -1,0 +1,33 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { readMomentInPath } from "../../../src/cli/serve/serve-moments.ts"
+
+let zone: string | undefined
+beforeEach(() => {
+  zone = process.env.TZ
+  process.env.TZ = "Europe/Berlin"
+})
+afterEach(() => {
+  if (zone === undefined) delete process.env.TZ
+  else process.env.TZ = zone
+})
+
+/** µs since the Unix epoch. */
+const at = (instant: string): number => Date.parse(instant) * 1000
+
+const range = { begin: at("2026-10-24T00:00:00Z"), end: at("2026-10-25T12:00:00Z") }
+
+test("of a time of day that there was twice the first is taken, with a remark", () => {
+  expect(readMomentInPath("02:30", range)).toEqual({
+    time: at("2026-10-25T00:30:00Z"),
+    remark: expect.stringMatching(/there were two such moments.*the first.*02:30:00 CEST/),
+  })
+})
+
+test("other moments have none", () => {
+  expect(readMomentInPath("03:30", range)).toEqual({ time: at("2026-10-25T02:30:00Z") })
+  expect(readMomentInPath("start", range)).toEqual({ time: range.begin })
+})
+
+test("what cannot be read is refused in words", () => {
+  expect(readMomentInPath("noon", range)).toMatch(/or start, or end$/)
+})
