@@ -23,7 +23,7 @@ import { BlockSource } from "./blocks/block-source.ts"
 import { changeTimesOf } from "./blocks/change-times.ts"
 import { checkFrame } from "./blocks/checked-frame.ts"
 import { OpenBlock } from "./blocks/open-block.ts"
-import { BLOCKS_PER_CHECKPOINT, Checkpoints } from "./checkpoints/checkpoint.ts"
+import { BLOCKS_PER_CHECKPOINT, Checkpoints, EVENTS_PER_OBJECT } from "./checkpoints/checkpoint.ts"
 import { type LiveObject, liveObjectsOf } from "./checkpoints/live-objects.ts"
 import { StateHistory } from "./checkpoints/state-history.ts"
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts"
@@ -111,8 +111,8 @@ export class ArchiveWriter {
     this.#source = new BlockSource(database, directory, { cachedBytes: 0, passesOverDamage: true, isWriter: true })
     this.#history = new StateHistory(database, this.#source, directory)
     this.#open = new OpenBlock(options.limits?.blockBytes ?? BLOCK_BYTES)
-    const blocksPerCheckpoint = options.limits?.blocksPerCheckpoint ?? BLOCKS_PER_CHECKPOINT
-    this.#checkpoints = new Checkpoints(database, this.#source, this.#history, blocksPerCheckpoint)
+    const { blocksPerCheckpoint = BLOCKS_PER_CHECKPOINT, eventsPerObject = EVENTS_PER_OBJECT } = options.limits ?? {}
+    this.#checkpoints = new Checkpoints(database, this.#source, this.#history, { blocksPerCheckpoint, eventsPerObject })
     this.#pods = new PodTable(database)
     this.#ownerSets = new OwnerSets(database, options.recordedKinds ?? [])
     this.#owners = new UnrecordedOwners(database)

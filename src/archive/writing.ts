@@ -32,6 +32,8 @@ interface ArchiveLimits {
   readonly blockBytes: number
   /** Blocks holding a kind between two of its checkpoints. Default `BLOCKS_PER_CHECKPOINT`. */
   readonly blocksPerCheckpoint: number
+  /** Events for each object alive between two of its checkpoints. Default `EVENTS_PER_OBJECT`. */
+  readonly eventsPerObject: number
   /** What is removed at once. */
   readonly retention: Partial<RetentionSizes>
 }

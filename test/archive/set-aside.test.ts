@@ -156,7 +156,9 @@ describe("a damaged recording", () => {
   test("with a damaged checkpoint continues, and no later checkpoint lacks what that one had", () => {
     const directory = temporaryDirectory()
     const write = (number: number): void => {
-      const { writer, setAside } = openOrBegin(directory, { limits: { blockBytes: 12_000, blocksPerCheckpoint: 1 } })
+      const { writer, setAside } = openOrBegin(directory, {
+        limits: { blockBytes: 12_000, blocksPerCheckpoint: 1, eventsPerObject: 0 },
+      })
       expect(setAside).toBeUndefined()
       const events = [{ action: "applied" as const, number, time: START + number, version: number, object: "{}" }]
       const incarnation = writer.nextIncarnation("watcher")

@@ -58,6 +58,14 @@ export abstract class BlockFrame {
   /** Without the events up to a sequence number, where a reader is that this frame spans; others may stay. */
   abstract after(sequence: number): BlockFrame
 
+  /** Index of the first event from `index` on that is of one of these objects; `events.count` if there is none. */
+  indexOfObject(numbers: ReadonlySet<number>, index: number): number {
+    const { events } = this
+    let found = index
+    while (found < events.count && !numbers.has(events.objectNumber(found))) found++
+    return found
+  }
+
   get lastSequence(): number {
     return this.events.count === 0 ? this.firstSequence - 1 : this.sequence(this.events.count - 1)
   }

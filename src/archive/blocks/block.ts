@@ -63,7 +63,7 @@ interface Packed {
 }
 
 /** Parameters of zstd, for everything that is compressed. */
-export const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 }
+const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 }
 
 /** Output is gathered in pieces of this size and joined: most blocks and every table fit into one. */
 const PIECE_BYTES = 64 * 1024

@@ -36,3 +36,21 @@ export const fromPlanes = (bytes: Uint8Array, count: number): Uint32Array => {
   }
   return column
 }
+
+/**
+ * Index of a number in planes, from `from` on; −1: it is not there. Looks for its lowest byte, and at the others where it is. @throws RangeError if these are
+ * not planes of `count` numbers
+ */
+export const indexInPlanes = (bytes: Uint8Array, count: number, number: number, from: number): number => {
+  requirePlanes(bytes, count)
+  const planes = count === 0 ? 0 : bytes.length / count
+  if (planes < 4 && number >>> (8 * planes) > 0) return -1
+  if (planes === 0) return from < count ? from : -1
+  const lowest = bytes.subarray(0, count)
+  for (let index = lowest.indexOf(number & 0xff, from); index >= 0; index = lowest.indexOf(number & 0xff, index + 1)) {
+    let plane = 1
+    while (plane < planes && bytes[plane * count + index] === ((number >>> (8 * plane)) & 0xff)) plane++
+    if (plane === planes) return index
+  }
+  return -1
+}

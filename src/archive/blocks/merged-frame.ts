@@ -35,6 +35,13 @@ export class MergedFrame extends BlockFrame {
     return low
   }
 
+  override indexOfObject(numbers: ReadonlySet<number>, index: number): number {
+    const [only] = numbers
+    if (numbers.size !== 1 || only === undefined) return super.indexOfObject(numbers, index)
+    const found = this.#columns.indexOfObject(only, this.#first + index)
+    return found < 0 ? this.events.count : found - this.#first
+  }
+
   objectStart(index: number): number {
     return this.#starts.of(this.#first + index)
   }
@@ -49,11 +56,15 @@ export class MergedFrame extends BlockFrame {
   }
 }
 
-/** Where the objects of a kind start in their block, computed when an object is first asked for. */
+/** Objects of a block that are found one by one: sorting those of a whole block takes as long as finding 20. */
+const foundAlone = 8
+
+/** Where the objects of a kind start in their block, computed when one is asked for. */
 export class ObjectStarts {
   readonly #columns: StoredColumns
   readonly #first: () => number
   #starts: Float64Array | undefined
+  #asked = 0
 
   /** `first`: where the kind's objects start. */
   constructor(columns: StoredColumns, first: () => number) {
@@ -62,6 +73,8 @@ export class ObjectStarts {
   }
 
   of(index: number): number {
+    if (this.#starts === undefined && this.#asked++ < foundAlone)
+      return this.#first() + bytesBefore(this.#columns, index)
     this.#starts ??= startsByObject(this.#columns, this.#first())
     return this.#starts[index] as number
   }
@@ -107,6 +120,18 @@ const startsByObject = (columns: StoredColumns, payloadStart: number): Float64Ar
     start += lengths[index] as number
   }
   return starts
+}
+
+/** Of the objects before the one of an event, in the order of {@link byObject}. */
+const bytesBefore = (columns: StoredColumns, index: number): number => {
+  const [numbers, lengths] = [columns.column("numbers"), columns.column("lengths")]
+  const number = numbers[index] as number
+  let bytes = 0
+  for (let other = 0; other < numbers.length; other++) {
+    const found = numbers[other] as number
+    if (found < number || (found === number && other < index)) bytes += lengths[other] as number
+  }
+  return bytes
 }
 
 /** The events from some index on. */

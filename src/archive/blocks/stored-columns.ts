@@ -3,7 +3,7 @@
  * else.
  */
 import type { TimeFloors } from "./block-frame.ts"
-import { fromPlanes, requirePlanes } from "./byte-planes.ts"
+import { fromPlanes, indexInPlanes, requirePlanes } from "./byte-planes.ts"
 
 /** By name, the field of `MergedFrame` in proto/archive.proto. */
 export const planeFields = {
@@ -62,6 +62,11 @@ export class StoredColumns {
     return column
   }
 
+  /** Index of the first event from `index` on that is of this object; −1: there is none. Unpacks nothing: most blocks have none. */
+  indexOfObject(number: number, index: number): number {
+    return indexInPlanes(this.fields.planes.get(planeFields.numbers) ?? nothing, this.fields.count, number, index)
+  }
+
   sequence(index: number): number {
     if (this.isConsecutive) return this.fields.firstSequence + index
     this.#sequences ??= sums(this.column("sequences"), this.fields.firstSequence, 1)
@@ -69,6 +74,8 @@ export class StoredColumns {
   }
 
   received(index: number): number {
+    // When a block begins is asked of every block, the rest of few.
+    if (index === 0) return this.fields.timeBase
     this.#received ??= sums(this.column("timeDeltas"), this.fields.timeBase, 0)
     return this.#received[index] as number
   }

@@ -1,10 +1,11 @@
 /**
  * Stores states of objects from time to time, so that starting a watcher or a snapshot need not read the whole history.
  *
- * Once 64 blocks since its last checkpoint contain a kind, the last event of each object changed in them becomes a row. When the changes
+ * Once 64 blocks since its last checkpoint contain a kind, and two events for each of its objects, the last event of each object changed in them becomes
+ * a row: with 64 blocks alone, checkpoints of 100,000 objects were a quarter of a recording. When the changes
  * since the last full row add up to as many objects as it contains, or there are 32 rows, the state of every live object is written
- * instead: each state is rewritten about once per change of it, and a start reads at most twice the live objects, 32 rows and 64 tables of
- * contents. No memory is held per object: the rows are computed from what is on disk.
+ * instead: each state is rewritten about once per change of it, and a start reads at most twice the live objects, 32 rows, and the tables of
+ * contents of two events for each. No memory is held per object: the rows are computed from what is on disk.
  *
  * No checkpoint is written over a damaged block: exports after it would not know that states are missing.
  *
@@ -17,47 +18,67 @@ import type { BlockSource, KindKey } from "../blocks/block-source.ts"
 import { encodeStates, mergeStates } from "./object-states.ts"
 import { mergeAll, REMAINS, type StateHistory } from "./state-history.ts"
 
-/** Blocks with a kind between two of its checkpoints: at most this many tables of contents are read at a start. */
+/** Blocks with a kind between two of its checkpoints, at least. */
 export const BLOCKS_PER_CHECKPOINT = 64
+
+/** Events of a kind between two of its checkpoints, at least, for each object alive. */
+export const EVENTS_PER_OBJECT = 2
+
+/** But no more than this: with the blocks above, a stretch of last-states.ts is longer. */
+const MOST_EVENTS = 1 << 20
 
 /** Rows of changes per full row: reading a row costs more than reading a few more states. */
 const CHANGES_PER_FULL = 32
 
+/** {@link BLOCKS_PER_CHECKPOINT} and {@link EVENTS_PER_OBJECT}, except in tests. */
+export interface CheckpointDistance {
+  readonly blocksPerCheckpoint: number
+  readonly eventsPerObject: number
+}
+
 interface Progress {
   readonly throughSequence: number
+  /** Since the last checkpoint, as are the events. */
   readonly blocks: number
+  readonly events: number
   readonly fullObjects: number
   readonly changedObjects: number
   readonly changeRows: number
 }
 
-const NO_PROGRESS: Progress = { throughSequence: 0, blocks: 0, fullObjects: 0, changedObjects: 0, changeRows: 0 }
+const NO_PROGRESS: Progress = {
+  throughSequence: 0,
+  blocks: 0,
+  events: 0,
+  fullObjects: 0,
+  changedObjects: 0,
+  changeRows: 0,
+}
 
 /** Tracks each kind's distance from its last checkpoint. */
 export class Checkpoints {
   readonly #source: BlockSource
   readonly #history: StateHistory
-  readonly #blocksPerCheckpoint: number
+  readonly #distance: CheckpointDistance
   readonly #insert: StatementSync
   #progress = new Map<number, Progress>()
 
-  /** `blocksPerCheckpoint`: {@link BLOCKS_PER_CHECKPOINT} except in tests. */
-  constructor(database: DatabaseSync, source: BlockSource, history: StateHistory, blocksPerCheckpoint: number) {
+  constructor(database: DatabaseSync, source: BlockSource, history: StateHistory, distance: CheckpointDistance) {
     this.#source = source
     this.#history = history
-    this.#blocksPerCheckpoint = blocksPerCheckpoint
+    this.#distance = distance
     this.#insert = database.prepare(`
       INSERT INTO checkpoint (kind, through_sequence, last_time, last_received, is_full, objects, after_sequence,
         states_size, states_checksum, states) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     // Remains are as much to read as blocks.
     const since = database.prepare(`
-      SELECT (SELECT count(*) FROM block_kind WHERE kind = ?1 AND last_sequence > ?2) +
-        (SELECT count(*) FROM checkpoint WHERE kind = ?1 AND through_sequence > ?2 AND is_full = ${REMAINS}) AS blocks`)
+      SELECT count(*) + (SELECT count(*) FROM checkpoint WHERE kind = ?1 AND through_sequence > ?2 AND is_full = ${REMAINS}) AS blocks,
+        coalesce(sum(events), 0) AS events FROM block_kind WHERE kind = ?1 AND last_sequence > ?2`)
     for (const kind of database.prepare("SELECT id FROM kind").all()) {
       const id = Number(kind.id)
       const progress = readProgress(database, id)
-      const blocks = Number(since.get(id, progress.throughSequence)?.blocks)
-      this.#progress.set(id, { ...progress, blocks })
+      const found = since.get(id, progress.throughSequence)
+      this.#progress.set(id, { ...progress, blocks: Number(found?.blocks), events: Number(found?.events) })
     }
   }
 
@@ -70,8 +91,9 @@ export class Checkpoints {
     for (const block of sealed) {
       for (const [id, range] of block.kinds) {
         const before = progress.get(id) ?? NO_PROGRESS
-        const counted = { ...before, blocks: before.blocks + 1 }
-        const isDue = counted.blocks >= this.#blocksPerCheckpoint
+        const counted = { ...before, blocks: before.blocks + 1, events: before.events + range.events }
+        const leastEvents = Math.min(this.#distance.eventsPerObject * before.fullObjects, MOST_EVENTS)
+        const isDue = counted.blocks >= this.#distance.blocksPerCheckpoint && counted.events >= leastEvents
         progress.set(id, isDue ? this.#write(kindOf(id), counted, block.lastSequence, range) : counted)
       }
     }
@@ -94,15 +116,15 @@ export class Checkpoints {
     const later = base === progress.throughSequence ? changes : this.#history.changesSince(kind, base, limit)
     // States over a block whose table of contents is lost would pass for known.
     const isUnknown = this.#source.lacksTableAfter(kind, base) || this.#source.lostBeginningOf(kind) !== undefined
-    if (isUnknown) return { ...progress, blocks: 0 }
+    if (isUnknown) return { ...progress, blocks: 0, events: 0 }
     const states = chain === undefined ? later : mergeStates(mergeAll(chain.steps), later, false)
     const { bytes, size, checksum } = pack(encodeStates(states))
     const full = isFull ? 1 : 0
     const place = [kind.id, throughSequence, last.maxTime, last.maxReceived, full] as const
     this.#insert.run(...place, states.count, progress.throughSequence, size, checksum, bytes)
     return isFull
-      ? { throughSequence, blocks: 0, fullObjects: states.count, changedObjects: 0, changeRows: 0 }
-      : { ...progress, throughSequence, blocks: 0, changedObjects, changeRows: progress.changeRows + 1 }
+      ? { throughSequence, blocks: 0, events: 0, fullObjects: states.count, changedObjects: 0, changeRows: 0 }
+      : { ...progress, throughSequence, blocks: 0, events: 0, changedObjects, changeRows: progress.changeRows + 1 }
   }
 }
 
@@ -120,7 +142,7 @@ const readProgress = (database: DatabaseSync, kind: number): Progress => {
     .get(kind, Number(full.through_sequence))
   return {
     throughSequence: Number(changes?.through ?? full.through_sequence),
-    blocks: 0,
+    ...{ blocks: 0, events: 0 },
     fullObjects: Number(full.objects),
     changedObjects: Number(changes?.objects ?? 0),
     changeRows: Number(changes?.change_rows ?? 0),

@@ -37,20 +37,21 @@ export class KindChanges {
     if (numbers?.size === 0) return false
     for (;;) {
       this.#index++
-      let frame = this.#frame
+      const frame = this.#frame
+      if (frame !== undefined && numbers !== undefined) this.#index = frame.indexOfObject(numbers, this.#index)
       if (frame === undefined || this.#index >= frame.events.count) {
         const next = this.#frames.next()
         if (next.done === true) return false
-        frame = next.value
-        this.#frame = frame
-        this.#index = 0
+        this.#frame = next.value
+        this.#index = -1
         // Objects that are looked for may not change any more.
-        if (frame.events.count > 0 && frame.time(0) > to) return false
+        const { events, firstSequence } = next.value
+        if (events.count > 0 && (next.value.time(0) > to || firstSequence > this.#cut)) return false
+        continue
       }
       this.number = frame.events.objectNumber(this.#index)
       this.sequence = frame.sequence(this.#index)
       if (this.sequence > this.#cut) return false
-      if (numbers !== undefined && !numbers.has(this.number)) continue
       this.#time = frame.time(this.#index)
       if (this.#time > to) return false
       if (this.#time >= from) return true

@@ -11,8 +11,9 @@ import { NO_STATES, type ObjectStates } from "../checkpoints/object-states.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import { type Continuation, readContinuation, writeContinuation } from "./continuation.ts"
 import { DamageFound } from "./damage-found.ts"
+import { firstPlaces, type Place, type PlacesWanted, placeOf } from "./object-places.ts"
 import { objectRowsOf } from "./object-rows-of.ts"
-import { contentMatcher, hasNames, type ObjectSelection } from "./object-selection.ts"
+import { contentMatcher, hasNames, type ObjectSelection, selectsByName } from "./object-selection.ts"
 import { passedOver, withoutPauses } from "./pauses.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 import { type Shortcomings, shortcomingsOf } from "./shortcomings.ts"
@@ -68,7 +69,11 @@ export function* stateSteps(
     const numbers = hasNames(question, gvk) ? numbersOf(recording, kind, question) : undefined
     const events =
       order === "name"
-        ? inOrderOfNames(reading, placesOf(reading, alive, numbers, page?.after), Math.min(limit + 1, STRETCH_OBJECTS))
+        ? inOrderOfNames(reading, alive, {
+            ...{ numbers, after: page?.after },
+            // How many objects must be read until enough of them match is not known.
+            atMost: selectsByName(question) ? limit + 1 : Number.POSITIVE_INFINITY,
+          })
         : inOrderOfChanges(reading, sequencesOf(alive, numbers, page?.after.sequence))
     let count = 0
     for (const event of events) {
@@ -142,44 +147,20 @@ function* inOrderOfChanges(
   }
 }
 
-/** Where an object is in the order of names. */
-type Place = Continuation["after"]
-
-/** An API server orders objects by their keys in etcd. */
-const placeOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
-  `${namespace}/${name}`
-
-const compare = (one: Place, other: Place): number =>
-  one.place < other.place ? -1 : one.place > other.place ? 1 : one.sequence - other.sequence
-
-const placesOf = (
-  { recording, kind }: Reading,
-  alive: ObjectStates,
-  numbers: ReadonlySet<number> | undefined,
-  after: Place | undefined,
-): ReadonlyArray<Place> => {
-  const places: Place[] = []
-  for (let index = 0; index < alive.count; index++) {
-    const number = alive.numbers[index] as number
-    if (numbers !== undefined && !numbers.has(number)) continue
-    const place = {
-      place: placeOf(recording.names.nameOf(kind.id, number)),
-      sequence: alive.sequences[index] as number,
-    }
-    if (after === undefined || compare(place, after) > 0) places.push(place)
-  }
-  return places.sort(compare)
-}
-
 function* inOrderOfNames(
   reading: Reading,
-  places: ReadonlyArray<Place>,
-  atOnce: number,
+  alive: ObjectStates,
+  wanted: PlacesWanted,
 ): Generator<ObjectEvent | undefined, void, void> {
-  for (let start = 0; start < places.length; ) {
-    const stretch = yield* readStretch(reading, places.slice(start, start + atOnce))
-    for (const event of stretch.events) if (event !== undefined) yield event
-    start += stretch.count
+  for (let { after } = wanted; ; ) {
+    const places = firstPlaces(reading.recording.names, reading.kind, alive, { ...wanted, after })
+    for (let start = 0; start < places.length; ) {
+      const stretch = yield* readStretch(reading, places.slice(start, start + STRETCH_OBJECTS))
+      for (const event of stretch.events) if (event !== undefined) yield event
+      start += stretch.count
+    }
+    if (places.length < wanted.atMost) return
+    after = places.at(-1)
   }
 }
 

@@ -7,7 +7,7 @@
  * it becomes the older one, and the previous older one is dropped.
  */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite"
 import { CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
 import { isSoundRow } from "../soundness/sound-rows.ts"
 
@@ -19,12 +19,18 @@ interface ObjectName {
   readonly name: string
 }
 
+/** What lists are ordered by. */
+type Named = Pick<ObjectName, "namespace" | "name">
+
 interface ReadName extends ObjectName {
   readonly isSound: boolean
 }
 
 /** Rows per fetch while they are read in order. */
 const RUN_OBJECTS = 64
+
+/** Rows per fetch of a kind's. */
+const PAGE_OBJECTS = 1024
 
 /** Names in one generation: two of them, all in use, are some 16 MB. */
 const GENERATION_OBJECTS = 32_768
@@ -33,6 +39,7 @@ const GENERATION_OBJECTS = 32_768
 export class ObjectNames {
   readonly #directory: string
   readonly #range: StatementSync
+  readonly #database: DatabaseSync
   readonly #ifOutran: () => Error | undefined
   #young = new Map<number, ObjectName>()
   #old = new Map<number, ObjectName>()
@@ -43,6 +50,7 @@ export class ObjectNames {
   constructor(database: DatabaseSync, directory: string, ifOutran: () => Error | undefined = () => undefined) {
     this.#directory = directory
     this.#ifOutran = ifOutran
+    this.#database = database
     this.#range = database.prepare(`
       SELECT number, uid, namespace, name, ${isSoundRow(database, "object")} AS is_sound FROM object
       WHERE kind = ? AND number >= ? AND number < ? ORDER BY number`)
@@ -62,6 +70,30 @@ export class ObjectNames {
     const name = this.#old.get(key) ?? this.#fetch(key, kind, number)
     this.#keep(key, name)
     return name
+  }
+
+  /**
+   * A function like {@link nameOf} for one kind, for numbers that ascend from call to call and are most of the kind's: rows are fetched {@link PAGE_OBJECTS}
+   * at a time, and not kept.
+   */
+  inOrder(kind: number): (number: number) => Named {
+    const page = this.#database.prepare(`
+      SELECT number, namespace, name, ${isSoundRow(this.#database, "object")} AS is_sound FROM object
+      WHERE kind = ? AND number >= ? ORDER BY number LIMIT ${PAGE_OBJECTS}`)
+    page.setReturnArrays(true)
+    let rows: ReadonlyArray<SQLOutputValue[]> = []
+    let at = 0
+    return (number) => {
+      if (rows.length === 0 || (rows.at(-1)?.[0] as number) < number) {
+        rows = this.#reading(() => page.all(kind, number)) as unknown as ReadonlyArray<SQLOutputValue[]>
+        at = 0
+      }
+      while (at < rows.length && (rows[at]?.[0] as number) < number) at++
+      const row = rows[at]
+      // What is wrong is found out there.
+      if (row?.[0] !== number || row[3] !== 1) return this.nameOf(kind, number)
+      return { namespace: row[1] as string, name: row[2] as string }
+    }
   }
 
   #fetch(key: number, kind: number, number: number): ObjectName {
@@ -91,14 +123,18 @@ export class ObjectNames {
   }
 
   #rows(kind: number, from: number, until: number): ReadonlyArray<ReadName> {
+    return this.#reading(() => this.#range.all(kind, from, until)).map((row) => ({
+      number: row.number as number,
+      uid: row.uid as string,
+      namespace: row.namespace as string,
+      name: row.name as string,
+      isSound: row.is_sound === 1,
+    }))
+  }
+
+  #reading<Answer>(read: () => Answer): Answer {
     try {
-      return this.#range.all(kind, from, until).map((row) => ({
-        number: row.number as number,
-        uid: row.uid as string,
-        namespace: row.namespace as string,
-        name: row.name as string,
-        isSound: row.is_sound === 1,
-      }))
+      return read()
     } catch (error) {
       throw toArchiveError(this.#directory, "read", error)
     }

@@ -1,0 +1,26 @@
+import fc from "fast-check"
+import { expect, test } from "vitest"
+import { fromPlanes, indexInPlanes, toPlanes } from "../../../src/archive/blocks/byte-planes.ts"
+
+const number = fc.oneof(
+  fc.integer({ min: 0, max: 3 }),
+  fc.constantFrom(255, 256, 257, 65_535, 65_536, 0x0102_0304, 2 ** 32 - 1),
+  fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+)
+
+test("planes have the numbers that they were made of", () => {
+  fc.assert(
+    fc.property(fc.array(number, { maxLength: 40 }), (numbers) => {
+      expect([...fromPlanes(toPlanes(Uint32Array.from(numbers), numbers.length), numbers.length)]).toEqual(numbers)
+    }),
+  )
+})
+
+test("a number is found in planes where it is in the column", () => {
+  fc.assert(
+    fc.property(fc.array(number, { maxLength: 40 }), number, fc.nat(45), (numbers, wanted, from) => {
+      const planes = toPlanes(Uint32Array.from(numbers), numbers.length)
+      expect(indexInPlanes(planes, numbers.length, wanted, from)).toBe(numbers.indexOf(wanted, from))
+    }),
+  )
+})
