@@ -68,9 +68,9 @@ const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 }
 /** Output is gathered in pieces of this size and joined: most blocks and every table fit into one. */
 const PIECE_BYTES = 64 * 1024
 
-/** zstd with the settings of all BLOBs of a recording. The input may be reused afterwards. */
-export const pack = (content: Uint8Array): Packed => {
-  const bytes = zstdCompressSync(content, { params: LEVEL, chunkSize: Math.min(PIECE_BYTES, content.length + 64) })
+/** zstd with the settings of all BLOBs of a recording, unless others are given. The input may be reused afterwards. */
+export const pack = (content: Uint8Array, params: Readonly<Record<number, number>> = LEVEL): Packed => {
+  const bytes = zstdCompressSync(content, { params, chunkSize: Math.min(PIECE_BYTES, content.length + 64) })
   return { bytes, size: content.length, checksum: crc32(bytes) }
 }
 

@@ -3,9 +3,8 @@
  * other, and zstd finds each in the one before: 17 bytes for an event of the benchmarks instead of 25.
  *
  * Objects are compressed in pieces, so that one of them is read without the others, with a dictionary of objects of the block: without it each
- * piece would have its first object in full, 12 bytes an event. Compressed with
- * more effort than other blocks: for 100,000 objects of the benchmarks level 1 takes 26.9 bytes an event and 2 µs, level 3 28.5, level 9 24.5, and these
- * parameters 23.5 and 6 µs.
+ * piece would have its first object in full, 12 bytes an event. More effort is made than for other blocks: where each object is in a block once, level 1
+ * takes 26.9 bytes an event and 2 µs of CPU, level 3 28.5 bytes, level 9 24.5, and the parameters below 23.5 bytes and 6 µs.
  */
 import { constants, crc32, zstdCompressSync } from "node:zlib"
 import { type PackedBlock, pack } from "./block.ts"
@@ -93,7 +92,7 @@ export class MergedBlock {
     const times = { minTime: this.#minTime, maxTime: this.#maxTime }
     return {
       summary: { firstSequence, lastSequence, ...times, events: this.#events, kinds: new Map() },
-      toc: pack(table),
+      toc: pack(table, effort),
       data: { bytes, size, checksum: crc32(bytes) },
     }
   }
@@ -132,7 +131,7 @@ function* piecesOf(sorted: ReadonlyArray<Uint8Array>): Generator<Uint8Array, voi
   if (bytes > 0) yield Buffer.concat(gathered)
 }
 
-/** Nothing is changed as often as a few bytes: matches of less than 5 cost more than they save. */
+/** Matches of less than 5 bytes cost more than they save here. */
 const effort = {
   [constants.ZSTD_c_compressionLevel]: 5,
   [constants.ZSTD_c_strategy]: constants.ZSTD_lazy2,

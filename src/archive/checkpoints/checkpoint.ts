@@ -1,11 +1,11 @@
 /**
  * Stores states of objects from time to time, so that starting a watcher or a snapshot need not read the whole history.
  *
- * Once 64 blocks since its last checkpoint contain a kind, and two events for each of its objects, the last event of each object changed in them becomes
- * a row: with 64 blocks alone, checkpoints of 100,000 objects were a quarter of a recording. When the changes
- * since the last full row add up to as many objects as it contains, or there are 32 rows, the state of every live object is written
- * instead: each state is rewritten about once per change of it, and a start reads at most twice the live objects, 32 rows, and the tables of
- * contents of two events for each. No memory is held per object: the rows are computed from what is on disk.
+ * Once 64 blocks since its last checkpoint contain a kind, with three events for each of its objects, the last event of each object changed in them becomes
+ * a row: every 64 blocks, checkpoints of 100,000 objects were a quarter of a recording. When the changes since the last full row add up to as many objects
+ * as it contains, or there are 32 rows, the state of every live object is written instead: each state is rewritten less than once per change of it, and a
+ * start reads at most twice the live objects, 32 rows, and the tables of contents with three events for each. No memory is held per object: the rows are
+ * computed from what is on disk.
  *
  * No checkpoint is written over a damaged block: exports after it would not know that states are missing.
  *
@@ -22,7 +22,7 @@ import { mergeAll, REMAINS, type StateHistory } from "./state-history.ts"
 export const BLOCKS_PER_CHECKPOINT = 64
 
 /** Events of a kind between two of its checkpoints, at least, for each object alive. */
-export const EVENTS_PER_OBJECT = 2
+export const EVENTS_PER_OBJECT = 3
 
 /** But no more than this: with the blocks above, a stretch of last-states.ts is longer. */
 const MOST_EVENTS = 1 << 20

@@ -13,8 +13,8 @@ import { lowerBound } from "./lower-bound.ts"
 import { ATTEMPTS, type CheckpointChain, type StateHistory } from "./state-history.ts"
 
 /**
- * More than a stretch can contain: between two checkpoints are 64 blocks of at most 25,000 events, merged or not, or little more than a million events. Object number and position share the 53
- * bits of a number.
+ * More than a stretch can contain: between two checkpoints are 64 blocks of at most 25,000 events, merged or not, or little more than 2^20 events. Object
+ * number and position share the 53 bits of a number.
  */
 const STRETCH_EVENTS = 1 << 21
 
