@@ -100,6 +100,8 @@ describe.skipIf(skipped !== undefined)(`a recorder on a device${skipped === unde
       trace,
     ])
     device.setReadOnly(false)
+    // An export that began before breaks off: what it reads is being written.
+    await recorder.says(/INFO {2}the recording can be written again/)
     put(sandbox, 3, 1)
     await recorder.until(async () => (await recorder.exported()).length === 4, "four events")
     expect(await recorder.stop()).toMatchObject({ code: 0 })
