@@ -11,13 +11,14 @@ import {
 } from "../../../src/recorder/http/subscriptions.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { capturedTerminal } from "../../cli/captured-terminal.ts"
-import { type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"
+import { type RecorderProcess, until, Workplace } from "../recorder/recorder-command.ts"
 
 interface Item {
   readonly type: string
   readonly sequence: number
   readonly name?: string
   readonly isSelected?: boolean
+  readonly reason?: string
   readonly object?: { readonly data?: Readonly<Record<string, string>> }
   readonly differences?: ReadonlyArray<object>
 }
@@ -182,6 +183,35 @@ test("after a kill of the recorder, a client goes on where it was, and reel even
   terminal.interrupt()
   expect(await following).toBe(exitCodes.ok)
   expect(printed()).toEqual(Array.from({ length: 29 }, (_, index) => `data.count: "${index + 1}" → "${index + 2}"`))
+})
+
+test("a recorder that is stopped says so in the last item; reel events --follow prints that, and goes on when it is back", async () => {
+  const terminal = capturedTerminal()
+  const words = ["-f", "--since", "0", "-k", "configmaps", "--name", "kept", "--server", await recorder.listening()]
+  const following = eventsCommand().run(words, terminal)
+  const follower = await Follower.start(await events(), { Accept: "text/event-stream" })
+  put("kept", { count: "1" })
+  await follower.until(({ name }) => name === "kept")
+  await until(
+    () => terminal.standardOutput.text().includes("appeared"),
+    () => terminal.standardOutput.text(),
+  )
+  const port = new URL(await recorder.listening()).port
+  const { code } = await recorder.stop()
+  expect(code).toBe(exitCodes.ok)
+  await follower.ended
+  const { type, sequence, reason } = follower.items.at(-1) ?? {}
+  expect([type, reason, sequence]).toEqual(["end", "stopping", follower.items.at(-2)?.sequence])
+  put("kept", { count: "2" })
+  recorder = start(["--port", port])
+  await recorder.ready()
+  await until(
+    () => terminal.standardOutput.text().includes('data.count: "1" → "2"'),
+    () => terminal.standardOutput.text(),
+  )
+  terminal.interrupt()
+  expect(await following).toBe(exitCodes.ok)
+  expect(terminal.standardError.text()).toContain("ended the stream: it is stopping; trying again in 0.5 s")
 })
 
 test("a client that does not read delays no one, and gets everything when it does", async () => {
