@@ -4,10 +4,17 @@ import type { ReaderEnding } from "../../actors/reader/subscription.ts"
 import type { RightsEnding } from "./changed-rights.ts"
 
 /**
- * `slow-client`: the client took nothing for too long. `time-limit`: no stream lasts longer. The others are those of the reader and of what looks whether the client may
- * still see what it is shown.
+ * All reasons. `slow-client`: the client took nothing for too long. `time-limit`: no stream lasts longer. The others are those of the reader and of what looks whether the
+ * client may still see what it is shown.
  */
-export type StreamEndReason = ReaderEnding | RightsEnding | "slow-client" | "time-limit"
+export const streamEndReasons = [
+  ...(["stopping", "retention", "failed"] as const satisfies ReadonlyArray<ReaderEnding>),
+  ...(["rights-changed", "rights-undecided"] as const satisfies ReadonlyArray<RightsEnding>),
+  ...(["slow-client", "time-limit"] as const),
+] as const
+
+/** Why the recorder ends a stream. */
+export type StreamEndReason = (typeof streamEndReasons)[number]
 
 /** The item's bytes. `sequence`: number of the last event that the client was told of, or up to which it was; `undefined`: none, and it asked for none. */
 export const streamEndItem = (form: EventForm, reason: StreamEndReason, sequence: number | undefined): Buffer => {
