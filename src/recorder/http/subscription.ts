@@ -6,6 +6,7 @@
  * where it was, and gets what it may see then.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { Socket } from "node:net"
 import * as Effect from "effect/Effect"
 import type { Clock } from "../../clock.ts"
 import type { Access } from "../access/access.ts"
@@ -55,8 +56,7 @@ export const answerSubscription = (
     const gone = goneSignal(response)
     yield* Effect.gen(function* () {
       const asked = yield* withRights(question, reader, sources)
-      request.socket.setKeepAlive(true, keepAliveMs)
-      request.socket.setNoDelay(true)
+      watchConnection(request)
       const body = new EventBody(response, { form, after: asked.after, clock })
       let note: string | undefined
       const transfer = transferExport({
@@ -96,6 +96,13 @@ export const answerSubscription = (
       Effect.ensuring(Effect.sync(() => place.giveBack())),
     )
   })
+
+/** A client in this process has no socket, and does not vanish. */
+const watchConnection = ({ socket }: IncomingMessage): void => {
+  if (!(socket instanceof Socket)) return
+  socket.setKeepAlive(true, keepAliveMs)
+  socket.setNoDelay(true)
+}
 
 /** Why the transfer ended; `undefined`: the client has gone. */
 const reasonOf = ({ tag }: ExportOutcome, note: string | undefined): StreamEndReason | undefined => {

@@ -117,6 +117,19 @@ describe("with reviews of an API server", () => {
   })
 })
 
+test("reel events --follow of a directory goes on with what is recorded in it meanwhile", async () => {
+  const recording = await FollowedRecording.start()
+  const terminal = capturedTerminal()
+  const words = ["-f", "--since", "0", "--data-dir", recording.directory]
+  const following = eventsCommand(() => START + 60_000_000).run(words, terminal)
+  await until(() => terminal.standardOutput.text().includes("appeared"))
+  recording.change(10)
+  await until(() => terminal.standardOutput.text().includes("changed"))
+  terminal.interrupt()
+  expect(await following).toBe(exitCodes.ok)
+  expect(terminal.standardError.text()).not.toContain("trying again")
+})
+
 test("a slow stream that retention overtakes gets what is under way, then the reason; going on is 410", async () => {
   const recording = await FollowedRecording.start()
   for (let count = 0; count < large.changes; count++) recording.change(large.bytes)
@@ -131,6 +144,21 @@ test("a slow stream that retention overtakes gets what is under way, then the re
   expect(follower.items.at(-1)).toEqual({ type: "end", reason: "retention", sequence: last })
   const again = await recording.follow(`/v1/events?after=${last}`)
   expect([again.status, await again.rest()]).toEqual([410, expect.stringContaining("removed by retention")])
+})
+
+test("a stream whose recording cannot be read any further ends after what could be read", async () => {
+  const recording = await FollowedRecording.start()
+  const follower = (await recording.follow(events)).read()
+  await until(() => follower.items.length > 0)
+  vi.spyOn(QueriedRecording.prototype, "refresh").mockImplementation(() => {
+    throw new Error("a bad sector")
+  })
+  recording.change(10)
+  await until(() => follower.isWhole)
+  expect(follower.items).toEqual([
+    expect.objectContaining({ type: "appeared", sequence: 1 }),
+    { type: "end", reason: "failed", sequence: 1 },
+  ])
 })
 
 describe("a recorder that stops", () => {
