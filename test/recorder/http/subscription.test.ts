@@ -188,27 +188,25 @@ test("after a kill of the recorder, a client goes on where it was, and reel even
 test("a recorder that is stopped says so in the last item; reel events --follow prints that, and goes on when it is back", async () => {
   const terminal = capturedTerminal()
   const words = ["-f", "--since", "0", "-k", "configmaps", "--name", "kept", "--server", await recorder.listening()]
+  const printed = (): string => terminal.standardOutput.text()
+  const isPrinted = (text: string): Promise<void> => until(() => printed().includes(text), printed)
   const following = eventsCommand().run(words, terminal)
   const follower = await Follower.start(await events(), { Accept: "text/event-stream" })
   put("kept", { count: "1" })
-  await follower.until(({ name }) => name === "kept")
-  await until(
-    () => terminal.standardOutput.text().includes("appeared"),
-    () => terminal.standardOutput.text(),
-  )
+  await isPrinted("appeared")
+  // What changes after the first answer was printed is told by the stream.
+  put("kept", { count: "2" })
+  await isPrinted('data.count: "1" → "2"')
   const port = new URL(await recorder.listening()).port
   const { code } = await recorder.stop()
   expect(code).toBe(exitCodes.ok)
   await follower.ended
   const { type, sequence, reason } = follower.items.at(-1) ?? {}
   expect([type, reason, sequence]).toEqual(["end", "stopping", follower.items.at(-2)?.sequence])
-  put("kept", { count: "2" })
+  put("kept", { count: "3" })
   recorder = start(["--port", port])
   await recorder.ready()
-  await until(
-    () => terminal.standardOutput.text().includes('data.count: "1" → "2"'),
-    () => terminal.standardOutput.text(),
-  )
+  await isPrinted('data.count: "2" → "3"')
   terminal.interrupt()
   expect(await following).toBe(exitCodes.ok)
   expect(terminal.standardError.text()).toContain("ended the stream: it is stopping; trying again in 0.5 s")
