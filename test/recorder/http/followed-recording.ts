@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs"
 import { Agent, get, type IncomingMessage } from "node:http"
 import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
@@ -160,12 +161,12 @@ export class FollowedRecording {
     }
   }
 
-  /** Resolves when a client that does not read has been sent all that its connection holds. */
+  /** Resolves when a client that does not read has been sent all that its connection holds. The kernel may take a while to say how much that is. */
   async stalled(): Promise<void> {
-    for (let [used, turns] = [-1, 0]; turns < 300; turns++) {
-      if (this.underWay === 0 || this.used !== used) turns = 0
+    for (let [used, quiet] = [-1, 0]; quiet < 300; quiet++) {
+      if (this.underWay === 0 || this.used !== used) quiet = 0
       used = this.used
-      await turn()
+      await setTimeout(1)
     }
   }
 
