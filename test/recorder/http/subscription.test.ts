@@ -156,7 +156,13 @@ test("after a kill of the recorder, a client goes on where it was, and reel even
   const following = eventsCommand().run(words, terminal)
   const follower = await Follower.start(await events("?kind=configmaps&name=counted"))
   await follower.until(({ type }) => type === "progress")
-  for (let count = 1; count <= 20; count++) put("counted", { count: String(count) })
+  put("counted", { count: "1" })
+  // What changes after that was printed is told by the stream, and not by the first answer.
+  await until(
+    () => terminal.standardOutput.text().includes("shop/counted"),
+    () => terminal.standardError.text(),
+  )
+  for (let count = 2; count <= 20; count++) put("counted", { count: String(count) })
   const last = await follower.until(({ object }) => object?.data?.count === "10")
   const printed = (): ReadonlyArray<string> => terminal.standardOutput.text().match(/data\.count: "\d+" → "\d+"/g) ?? []
   const isPrinted = async (line: string): Promise<void> => {
