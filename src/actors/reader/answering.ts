@@ -2,6 +2,7 @@
  * Runs questions in the reader: several at once, each a piece at a time in turn, and each only as fast as its client takes the answer. A question whose client
  * has gone, or whose recording cannot be read any further, ends, and nothing else does.
  */
+import { RetentionOutranError } from "../../archive/archive-errors.ts"
 import { type Lease, takeLease } from "../../archive/leases/lease.ts"
 import { QueriedRecording } from "../../archive/queries/queried-recording.ts"
 import { QuestionRefused } from "../../archive/queries/query-errors.ts"
@@ -14,7 +15,7 @@ import type { AnswerItem } from "./answer-items.ts"
 import { askedKinds } from "./asked-kinds.ts"
 import { ReadingFailed } from "./definition.ts"
 import type { Question } from "./question.ts"
-import { waiting } from "./subscription.ts"
+import { type ReaderEnding, waiting } from "./subscription.ts"
 
 /** Largest piece in bytes; a larger object is sent in several. */
 const pieceBytes = 64 * 1024
@@ -35,6 +36,8 @@ interface OpenAnswer {
   readonly items: Generator<AnswerItem | typeof waiting, JsonObject, void>
   readonly stream: OutgoingStream
   readonly isDocument: boolean
+  /** Whether it is a subscription. */
+  readonly isEndless: boolean
   /** The part of the answer that was not sent yet. */
   pending: (string | Uint8Array)[]
   hasItems: boolean
@@ -81,6 +84,7 @@ export class Answering {
       items,
       stream,
       isDocument,
+      isEndless: about === "events",
       pending: [],
       hasItems: false,
       isWaiting: false,
@@ -116,7 +120,8 @@ export class Answering {
   stop(): void {
     clearTimeout(this.#look)
     for (const open of this.#open) {
-      open.stream.end("the recorder is stopping")
+      if (open.isEndless) endEndless(open, "stopping")
+      else open.stream.end("the recorder is stopping")
       this.#end(open)
     }
   }
@@ -166,7 +171,8 @@ export class Answering {
       open.stream.end()
       this.#end(open)
     } catch (error) {
-      open.stream.end(messageOf(error) || "it failed")
+      if (open.isEndless) endEndless(open, error instanceof RetentionOutranError ? "retention" : "failed")
+      else open.stream.end(messageOf(error) || "it failed")
       this.#end(open)
     }
   }
@@ -201,6 +207,12 @@ const send = (open: OpenAnswer): void => {
   open.pending = []
   for (let start = 0; start < bytes.length; start += pieceBytes)
     open.stream.send(bytes.subarray(start, start + pieceBytes))
+}
+
+/** In its order, after the items that were found before: unlike other answers it is nowhere incomplete, it only does not go on. */
+const endEndless = (open: OpenAnswer, why: ReaderEnding): void => {
+  send(open)
+  open.stream.end("", why)
 }
 
 const attempt = <Value>(run: () => Value): Value => {

@@ -10,6 +10,7 @@ import type { QueriedRecording } from "../../archive/queries/queried-recording.t
 import type { GapEvent } from "../../trace/event.ts"
 import type { AnswerItem } from "./answer-items.ts"
 import { changeItem } from "./answer-items.ts"
+import { type EventForm, encodedItem } from "./event-encoding.ts"
 import type { Question } from "./question.ts"
 import type { ShownPart } from "./shown-part.ts"
 
@@ -18,6 +19,9 @@ export const progressMs = 10_000
 
 /** Nothing has been committed since: ask again in a while. */
 export const waiting = Symbol("waiting")
+
+/** Why the reader ends an answer that has no end of its own: what follows was removed, the reader stops, or the recording cannot be read. */
+export type ReaderEnding = "retention" | "stopping" | "failed"
 
 interface SubscriptionOptions {
   readonly selection: ObjectSelection
@@ -35,7 +39,9 @@ export function* subscriptionOf(
   { selection, kinds, shown, now }: SubscriptionOptions,
 ): Generator<AnswerItem | typeof waiting, never, void> {
   const { after = recording.cut, withObjects = true, withDifferences = false, isEventStream = false } = question
-  const form = isEventStream ? asServerSentEvent : asLine
+  const encoding: EventForm = isEventStream ? "server-sent-events" : "lines"
+  const form = (sequence: number, type: string, item: AnswerItem): AnswerItem =>
+    encodedItem(encoding, { type, sequence }, item)
   const live = new LiveChanges(recording, { ...selection, kinds, after, withBefore: withDifferences })
   for (let saidAt = Number.NEGATIVE_INFINITY; ; recording.refresh()) {
     for (const item of live.toCut()) {
@@ -60,14 +66,8 @@ export function* subscriptionOf(
   }
 }
 
-const readableGap = (gap: GapEvent, { showsAll }: ShownPart): GapEvent =>
-  showsAll(gap.gvk) ? gap : { ...gap, detail: "" }
-
-const asLine = (_sequence: number, _type: string, json: AnswerItem): AnswerItem => json
-
-/** https://html.spec.whatwg.org/multipage/server-sent-events.html: JSON on one line has no line ends. What sends it adds the line feed that ends a line. */
-const asServerSentEvent = (sequence: number, type: string, json: AnswerItem): AnswerItem => [
-  `id: ${sequence}\nevent: ${type}\ndata: `,
-  ...json,
-  "\n",
-]
+/** The sequence number is among the first members, as in every item. */
+const readableGap = ({ type, sequence, ...gap }: GapEvent, { showsAll }: ShownPart): GapEvent => ({
+  ...{ type, sequence, ...gap },
+  ...(!showsAll(gap.gvk) && { detail: "" }),
+})

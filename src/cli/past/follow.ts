@@ -1,11 +1,12 @@
 /**
- * `--follow`: what changed since a moment, and then what changes, until Ctrl-C. A connection that breaks is opened again where it was, so no change is
- * missing or printed twice.
+ * `--follow`: what changed since a moment, and then what changes, until Ctrl-C. A connection that breaks, or that the recorder ends, is opened again where it was, so no
+ * change is missing or printed twice; a recorder that refuses that, because a right was lost or what follows was removed, ends it.
  */
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { isExportError } from "../export/export-errors.ts"
 import { type Asking, Misasked } from "./asking.ts"
 import { askPast, type PastParameters } from "./past-client.ts"
+import { streamEndText } from "./stream-ends.ts"
 
 /** ms before the first attempt to go on, and the longest; each attempt waits for twice as long as the one before. */
 const firstPauseMs = 500
@@ -31,19 +32,25 @@ export async function* followedChanges(
     const { from: _, ...selection } = parameters
     let after = Number(end.cut)
     for (let pauseMs = firstPauseMs; ; ) {
+      let why: string
       try {
         const events = askPast(place, "events", { ...selection, after, objects: false, differences: true }, signal)
-        for await (const event of events) {
-          after = Number(event.sequence)
+        let next = await events.next()
+        for (; next.done !== true; next = await events.next()) {
+          after = Number(next.value.sequence)
           pauseMs = firstPauseMs
-          if (event.type !== "progress") yield event
+          if (next.value.type !== "progress") yield next.value
         }
+        const { reason, sequence } = next.value
+        after = Number(sequence ?? after)
+        why = `${place.recorder.name} ended the stream: ${streamEndText(reason)}`
       } catch (cause) {
         if (signal.aborted || !isExportError(cause) || isFinal(cause)) throw cause
-        say(`${cause.message.replace(/\.$/, "")}; trying again in ${pauseMs / 1000} s`)
-        await paused(pauseMs, signal)
-        pauseMs = Math.min(2 * pauseMs, longestPauseMs)
+        why = cause.message.replace(/\.$/, "")
       }
+      say(`${why}; trying again in ${pauseMs / 1000} s`)
+      await paused(pauseMs, signal)
+      pauseMs = Math.min(2 * pauseMs, longestPauseMs)
     }
   } catch (cause) {
     if (signal.aborted) return true

@@ -7,6 +7,7 @@ import { exactJsonIn, isJsonObject, type JsonObject } from "../../trace/json/exa
 import { askRecorder, type RecorderAddress } from "../export/connection/recorder-connection.ts"
 import { piecesOf } from "../export/export-client.ts"
 import { ExportCut, ExportRefused } from "../export/export-errors.ts"
+import { linesOf } from "./answer-lines.ts"
 
 /** Where questions are asked. */
 type PastPath = "kinds" | "objects" | "changes" | "differences" | "events"
@@ -14,10 +15,8 @@ type PastPath = "kinds" | "objects" | "changes" | "differences" | "events"
 /** Parameters of a question; absent ones are left out, of a list each is given. */
 export type PastParameters = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
-const lineFeed = 0x0a
-
 /**
- * The values of an answer, one at a time; the last one says what the answer lacks. Rejects with an ExportError, also with ExportRefused for a question that has no
+ * The values of an answer, one at a time; the last one says what the answer lacks, or why the recorder ended it. Rejects with an ExportError, also with ExportRefused for a question that has no
  * answer.
  */
 export async function* askPast(
@@ -49,19 +48,4 @@ export async function* askPast(
   }
   if (end === undefined) throw cut("the answer has no end")
   return end
-}
-
-/** Lines without their ends. A line may be as long as an object. */
-async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
-  let begun: Uint8Array[] = []
-  for await (const piece of pieces) {
-    let start = 0
-    for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, start)) {
-      yield Buffer.concat([...begun, piece.subarray(start, end)])
-      begun = []
-      start = end + 1
-    }
-    if (start < piece.length) begun.push(Uint8Array.from(piece.subarray(start)))
-  }
-  if (begun.length > 0) yield Buffer.concat(begun)
 }

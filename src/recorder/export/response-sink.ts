@@ -8,7 +8,7 @@ import type { Clock } from "../../clock.ts"
 import type { ExportFacts, ExportSink } from "./transfer.ts"
 
 /** ms that an export waits for its client to take what was sent: a dead client must not hold an exporter's memory for ever. */
-const clientTimeoutMs = 300_000
+export const clientTimeoutMs = 300_000
 
 const digestTrailer = "Repr-Digest"
 /** Number of changes left out because they change nothing for a replay: a trailer, or a header of a response without trace. */
@@ -29,11 +29,19 @@ export const responseSink = (response: ServerResponse, contentType: string, cloc
   take: (piece) => written(response, piece, clock),
 })
 
-/** Resolves when the operating system has taken the bytes, so that they can be reused, or when the client is gone. */
-const written = (response: ServerResponse, piece: Uint8Array, clock: Clock): Promise<void> =>
+/**
+ * Resolves when the operating system has taken the bytes, so that they can be reused, or when the client is gone. `late`: called if it has not taken them within
+ * {@link clientTimeoutMs}; default: it is disconnected.
+ */
+export const written = (
+  response: ServerResponse,
+  piece: Uint8Array,
+  clock: Clock,
+  late: () => void = () => void response.destroy(),
+): Promise<void> =>
   new Promise((resolve) => {
     if (response.destroyed) return resolve()
-    const timeout = clock.after(clientTimeoutMs, () => response.destroy())
+    const timeout = clock.after(clientTimeoutMs, late)
     const done = (): void => {
       timeout.cancel()
       response.off("close", done)

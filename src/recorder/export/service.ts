@@ -19,8 +19,11 @@ import type { LateChanges } from "../../trace/event.ts"
 export interface ExportReader {
   /** Resolves when the next piece may follow. The bytes are valid until then; copy them to keep them. */
   piece(data: Uint8Array): Promise<void>
-  /** `error` is undefined when the trace is complete. `unchanged`: changes it lacks because they change nothing for a replay. */
-  end(error: string | undefined, unchanged?: number): void
+  /**
+   * `error` is undefined when the trace is complete. `unchanged`: changes it lacks because they change nothing for a replay. `note`: what the reader says of the end of
+   * an answer.
+   */
+  end(error: string | undefined, unchanged?: number, note?: string): void
 }
 
 /** ms that a request waits for an exporter that is starting. */

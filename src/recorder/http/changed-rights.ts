@@ -10,33 +10,51 @@ import type { AskedQuestion, PastSources } from "./past.ts"
 export const rightsMs = 10_000
 
 /**
- * ms for which an API server that cannot decide leaves a client what it had: longer than it takes to replace one, and short enough that whoever lost a right does
- * not go on reading because the API server is down. The client is refused with 503 until there is a decision.
+ * ms for which a client goes on seeing what it was shown while the API server cannot decide. It is longer than an API server takes to be replaced. It is short enough
+ * that a client that lost a right does not keep reading through a longer outage. After that its requests get 503 until there is a decision.
  */
 export const undecidedMs = 60_000
 
-/** Resolves when the client may see something else than what it is being shown, or nothing, or when that was not known for {@link undecidedMs}. */
+/** Why a client may not go on: it may see something else than what it is being shown, or nothing; or that was not known for {@link undecidedMs}. */
+export type RightsEnding = "rights-changed" | "rights-undecided"
+
+/** What the rights are looked up with. */
+interface RightsSources extends Pick<PastSources, "shownTo"> {
+  readonly access: Pick<Access, "decide">
+}
+
+/** Resolves, with why, when the client may not go on; never if it always may. */
 export const rightsChanged = (
   headers: IncomingHttpHeaders,
-  { shown, ...question }: AskedQuestion,
-  { access, shownTo }: { readonly access: Pick<Access, "decide"> } & Pick<PastSources, "shownTo">,
+  question: AskedQuestion,
+  sources: RightsSources,
   clock: Clock,
-): Effect.Effect<undefined> =>
+): Effect.Effect<RightsEnding> =>
   Effect.gen(function* () {
-    const before = JSON.stringify(shown)
-    for (let decided = clock.monotonicMs(); clock.monotonicMs() - decided < undecidedMs; ) {
-      yield* elapsed(clock, rightsMs)
-      const decision = yield* Effect.promise(() => access.decide(headers, "query"))
-      if (decision.tag === "refused" && decision.status === 503) continue
-      if (decision.tag === "refused") return undefined
-      if (decision.reader === undefined) {
-        if (before !== undefined) return undefined
-      } else {
-        const now = yield* Effect.result(shownTo(decision.reader, question))
-        if (now._tag === "Failure" && now.failure.status === 503) continue
-        if (now._tag === "Failure" || JSON.stringify(now.success) !== before) return undefined
-      }
-      decided = clock.monotonicMs()
+    for (let decided = clock.monotonicMs(); ; ) {
+      const leftMs = (): number => Math.max(0, undecidedMs - (clock.monotonicMs() - decided))
+      yield* elapsed(clock, Math.min(rightsMs, leftMs()))
+      if (leftMs() === 0) return "rights-undecided"
+      const asked = clock.monotonicMs()
+      // A look may wait for the API server's time limit, which counts as well.
+      const late = Effect.as(elapsed(clock, leftMs()), "undecided" as const)
+      const seen = yield* Effect.raceFirst(lookedUp(headers, question, sources), late)
+      if (seen === "other") return "rights-changed"
+      if (seen === "same") decided = asked
     }
-    return undefined
+  })
+
+/** What the client may see, compared with what it is being shown. */
+const lookedUp = (
+  headers: IncomingHttpHeaders,
+  { shown, ...question }: AskedQuestion,
+  { access, shownTo }: RightsSources,
+): Effect.Effect<"same" | "other" | "undecided"> =>
+  Effect.gen(function* () {
+    const decision = yield* Effect.promise(() => access.decide(headers, "query"))
+    if (decision.tag === "refused") return decision.status === 503 ? "undecided" : "other"
+    if (decision.reader === undefined) return shown === undefined ? "same" : "other"
+    const now = yield* Effect.result(shownTo(decision.reader, question))
+    if (now._tag === "Failure") return now.failure.status === 503 ? "undecided" : "other"
+    return JSON.stringify(now.success) === JSON.stringify(shown) ? "same" : "other"
   })

@@ -25,6 +25,7 @@ import { metricsContentType } from "../metrics/metrics-text.ts"
 import { elapsed } from "../races.ts"
 import { RequestBodies } from "./body/request-bodies.ts"
 import type { Coverage, TimeRange } from "./coverage.ts"
+import { lastItemMs } from "./event-body.ts"
 import { refuse, respondJson, text } from "./http-answer.ts"
 import { bracketed, ListenError } from "./listen-error.ts"
 import { answerPast, type PastSources } from "./past.ts"
@@ -133,15 +134,26 @@ export const bindHttpApi = (
   })
 
 /**
- * Serves all paths from now on. The end of the scope closes all connections, including open exports, so it must come before the end of the
- * recording.
+ * Serves all paths from now on. The end of the scope tells clients that follow the recording, then closes all connections, including open exports, so it must come
+ * before the end of the recording.
  */
 export const serveHttpApi = ({ server, answering }: ApiServer, sources: HttpApiSources) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       answering.sources = sources
     }),
-    () => Effect.andThen(close(server), uploadsEnded(answering)),
+    () =>
+      subscriptionsEnded(sources, answering).pipe(
+        Effect.andThen(close(server)),
+        Effect.andThen(uploadsEnded(answering)),
+      ),
+  )
+
+/** Clients that follow the recording are told that it stops, as far as they read. */
+const subscriptionsEnded = ({ subscriptions }: SubscriptionSources, { clock }: Answering): Effect.Effect<void> =>
+  Effect.raceFirst(
+    Effect.promise(() => subscriptions.end()),
+    elapsed(clock, lastItemMs),
   )
 
 /** Answers for a recorder that stands by, until {@link serveHttpApi}. */

@@ -121,8 +121,8 @@ export const startQuery = (
       { ...question, to: isNow ? Math.max(until, question.from) : question.to, known },
       {
         frame: (payload) => receiver.piece(payload),
-        end: (error) => {
-          receiver.end(error)
+        end: (error, note) => {
+          receiver.end(error, 0, note)
         },
       },
     )

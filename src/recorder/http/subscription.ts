@@ -2,19 +2,22 @@
  * `GET /v1/events`: what is committed, as it is committed, until the client goes away.
  *
  * The reader sends only as fast as the client takes it, from the recording and not from memory, so a slow client delays no one and costs no memory beyond its window. Whether it may still see what it
- * sees is looked at ({@link rightsChanged}); if that has changed, the connection is closed, and the client, which goes on where it was, gets what it may see now.
+ * sees is looked at ({@link rightsChanged}). A stream that the recorder ends says why in its last item, if the client takes it in time ({@link EventBody}); the client goes on
+ * where it was, and gets what it may see then.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { Socket } from "node:net"
 import * as Effect from "effect/Effect"
 import type { Clock } from "../../clock.ts"
 import type { Access } from "../access/access.ts"
 import { retryAfterSeconds } from "../export/places.ts"
-import { responseSink } from "../export/response-sink.ts"
-import { transferExport } from "../export/transfer.ts"
+import { type ExportOutcome, transferExport } from "../export/transfer.ts"
 import { rightsChanged } from "./changed-rights.ts"
+import { contentTypes, EventBody } from "./event-body.ts"
 import { goneSignal, refuse } from "./http-answer.ts"
 import { type PastRequest, type PastSources, withRights } from "./past.ts"
 import { readPastRequest } from "./past-request.ts"
+import { readerEnding, refusalOfEnd, type StreamEndReason } from "./stream-end.ts"
 import type { Subscriptions } from "./subscriptions.ts"
 
 /** What subscriptions need from the recorder, besides what questions need. */
@@ -41,10 +44,10 @@ export const answerSubscription = (
     const lastEventId = typeof given === "string" && given !== "" ? given : undefined
     const question = readPastRequest(path, parameters, { nowMicros: sources.nowMicros(), accept, lastEventId })
     if ("status" in question) return refuse(response, question)
-    const contentType = question.isEventStream === true ? "text/event-stream" : "application/x-ndjson"
+    const form = question.isEventStream === true ? "server-sent-events" : "lines"
     response.setHeader("Cache-Control", "no-store")
     if (request.method === "HEAD") {
-      response.setHeader("Content-Type", contentType)
+      response.setHeader("Content-Type", contentTypes[form])
       response.end()
       return
     }
@@ -53,19 +56,56 @@ export const answerSubscription = (
     const gone = goneSignal(response)
     yield* Effect.gen(function* () {
       const asked = yield* withRights(question, reader, sources)
-      request.socket.setKeepAlive(true, keepAliveMs)
-      request.socket.setNoDelay(true)
+      watchConnection(request)
+      const body = new EventBody(response, { form, after: asked.after, clock })
+      let note: string | undefined
       const transfer = transferExport({
-        start: (receiver) => sources.startQuery(asked, receiver),
-        sink: responseSink(response, contentType, clock),
+        start: (receiver) =>
+          sources.startQuery(asked, {
+            piece: (piece) => receiver.piece(piece),
+            end: (error, _, said) => {
+              note = said
+              receiver.end(error)
+            },
+          }),
+        sink: body,
         limits: { milliseconds: longestMs, bytes: Number.POSITIVE_INFINITY },
         ...{ gone, clock, isEndless: true },
       })
-      const outcome = yield* Effect.raceFirst(transfer, rightsChanged(request.headers, asked, sources, clock))
-      if (outcome?.tag === "refused") refuse(response, outcome.refusal)
-      else response.destroy()
+      const ended = Effect.raceAllFirst<Effect.Effect<StreamEndReason>>([
+        rightsChanged(request.headers, asked, sources, clock),
+        Effect.as(
+          Effect.promise(() => place.stopping),
+          "stopping",
+        ),
+        Effect.as(
+          Effect.promise(() => body.slow),
+          "slow-client",
+        ),
+      ])
+      // The transfer goes on until what is being sent is whole.
+      const endedBetweenItems = Effect.tap(ended, () => Effect.promise(() => body.betweenItems()))
+      const outcome = yield* Effect.raceFirst(transfer, endedBetweenItems)
+      if (typeof outcome !== "string" && outcome.tag === "refused") return refuse(response, outcome.refusal)
+      const reason = typeof outcome === "string" ? outcome : reasonOf(outcome, note)
+      if (reason === undefined) return body.abandon()
+      if (response.headersSent) yield* Effect.promise(() => body.end(reason))
+      else refuse(response, { ...refusalOfEnd(reason), ...(reason !== "retention" && { retryAfterSeconds }) })
     }).pipe(
       Effect.catch((refusal) => Effect.sync(() => refuse(response, refusal))),
       Effect.ensuring(Effect.sync(() => place.giveBack())),
     )
   })
+
+/** A client in this process has no socket, and does not vanish. */
+const watchConnection = ({ socket }: IncomingMessage): void => {
+  if (!(socket instanceof Socket)) return
+  socket.setKeepAlive(true, keepAliveMs)
+  socket.setNoDelay(true)
+}
+
+/** Why the transfer ended; `undefined`: the client has gone. */
+const reasonOf = ({ tag }: ExportOutcome, note: string | undefined): StreamEndReason | undefined => {
+  if (tag === "gone") return undefined
+  return tag === "limit" ? "time-limit" : readerEnding(note)
+}

@@ -43,7 +43,7 @@ type Crowd = Pick<KindStatuses, "isCrowded" | "isListed" | "all">
 
 export class NoticeLog {
   readonly #crowd: () => Crowd | undefined
-  /** Kinds that were told of together, last, and whether all of them were watched. */
+  /** The last log line about all kinds together: how many kinds there were, and whether all of them were watched. */
   #toldTogether = { kinds: 0, wereAll: true }
 
   readonly #log: RecorderLog

@@ -131,7 +131,8 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
     })
     return (): Duplex => {
       const [client, server] = duplexPair()
-      // As of a socket: whoever gives an answer up must not keep its query, and the end of the server, waiting.
+      // A pair of streams does not pass this on, as the two ends of a socket do. Without it, an answer that the client no longer wants would keep its query running, and the
+      // server could not end.
       client.once("close", () => server.destroy())
       api.server.emit("connection", server)
       return client

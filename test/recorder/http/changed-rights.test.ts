@@ -1,9 +1,9 @@
-/** Whoever follows a recording loses what it may not see any more, also if no one can say what it may. */
+/** A client that follows a recording loses what it may not see any more, also if no one can say what it may; and is told why. */
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
 import type { Decision } from "../../../src/recorder/access/access.ts"
 import type { ShownKind } from "../../../src/recorder/access/readable-part.ts"
-import { rightsChanged, rightsMs, undecidedMs } from "../../../src/recorder/http/changed-rights.ts"
+import { type RightsEnding, rightsChanged, rightsMs, undecidedMs } from "../../../src/recorder/http/changed-rights.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const reader = { identity: { username: "ann" }, mayRead: async () => true }
@@ -18,38 +18,41 @@ class Rights {
   shown: ReadonlyArray<ShownKind> | typeof unreviewed | { readonly status: 403; readonly message: string } = pods
   readonly clock = new ManualClock()
   looks = 0
-  hasEnded = false
+  /** ms that a decision takes. */
+  lookMs = 0
+  ending: RightsEnding | undefined
 
   constructor() {
     const access = {
       decide: async () => {
         this.looks++
+        if (this.lookMs > 0) await new Promise<void>((resolve) => this.clock.after(this.lookMs, resolve))
         return this.decision
       },
     }
     const shownTo = () =>
       "status" in this.shown ? Effect.fail(this.shown) : Effect.succeed(this.shown as ReadonlyArray<ShownKind>)
     const asked = { about: "events", from: 0, to: 0, shown: pods } as const
-    void Effect.runPromise(rightsChanged({}, asked, { access, shownTo }, this.clock)).then(() => {
-      this.hasEnded = true
+    void Effect.runPromise(rightsChanged({}, asked, { access, shownTo }, this.clock)).then((why) => {
+      this.ending = why
     })
   }
 
-  /** Lets so many looks pass; returns whether the connection ends with one of them. */
-  async after(looks: number): Promise<boolean> {
+  /** Lets the time between so many looks pass; returns why the connection ends meanwhile, `undefined`: it does not. */
+  async after(looks: number, betweenMs = rightsMs): Promise<RightsEnding | undefined> {
     for (let look = 0; look < looks; look++) {
-      this.clock.advance(rightsMs)
+      this.clock.advance(betweenMs)
       // The decisions of one look are promises that are fulfilled already.
       for (let turns = 0; turns < 20; turns++) await new Promise<void>((resolve) => setImmediate(resolve))
     }
-    return this.hasEnded
+    return this.ending
   }
 }
 
 describe("the connection", () => {
   test("goes on as long as the same may be seen", async () => {
     const rights = new Rights()
-    expect(await rights.after(20)).toBe(false)
+    expect(await rights.after(20)).toBeUndefined()
     expect(rights.looks).toBe(20)
   })
 
@@ -63,9 +66,9 @@ describe("the connection", () => {
       { decision: { tag: "allowed", who: "ann" } as const },
     ]) {
       const rights = new Rights()
-      expect(await rights.after(1)).toBe(false)
+      expect(await rights.after(1)).toBeUndefined()
       Object.assign(rights, change)
-      expect(await rights.after(1)).toBe(true)
+      expect(await rights.after(1)).toBe("rights-changed")
     }
   })
 
@@ -73,9 +76,9 @@ describe("the connection", () => {
     const rights = new Rights()
     for (const undecided of [{ decision: refused(503) }, { shown: unreviewed }]) {
       Object.assign(rights, undecided)
-      expect(await rights.after(undecidedMs / rightsMs - 1)).toBe(false)
+      expect(await rights.after(undecidedMs / rightsMs - 2)).toBeUndefined()
       Object.assign(rights, { decision: allowed, shown: pods })
-      expect(await rights.after(1)).toBe(false)
+      expect(await rights.after(1)).toBeUndefined()
     }
   })
 
@@ -83,8 +86,24 @@ describe("the connection", () => {
     for (const undecided of [{ decision: refused(503) }, { shown: unreviewed }]) {
       const rights = new Rights()
       Object.assign(rights, undecided)
-      expect(await rights.after(undecidedMs / rightsMs - 1)).toBe(false)
-      expect(await rights.after(1)).toBe(true)
+      expect(await rights.after(undecidedMs / rightsMs - 1)).toBeUndefined()
+      expect(await rights.after(1)).toBe("rights-undecided")
     }
+  })
+
+  test("ends after that minute although each look waits for the API server", async () => {
+    for (const lookMs of [7000, 15_000, 10 * undecidedMs]) {
+      const rights = new Rights()
+      Object.assign(rights, { decision: refused(503), lookMs })
+      expect(await rights.after(undecidedMs / 1000 - 1, 1000)).toBeUndefined()
+      expect(await rights.after(1, 1000)).toBe("rights-undecided")
+    }
+  })
+
+  test("goes on if each decision takes long, but comes", async () => {
+    const rights = new Rights()
+    rights.lookMs = 15_000
+    expect(await rights.after(300, 1000)).toBeUndefined()
+    expect(rights.looks).toBe(12)
   })
 })

@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { parse } from "yaml"
+import { streamEndText } from "../../../src/cli/past/stream-ends.ts"
 import { pastPaths, readPastRequest } from "../../../src/recorder/http/past-request.ts"
+import { streamEndReasons } from "../../../src/recorder/http/stream-end.ts"
 
 const nowMicros = 1_000_000
 const read = (path: string, query: string, accept?: string) =>
@@ -50,4 +52,17 @@ test("the OpenAPI page has these paths, and exactly the parameters that are read
     expect(names).toEqual(allowed)
     for (const name of names) expect(page.components.parameters[name].name).toBe(name)
   }
+})
+
+test("the OpenAPI page and the reference have every reason for which a stream ends, and reel events has words for it", () => {
+  const page = (name: string): string =>
+    readFileSync(new URL(`../../../docs/reference/${name}`, import.meta.url), "utf8")
+  const { enum: reasons } = parse(page("openapi.yaml")).components.schemas.StreamEnd.properties.reason
+  expect(reasons.toSorted()).toEqual(streamEndReasons.toSorted())
+  for (const reason of streamEndReasons) {
+    expect(page("http-api.md")).toContain(`\n| \`${reason}\` |`)
+    expect(streamEndText(reason)).toContain(" ")
+  }
+  // Of a newer recorder.
+  expect(streamEndText("unheard-of")).toBe("unheard-of")
 })

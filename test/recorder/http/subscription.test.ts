@@ -11,13 +11,14 @@ import {
 } from "../../../src/recorder/http/subscriptions.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { capturedTerminal } from "../../cli/captured-terminal.ts"
-import { type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"
+import { type RecorderProcess, until, Workplace } from "../recorder/recorder-command.ts"
 
 interface Item {
   readonly type: string
   readonly sequence: number
   readonly name?: string
   readonly isSelected?: boolean
+  readonly reason?: string
   readonly object?: { readonly data?: Readonly<Record<string, string>> }
   readonly differences?: ReadonlyArray<object>
 }
@@ -155,7 +156,13 @@ test("after a kill of the recorder, a client goes on where it was, and reel even
   const following = eventsCommand().run(words, terminal)
   const follower = await Follower.start(await events("?kind=configmaps&name=counted"))
   await follower.until(({ type }) => type === "progress")
-  for (let count = 1; count <= 20; count++) put("counted", { count: String(count) })
+  put("counted", { count: "1" })
+  // What changes after that was printed is told by the stream, and not by the first answer.
+  await until(
+    () => terminal.standardOutput.text().includes("shop/counted"),
+    () => terminal.standardError.text(),
+  )
+  for (let count = 2; count <= 20; count++) put("counted", { count: String(count) })
   const last = await follower.until(({ object }) => object?.data?.count === "10")
   const printed = (): ReadonlyArray<string> => terminal.standardOutput.text().match(/data\.count: "\d+" → "\d+"/g) ?? []
   const isPrinted = async (line: string): Promise<void> => {
@@ -182,6 +189,33 @@ test("after a kill of the recorder, a client goes on where it was, and reel even
   terminal.interrupt()
   expect(await following).toBe(exitCodes.ok)
   expect(printed()).toEqual(Array.from({ length: 29 }, (_, index) => `data.count: "${index + 1}" → "${index + 2}"`))
+})
+
+test("a recorder that is stopped says so in the last item; reel events --follow prints that, and goes on when it is back", async () => {
+  const terminal = capturedTerminal()
+  const words = ["-f", "--since", "0", "-k", "configmaps", "--name", "kept", "--server", await recorder.listening()]
+  const printed = (): string => terminal.standardOutput.text()
+  const isPrinted = (text: string): Promise<void> => until(() => printed().includes(text), printed)
+  const following = eventsCommand().run(words, terminal)
+  const follower = await Follower.start(await events(), { Accept: "text/event-stream" })
+  put("kept", { count: "1" })
+  await isPrinted("appeared")
+  // What changes after the first answer was printed is told by the stream.
+  put("kept", { count: "2" })
+  await isPrinted('data.count: "1" → "2"')
+  const port = new URL(await recorder.listening()).port
+  const { code } = await recorder.stop()
+  expect(code).toBe(exitCodes.ok)
+  await follower.ended
+  const { type, sequence, reason } = follower.items.at(-1) ?? {}
+  expect([type, reason, sequence]).toEqual(["end", "stopping", follower.items.at(-2)?.sequence])
+  put("kept", { count: "3" })
+  recorder = start(["--port", port])
+  await recorder.ready()
+  await isPrinted('data.count: "2" → "3"')
+  terminal.interrupt()
+  expect(await following).toBe(exitCodes.ok)
+  expect(terminal.standardError.text()).toContain("ended the stream: it is stopping; trying again in 0.5 s")
 })
 
 test("a client that does not read delays no one, and gets everything when it does", async () => {
@@ -253,4 +287,21 @@ test("places of subscriptions are bounded in all and for each client, and given 
       }
     }),
   )
+})
+
+test("once all subscriptions are to end, each is told, also those that come later, and the end waits for the last", async () => {
+  const subscriptions = new Subscriptions()
+  const first = subscriptions.take("ann")
+  let hasEnded = false
+  const ended = subscriptions.end().then(() => {
+    hasEnded = true
+  })
+  const late = subscriptions.take("bob")
+  if (!("stopping" in first && "stopping" in late)) throw new Error("there are places")
+  await Promise.all([first.stopping, late.stopping])
+  first.giveBack()
+  await Promise.resolve()
+  expect([hasEnded, subscriptions.count]).toEqual([false, 1])
+  late.giveBack()
+  await ended
 })
