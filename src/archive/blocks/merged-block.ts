@@ -9,8 +9,8 @@
 import { constants, crc32, zstdCompressSync } from "node:zlib"
 import { type PackedBlock, pack } from "./block.ts"
 import type { BlockFrame } from "./block-frame.ts"
+import { byObject } from "./by-object.ts"
 import { EventColumns } from "./event-columns.ts"
-import { byObject } from "./merged-frame.ts"
 import { writeMergedTable } from "./merged-table.ts"
 import type { ObjectBytes } from "./object-bytes.ts"
 

@@ -10,6 +10,7 @@ import type { ResourceVersion } from "../../kube/resource-version.ts"
 import { messageOf } from "../../message-of.ts"
 import { APPLIED, joinVersion, MalformedFrameError } from "../../wire/observations.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
+import { byObject } from "../blocks/by-object.ts"
 import { fromPlanes, toPlanes } from "../blocks/byte-planes.ts"
 
 const TWO_POW_32 = 0x1_0000_0000
@@ -133,10 +134,7 @@ export const mergeStates = (older: ObjectStates, newer: ObjectStates, keepDead: 
   return merged
 }
 
-/**
- * Events that one collection can sort: position and object number share the 53 bits of a number, 32 for the object. When it is full,
- * callers merge it and start another; 2^18 events are 9 MB.
- */
+/** Events that one collection can have. When it is full, callers merge it and start another; 2^18 events are 9 MB. */
 const COLLECTED_EVENTS = 1 << 18
 
 /** Gathers events of one kind in sequence order and returns the last one of each object. */
@@ -159,15 +157,12 @@ export class StateCollector {
   /** The last event of each object, deletions included. */
   finish(): ObjectStates {
     const events = this.#events
-    const keys = new Float64Array(events.count)
-    for (let at = 0; at < events.count; at++) keys[at] = (events.numbers[at] as number) * COLLECTED_EVENTS + at
-    keys.sort()
+    const sorted = byObject(events.numbers, events.count)
     const states = new ObjectStates(events.count)
-    for (let at = 0; at < keys.length; at++) {
-      const position = (keys[at] as number) % COLLECTED_EVENTS
-      const next = at + 1 < keys.length ? (keys[at + 1] as number) % COLLECTED_EVENTS : -1
-      const isLast = next < 0 || events.numbers[next] !== events.numbers[position]
-      if (isLast) states.push(events, position)
+    for (let at = 0; at < sorted.length; at++) {
+      const position = sorted[at] as number
+      const next = sorted[at + 1]
+      if (next === undefined || events.numbers[next] !== events.numbers[position]) states.push(events, position)
     }
     return states
   }
