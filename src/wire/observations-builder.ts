@@ -212,8 +212,8 @@ export class ObservationsBuilder {
    * Introduces an object with a new number. Call it before the `append` of its first event; if that `append` returns false, introduce the
    * object again in the next frame: the store ignores the repetition. `false` if it does not fit.
    */
-  addObject(object: NewObject): boolean {
-    if (!this.#fits(newObjectBytes(object))) return false
+  addObject(object: NewObject, following = 0): boolean {
+    if (!this.#fits(newObjectBytes(object) + following)) return false
     const rare = this.#rare
     rare.uint32(Tag.newObjects).fork()
     rare.uint32(NewObjectTag.number).uint32(object.number)

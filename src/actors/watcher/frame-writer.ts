@@ -32,6 +32,9 @@ const bytesPerCharacter = 3
 /** Bytes of an event in addition to its object, and of naming the object: UID, namespace and name have at most 352 characters. */
 const eventAllowance = 4096
 
+/** Bytes of an event in addition to its object, with a version of at most 128 characters. */
+const eventBytes = 512
+
 /** Bytes of a frame's late range: five numbers, the cause, and a namespace of at most 63 characters. */
 const lateRangeBytes = 300
 /** ms that late changes which wait for a neighbour may wait in an open frame: other kinds, which have more to tell, catch up meanwhile. */
@@ -165,12 +168,18 @@ export class FrameWriter {
     return observed.timing === "late" ? this.#late.estimate(observed, received) : received
   }
 
-  /** Names an object with a new number, before its first event, or with new owners. */
-  object(object: NewObject): void {
-    this.#open(frameBytes)
-    if (this.#builder.addObject(object)) return
-    this.flush()
-    this.#open(this.#builder.sizeFor(0, object))
+  /**
+   * Names an object with a new number, before its first event, or with new owners. The frame afterwards has room for an event of `objectBytes`, and for its late
+   * range: that an object has appeared is known by an event in the frame that names it.
+   */
+  object(object: NewObject, objectBytes: number, observed?: Observed, namespace = ""): void {
+    const following = objectBytes + eventBytes
+    const isLate = observed !== undefined && observed.timing !== "live"
+    if (isLate) this.#makeLateRoom(observed, namespace)
+    this.#open(frameBytes, isLate)
+    if (this.#builder.addObject(object, following)) return
+    this.#send(true)
+    this.#open(Math.max(frameBytes, this.#builder.sizeFor(following, object)), isLate)
     if (!this.#builder.addObject(object)) throw this.#noRoom(`object ${object.number}`)
   }
 

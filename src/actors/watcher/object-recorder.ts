@@ -129,7 +129,7 @@ export class ObjectRecorder {
     if (!this.#recordsEvents) return
     const { bytes, scanned } = observed
     const known = this.#index.get(bytes, scanned.uidStart, scanned.uidEnd)
-    if (known !== undefined) this.#compareOwners(known, bytes, scanned)
+    if (known !== undefined) this.#compareOwners(known, observed, streamNamespace)
     // Decided at first sight: the deletion of an object that is already recorded and adopted later must still be recorded.
     if (known === undefined && this.#kind.skipOwned && isOwned(bytes, scanned)) this.statistics.leftOut++
     else if (observed.action === deletedAction) {
@@ -173,12 +173,13 @@ export class ObjectRecorder {
   }
 
   /** Names an adopted or released object again with its new owners, even if `detect` does not count the change. */
-  #compareOwners(known: LiveObject, bytes: Buffer, scanned: ScannedObject): void {
+  #compareOwners(known: LiveObject, observed: Readonly<ObservedObject>, streamNamespace: string): void {
+    const { bytes, scanned } = observed
     const owners = ownersFingerprint(bytes, scanned)
     if (owners === known.owners) return
     const isNews = owners !== noOwners || known.owners !== unknownOwners
     known.owners = owners
-    if (isNews) this.#frames.object(namedObject(known, owners, bytes, scanned))
+    if (isNews) this.#name(known, observed, streamNamespace)
   }
 
   /** Assigns a number to a new UID. */
@@ -192,8 +193,13 @@ export class ObjectRecorder {
     if (before !== undefined) this.#vanish(before, version, observed, streamNamespace)
     const object = this.#index.add(uid, namespace, name)
     object.owners = ownersFingerprint(bytes, scanned)
-    this.#frames.object(namedObject(object, object.owners, bytes, scanned))
+    this.#name(object, observed, streamNamespace)
     return object
+  }
+
+  #name(object: LiveObject, observed: Readonly<ObservedObject>, streamNamespace: string): void {
+    const { bytes, start, end, scanned } = observed
+    this.#frames.object(namedObject(object, object.owners, bytes, scanned), end - start, observed, streamNamespace)
   }
 
   #isChange(object: LiveObject, { version, scanned }: Readonly<ObservedObject>): boolean {

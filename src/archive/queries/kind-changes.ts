@@ -14,6 +14,7 @@ interface Stretch {
 /** Before the first change until {@link KindChanges.advance} was called. */
 export class KindChanges {
   readonly kind: KeptKind
+  readonly #recording: QueriedRecording
   readonly #stretch: Stretch
   readonly #cut: number
   readonly #frames: Generator<BlockFrame, void, void>
@@ -27,6 +28,7 @@ export class KindChanges {
   constructor(recording: QueriedRecording, kind: KeptKind, stretch: Stretch) {
     this.kind = kind
     this.#stretch = stretch
+    this.#recording = recording
     this.#cut = recording.cut
     this.#frames = recording.source.framesOf(kind, 0, stretch.from)
   }
@@ -60,7 +62,9 @@ export class KindChanges {
 
   /** Whether the change is the first of its object. */
   get isIntroduced(): boolean {
-    return this.#frame?.introduces(this.#index) ?? false
+    const [frame, index] = [this.#frame, this.#index]
+    if (frame?.introduces(index) !== true) return false
+    return this.#recording.isFirst(this.kind, this.number, frame.received(index))
   }
 
   isBefore(other: KindChanges): boolean {

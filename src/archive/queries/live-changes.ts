@@ -218,6 +218,7 @@ interface Place {
 /** A position among the events of one kind in the order of their numbers. Before the first until it was advanced. */
 class CommitCursor implements Place {
   readonly kind: KeptKind
+  readonly #recording: QueriedRecording
   readonly #cut: number
   readonly #after: number
   readonly #frames: Generator<BlockFrame, void, void>
@@ -230,6 +231,7 @@ class CommitCursor implements Place {
 
   constructor(recording: QueriedRecording, kind: KeptKind, after: number) {
     this.kind = kind
+    this.#recording = recording
     this.#cut = recording.cut
     this.#after = after
     this.#frames = recording.source.framesAfter(kind, after)
@@ -251,8 +253,10 @@ class CommitCursor implements Place {
       this.sequence = frame.sequence(this.#index)
       if (this.sequence > this.#cut) return false
       this.number = frame.events.objectNumber(this.#index)
-      this.isIntroduced = frame.introduces(this.#index)
-      if (this.sequence > this.#after) return true
+      if (this.sequence <= this.#after) continue
+      this.isIntroduced =
+        frame.introduces(this.#index) && this.#recording.isFirst(this.kind, this.number, frame.received(this.#index))
+      return true
     }
   }
 }

@@ -6,7 +6,7 @@
  * answer names what of it concerned it ({@link DamageFound}). Where a recorder may remove what is old, take a lease first (leases/lease.ts): else an answer may end with
  * RetentionOutranError.
  */
-import type { DatabaseSync } from "node:sqlite"
+import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { RecordingDisturbedError, toArchiveError } from "../archive-errors.ts"
 import { BlockSource, type BlockSourceOptions } from "../blocks/block-source.ts"
@@ -44,6 +44,7 @@ export class QueriedRecording {
   readonly owners: KnownOwners
   readonly #knownUntil: (gvk: string) => number | undefined
   readonly #isAlone: boolean
+  readonly #adoption: StatementSync
   #now: Now
   #hasSoundObjects = false
 
@@ -74,6 +75,9 @@ export class QueriedRecording {
     this.names = new ObjectNames(database, directory, () => this.source.ifOutran())
     this.history = new StateHistory(database, this.source, directory)
     this.owners = new KnownOwners(database, directory)
+    this.#adoption = database.prepare(
+      "SELECT 1 FROM former_owner_set WHERE kind = ? AND number = ? AND until_received <= ? LIMIT 1",
+    )
   }
 
   /** Makes what was recorded meanwhile visible to the questions from now on. */
@@ -123,6 +127,14 @@ export class QueriedRecording {
     if (this.#hasSoundObjects) return
     this.reading(() => requireSoundTables(this.database, this.directory, ["object"]))
     this.#hasSoundObjects = true
+  }
+
+  /**
+   * Whether an event that its frame introduces is the first of its object. Otherwise the frame names the object's new owners. `received`: when the event was received, µs since
+   * the Unix epoch.
+   */
+  isFirst(kind: KeptKind, number: number, received: number): boolean {
+    return this.reading(() => this.#adoption.get(kind.id, number, received)) === undefined
   }
 
   /** Runs statements; what SQLite throws becomes an ArchiveError. */

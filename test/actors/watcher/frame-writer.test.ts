@@ -23,7 +23,7 @@ const framesOf = (objectBytes: number, version: (index: number) => number | stri
     },
   }
   const writer = new FrameWriter("v1.ConfigMap", outlet, clock, resume)
-  writer.object({ number: 1, uid: "uid", namespace: "shop", name: "settings" })
+  writer.object({ number: 1, uid: "uid", namespace: "shop", name: "settings" }, 2)
   const object = Buffer.alloc(objectBytes, 120)
   for (let index = 0; index < 2000; index++) {
     writer.event(frameEvent({ objectNumber: 1, version: version(index), bytes: object }))
@@ -83,7 +83,7 @@ test.each([true, false])(
         },
       }
       const writer = new FrameWriter("v1.ConfigMap", outlet, clock, resume, false, progress)
-      writer.object({ number: 1, uid: "uid", namespace: "shop", name: "settings" })
+      writer.object({ number: 1, uid: "uid", namespace: "shop", name: "settings" }, 2)
       const object = Buffer.alloc(objectBytes, 120)
       for (let index = 0; index < 1000; index++) {
         const version = 10_000_000_000_000 + index
@@ -95,6 +95,43 @@ test.each([true, false])(
     }
   },
 )
+
+test("an object's first event is in the frame that names it, late or not, however full the frame is", () => {
+  const stretch = { notBefore: 0, notAfter: undefined, cause: "disconnected" as const }
+  for (let objectBytes = 100; objectBytes < 400; objectBytes += 7) {
+    let slab = Buffer.alloc(0)
+    const named: number[][] = []
+    const seen: number[][] = []
+    const outlet = {
+      isWritable: true,
+      reserve: (bytes: number) => {
+        slab = Buffer.alloc(bytes)
+        return slab
+      },
+      commit: (length: number) => {
+        const frame = decodeObservations(slab.subarray(0, length))
+        named.push(Array.from({ length: frame.newObjectCount }, (_, index) => frame.newObject(index).number))
+        return seen.push(Array.from({ length: frame.count }, (_, index) => frame.objectNumber(index)))
+      },
+    }
+    const writer = new FrameWriter("v1.ConfigMap", outlet, clock, resume)
+    const object = Buffer.alloc(objectBytes, 120)
+    for (let number = 1; number <= 700; number++) {
+      const isLate = number % 50 === 0
+      const version = 1000 + number
+      const observed = isLate ? { timing: "late" as const, stretch, happenedMicros: 0, version } : undefined
+      writer.object(
+        { number, uid: `uid-${number}`, namespace: "shop", name: `settings-${number}` },
+        objectBytes,
+        observed,
+      )
+      writer.event(frameEvent({ objectNumber: number, version, bytes: object }), observed)
+    }
+    writer.close()
+    expect(named.length).toBeGreaterThan(2)
+    expect(named).toEqual(seen)
+  }
+})
 
 test("a frame names only the namespaces that have changed since the previous one, and those no longer watched", () => {
   const complete = (namespace: string) =>

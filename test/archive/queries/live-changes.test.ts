@@ -2,11 +2,14 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { changes } from "../../../src/archive/queries/changes.ts"
 import { LiveChanges, type LiveQuestion } from "../../../src/archive/queries/live-changes.ts"
 import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
 import { QuestionRefused } from "../../../src/archive/queries/query-errors.ts"
+import { ObservationsBuilder } from "../../../src/wire/observations.ts"
 import { isThorough } from "../../harness/effort.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { frameEvent } from "../../wire/frame-events.ts"
 import { encodeFrame, gapAt, type SampleFrame, START } from "../sample-frames.ts"
 import { anyHistory, type HistoryEvent, historyKinds, recordHistory } from "./sample-history.ts"
 
@@ -192,4 +195,50 @@ test("what retention removed is gone, and who begins with the first event gets w
     expect(kept.at(-1)?.sequence).toBe(recording.cut)
   })
   writer.close()
+})
+
+test("an object that is adopted has changed, and has not appeared", () => {
+  const directory = temporaryDirectory()
+  const writer = ArchiveWriter.open(directory, { now: () => START + 10 })
+  const send = (frame: number, versions: ReadonlyArray<number>, owner?: string): void => {
+    const builder = new ObservationsBuilder("v1.Pod")
+    const slab = Buffer.alloc(16 * 1024)
+    builder.begin(slab, 0)
+    const ownerReferences = Buffer.from(
+      JSON.stringify([{ apiVersion: "apps/v1", kind: "ReplicaSet", name: owner, uid: owner }]),
+    )
+    const named = {
+      number: 1,
+      uid: "uid-1",
+      namespace: "shop",
+      name: "web",
+      ...(owner !== undefined && { ownerReferences }),
+    }
+    if (!builder.addObject(named)) throw new Error("the frame is full")
+    for (const version of versions) {
+      const bytes = Buffer.from(`{"version":${version}}`)
+      builder.append(frameEvent({ action: 1, objectNumber: 1, timeMicros: START + version, version, bytes }))
+    }
+    writer.append("watcher/sample", 1, frame, slab.subarray(0, builder.finish()))
+    writer.commit()
+  }
+  send(1, [1])
+  send(2, [2, 3], "replica-set")
+  writer.close()
+  withRecording(directory, (recording) => {
+    const live = new LiveChanges(recording, { after: 0, withBefore: true })
+    expect(told(live).map(({ type, before }) => [type, before])).toEqual([
+      ["appeared", undefined],
+      ["changed", '{"version":1}'],
+      ["changed", '{"version":2}'],
+    ])
+    const since = Array.from(changes(recording, { from: START + 2, withBefore: true }), ({ type, before }) => [
+      type,
+      before && Buffer.from(before).toString(),
+    ])
+    expect(since).toEqual([
+      ["changed", '{"version":1}'],
+      ["changed", '{"version":2}'],
+    ])
+  })
 })
