@@ -88,6 +88,8 @@ export const unpack = ({ bytes, size, checksum }: Packed): Buffer => {
 
 /** @throws MalformedFrameError if the compressed bytes are not those of which the checksum was computed */
 export const requireChecksum = (bytes: Uint8Array, checksum: number): void => {
+  // One bit of a row's header makes a number of a BLOB.
+  if (!(bytes instanceof Uint8Array)) throw new MalformedFrameError({ reason: "not a BLOB", byteLength: 0 })
   const found = crc32(bytes)
   if (found !== checksum) {
     throw new MalformedFrameError({ reason: `checksum ${found} instead of ${checksum}`, byteLength: bytes.length })

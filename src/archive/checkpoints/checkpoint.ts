@@ -24,7 +24,7 @@ export const BLOCKS_PER_CHECKPOINT = 64
 /** Events of a kind between two of its checkpoints, at least, for each object alive. */
 export const EVENTS_PER_OBJECT = 3
 
-/** But no more than this: with the blocks above, a stretch of last-states.ts is longer. */
+/** But no more than this: questions sort the events since a checkpoint. */
 const MOST_EVENTS = 1 << 20
 
 /** Rows of changes per full row: reading a row costs more than reading a few more states. */

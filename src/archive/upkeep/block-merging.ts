@@ -24,7 +24,7 @@ export interface MergingBounds {
   readonly objectBytes: number
   /** Bytes on disk: objects that hardly compress take as long to write as they are large. */
   readonly storedBytes: number
-  /** Bytes of tables of contents, before compression: of at most 25,000 events, so that 64 blocks are a stretch of last-states.ts. */
+  /** Bytes of tables of contents, before compression: of at most 25,000 events. */
   readonly tableBytes: number
   /** Blocks: after many restarts there are small ones. */
   readonly blocks: number
