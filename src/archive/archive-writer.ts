@@ -16,7 +16,7 @@ import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { podLivesKind } from "../trace/pods/pod-lives-kind.ts"
 import type { Gap, PodLife } from "../wire/observations.ts"
-import { toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
+import { DiskFullError, toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
 import { BLOCK_BYTES } from "./blocks/block.ts"
 import { restoreOrSeal } from "./blocks/block-rows.ts"
 import { BlockSource } from "./blocks/block-source.ts"
@@ -278,6 +278,7 @@ export class ArchiveWriter {
    * @throws CorruptArchiveError: what was committed before is lost or damaged. End this writer with {@link abandon}.
    */
   commit(): CommitResult {
+    if (this.retention.isMakingRoom) throw new DiskFullError({ directory: this.directory, operation: "commit" })
     this.#database.regain(this.#cut)
     const events = this.#nextSequence - 1 - this.#cut - this.#pods.pending
     const bytes = this.#pendingBytes

@@ -309,7 +309,7 @@ export class ModelledRecorder {
       limits: {
         ...{ blockBytes: 6000, blocksPerCheckpoint: 3 },
         retention: {
-          ...{ stride: { blocks: 3, events: 40, rows: 6 }, collectAfter: 3 },
+          ...{ stride: { blocks: 3, events: 40, rows: 6 }, collectAfter: 3, reserveBytes: 4096 },
           merging: { ...mergingBounds, objectBytes: 15_000, blocks: 4, perRound: 3 },
         },
       },

@@ -16,12 +16,15 @@ import { ArchiveIoError, DirectoryNotWritableError, DiskFullError } from "../../
 import type { ArchiveWriter } from "../../archive/archive-writer.ts"
 import { thisProcess } from "../../archive/directory-lock.ts"
 import { exposureOf } from "../../archive/private-files.ts"
+import { lendReserve } from "../../archive/retention/disk-reserve.ts"
+import { removesAnything } from "../../archive/retention/policy.ts"
 import { discoveryKey, withDiscovered } from "../../archive/rows/discovery.ts"
 import { DATABASE_FILE } from "../../archive/schema.ts"
 import { openOrBegin } from "../../archive/set-aside.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import { type StoreConfig, type StoreControl, type StoreReport, StoreUnavailable } from "./definition.ts"
+import { policyOf } from "./retention-policy.ts"
 import { commitRetryMs, type StoreContext, StoreWriter } from "./store-writer.ts"
 
 export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (context) =>
@@ -97,6 +100,7 @@ const openArchive = ({ config, report }: StoreContext): Effect.Effect<ArchiveWri
 const openPatiently = (context: StoreContext): Effect.Effect<ArchiveWriter, unknown> =>
   openArchive(context).pipe(
     Effect.catchIf(isRetryable, (cause) => {
+      if (cause instanceof DiskFullError && hasLent(context)) return Effect.suspend(() => openPatiently(context))
       context.report({ type: "commit-failed", message: messageOf(cause) })
       return Effect.andThen(
         pause(context),
@@ -104,6 +108,10 @@ const openPatiently = (context: StoreContext): Effect.Effect<ArchiveWriter, unkn
       )
     }),
   )
+
+/** Retention can make room once the recording is open, which needs some itself. */
+const hasLent = ({ config: { directory, retention } }: StoreContext): boolean =>
+  retention !== undefined && removesAnything(policyOf(retention)) && lendReserve(directory)
 
 const hasRecording = ({ config }: StoreContext): boolean => existsSync(join(config.directory, DATABASE_FILE))
 

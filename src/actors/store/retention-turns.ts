@@ -5,11 +5,11 @@
  * A turn that fails changes nothing that was recorded; the next one comes later.
  */
 import { CorruptArchiveError } from "../../archive/archive-errors.ts"
-import type { RetentionPolicy } from "../../archive/retention/policy.ts"
 import type { Retention } from "../../archive/retention/retention.ts"
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { RetentionSettings } from "./definition.ts"
+import { policyOf } from "./retention-policy.ts"
 
 /** ms after which a turn ends. Its last transaction may take some more. */
 const turnMs = 4
@@ -36,7 +36,7 @@ export class RetentionTurns {
   readonly #report: (trouble: string | undefined) => void
   #timer: Timer | undefined
   #trouble: string | undefined
-  #isShort = false
+  #isPressed = false
   #isStopped = false
   #longestMs = 0
 
@@ -49,7 +49,8 @@ export class RetentionTurns {
 
   start(policy: RetentionSettings | undefined): void {
     if (policy !== undefined) this.#retention.setPolicy(policyOf(policy))
-    this.#later(firstLookMs)
+    // Without a reserve the disk may be full, and the first commits would take what little there is.
+    this.#later(this.#retention.isShort ? 0 : firstLookMs)
   }
 
   setPolicy(policy: RetentionSettings): void {
@@ -62,16 +63,16 @@ export class RetentionTurns {
     this.#timer?.cancel()
   }
 
-  /** A commit found no room. If the bytes of the recording are limited, more is removed at once. */
+  /** A commit found no room: what retention can remove is removed at once. */
   press(): void {
     this.#retention.press()
-    if (!this.#isShort) this.#later(0)
-    this.#isShort = true
+    if (!this.#isPressed) this.#later(0)
+    this.#isPressed = true
   }
 
   /** There is room again. */
   relax(): void {
-    this.#isShort = false
+    this.#isPressed = false
     this.#retention.relax()
   }
 
@@ -104,7 +105,7 @@ export class RetentionTurns {
   }
 
   #pauseAfter(tookMs: number): number {
-    if (this.#isShort) return tookMs
+    if (this.#retention.isShort) return tookMs
     return Math.max(tookMs * pausesPerTurn, this.#retention.isGivingBack ? giveBackPauseMs : 0)
   }
 
@@ -114,8 +115,3 @@ export class RetentionTurns {
     this.#report(trouble)
   }
 }
-
-const policyOf = ({ kinds, ...limits }: RetentionSettings): RetentionPolicy => ({
-  ...limits,
-  kinds: new Map(kinds.map(({ gvk, ...own }) => [gvk, own])),
-})

@@ -76,7 +76,7 @@ export class StoreWriter {
   #syncingSince: number | undefined
   #commits = 0
   #longestCommitMs = 0
-  #diskUse: DiskUse = { database: 0, free: 0, log: 0 }
+  #diskUse: DiskUse = { database: 0, free: 0, file: 0, log: 0 }
 
   constructor(context: StoreContext, archive: ArchiveWriter) {
     this.#context = context

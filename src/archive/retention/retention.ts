@@ -11,16 +11,19 @@
  *    ended before. So everything that is kept is in proportion to what is alive and what is in the window.
  * 6. Free pages are given back.
  *
+ * On a full disk even that needs room: then a reserve is given up (disk-reserve.ts), and made again once there is room.
+ *
  * A process may end anywhere: 4 is gone on with from what the rows say, 5 walks everything, the rest is done again. An error of the disk gives up the
  * step; the next one begins where rows say.
  *
  * Memory: 33 bytes for each event of a stride, 8 bytes for each live object while 5 runs, and one unpacked block.
  */
 import type { DatabaseSync } from "node:sqlite"
-import { toArchiveError } from "../archive-errors.ts"
+import { DiskFullError, toArchiveError } from "../archive-errors.ts"
 import { heldLeases, removeExpiredLeases } from "../leases/lease.ts"
 import { BlockMerging, type MergingBounds, mergingBounds } from "../upkeep/block-merging.ts"
 import { BeginningMove } from "./beginning-move.ts"
+import { DiskReserve, RESERVE_BYTES } from "./disk-reserve.ts"
 import { isNamed, keepsAll, type RetentionPolicy, removesAnything, STRIDES, shortestOf } from "./policy.ts"
 import { RetainedKinds } from "./retained-kinds.ts"
 import { liveSequences } from "./sequences.ts"
@@ -35,6 +38,8 @@ export interface RetentionSizes {
   readonly stride: StrideBounds
   /** Carried-over events and ended objects before superseded ones are looked for, at least. Default 4096. */
   readonly collectAfter: number
+  /** Of the file that is given up on a full disk. Default {@link RESERVE_BYTES}. */
+  readonly reserveBytes: number
   /** Default {@link mergingBounds}. */
   readonly merging: MergingBounds
 }
@@ -54,6 +59,10 @@ export interface RetentionStatistics {
 /** Of a MB each. */
 const GIVE_BACK_STEPS = 16
 
+/** µs, and attempts, for which a file that is to be cut waits for readers. */
+const CUT_MICROS = 10_000_000
+const CUT_ATTEMPTS = 10_000
+
 /** Belongs to the writer of a recording. */
 export class Retention {
   readonly #parts: WriterParts
@@ -69,7 +78,15 @@ export class Retention {
   /** Carried over, or ended, since superseded events were last looked for; and what was alive then. */
   #uncollected: number
   #aliveThen = 0
-  #isShort = false
+  #reserve: DiskReserve
+  /** Commits find no room. */
+  #isPressed = false
+  /** The reserve is to be made again, and for that more to be removed. Once for each time that there was no room: others may take what was given back. */
+  #isOwed: boolean
+  /** The reserve has been given up for what is being removed: until then commits wait, or they would take the room. */
+  #isMakingRoom = false
+  /** The log is to be written into the database, for which there was no room before. */
+  #isLogLeft = false
   #isHeldUp = false
   #isGivingBack = false
   #blocks = 0
@@ -78,7 +95,15 @@ export class Retention {
 
   constructor(parts: WriterParts, sizes: Partial<RetentionSizes> = {}) {
     this.#parts = parts
-    this.#sizes = { stride: strideBounds, collectAfter: 4096, merging: mergingBounds, ...sizes }
+    this.#sizes = {
+      stride: strideBounds,
+      collectAfter: 4096,
+      reserveBytes: RESERVE_BYTES,
+      merging: mergingBounds,
+      ...sizes,
+    }
+    this.#reserve = new DiskReserve(parts.directory, this.#sizes.reserveBytes)
+    this.#isOwed = !this.#reserve.isWhole
     this.#database = parts.database.shared
     this.#plan = new StridePlan(this.#database, this.#sizes.stride)
     this.#retained = new RetainedKinds(this.#database)
@@ -92,8 +117,21 @@ export class Retention {
     this.#uncollected = carriedThrough(this.#database, this.#retained.lastSequence())
   }
 
+  /** The reserve of a process that ended while it made room is not whole, and what is left of the room is not for commits. */
   setPolicy(policy: RetentionPolicy): void {
     this.#policy = policy
+    this.#isMakingRoom = this.#isOwed && removesAnything(policy) && this.#reserve.available() < this.#reserve.bytes
+  }
+
+  /** Whether the room that there is serves to make more, which ends within one round. Nothing may be committed meanwhile. */
+  get isMakingRoom(): boolean {
+    return this.#isMakingRoom
+  }
+
+  #lend(): boolean {
+    const had = this.#reserve.lend()
+    this.#isMakingRoom ||= had
+    return had
   }
 
   get policy(): RetentionPolicy {
@@ -107,13 +145,25 @@ export class Retention {
     return { blocks: this.#blocks, events: this.#events, carried: this.#carried, isHeldUp, removedThrough }
   }
 
-  /** The disk is full: with a limit of bytes more is removed until {@link relax}, although the limit is not reached. */
+  /**
+   * A commit found no room. Everything is removed now whose time is up, and with a limit of bytes the oldest, although the limit is not reached,
+   * until there is room for the reserve again.
+   */
   press(): void {
-    this.#isShort = this.#policy.bytes !== undefined
+    this.#isPressed = true
+    this.#isOwed = true
+    // Until it has been checked, nothing can be removed, and the check itself needs room.
+    if (this.#parts.database.isDistrusted && removesAnything(this.#policy)) this.#lend()
   }
 
+  /** A commit found room. */
   relax(): void {
-    this.#isShort = false
+    this.#isPressed = false
+  }
+
+  /** Whether room is lacking that retention may find. */
+  get isShort(): boolean {
+    return (this.#isPressed || this.#isOwed) && removesAnything(this.#policy)
   }
 
   /** Nothing is left to be removed, and its pages are being given back, which has time. */
@@ -147,11 +197,41 @@ export class Retention {
       this.#work = undefined
       this.#isGivingBack = false
       this.#retained.reload()
-      throw this.#parts.database.noteTrouble(toArchiveError(this.#parts.directory, "retention", error))
+      const known = this.#parts.database.noteTrouble(toArchiveError(this.#parts.directory, "retention", error))
+      const canGoOn = known instanceof DiskFullError && removesAnything(this.#policy) && this.#lend()
+      this.#isMakingRoom = canGoOn
+      this.#isLogLeft = known instanceof DiskFullError
+      if (!canGoOn) throw known
+      this.#isOwed = true
+      return true
     }
   }
 
   *#round(): Generator<void, void, void> {
+    if (this.#isLogLeft) this.#parts.database.checkpoint("PASSIVE")
+    this.#isLogLeft = false
+    yield* this.#remove()
+    // It needs some room before it gives back more.
+    if (!this.#isPressed && !this.#isMakingRoom) yield* this.#merge()
+    yield* this.#giveBack()
+    if (removesAnything(this.#policy)) yield* this.#restore()
+    else this.#reserve.lend()
+    this.#isOwed = false
+    this.#isMakingRoom = false
+  }
+
+  /** While someone reads, the file keeps its length, although its last pages are free. */
+  *#restore(): Generator<void, void, void> {
+    const until = this.#parts.now() + CUT_MICROS
+    for (let attempt = 0; attempt < CUT_ATTEMPTS && !this.#reserve.restore(); attempt++) {
+      const { database, file } = this.diskUse()
+      if (file <= database || this.#parts.now() > until) return
+      this.#parts.database.checkpoint("PASSIVE")
+      yield
+    }
+  }
+
+  *#remove(): Generator<void, void, void> {
     yield* this.#counted(this.#sweeping.removed())
     if (removesAnything(this.#policy)) {
       for (let stride = this.#next(); stride !== undefined; stride = this.#next()) {
@@ -166,11 +246,10 @@ export class Retention {
         const live = new Map([...folded.states].map(([kind, each]) => [kind, liveSequences(each)]))
         yield* this.#counted(this.#sweeping.removed(live))
         if (this.#uncollected > Math.max(this.#sizes.collectAfter, this.#aliveThen)) yield* this.#collect()
+        // Commits wait: the rest is for the next round.
+        if (this.#isMakingRoom && this.#lacking(this.diskUse().free) <= 0) return
       }
     }
-    // It needs some room before it gives back more.
-    if (!this.#isShort) yield* this.#merge()
-    yield* this.#giveBack()
   }
 
   /** What has just been recorded is merged between strides: both replace blocks. */
@@ -181,25 +260,26 @@ export class Retention {
   /** Removes everything that nothing refers to, for a recording that is to be as small as it can. */
   *compact(): Generator<void, void, void> {
     this.#work = undefined
+    this.#reserve.lend()
+    this.#reserve = new DiskReserve(this.#parts.directory, 0)
+    this.#isOwed = false
     this.#retained.reload()
-    yield* this.#round()
+    yield* this.#remove()
     yield* this.#collect()
     for (let before = -1; before < this.#merging.merged; yield* this.#merge()) before = this.#merging.merged
     while (giveBack(this.#database, true)) yield
   }
 
   #next(): PlannedStride | undefined {
-    const now = this.#parts.now()
+    const nowMicros = this.#parts.now()
     const kinds = this.#parts.kinds.all()
-    const excess = this.#excess()
-    const isWithout = (leasedFrom: number) => this.#plan.next(this.#policy, kinds, now, excess, leasedFrom)
-    removeExpiredLeases(this.#parts.directory, now)
+    const demand = { nowMicros, excess: this.#excess(), isShort: this.isShort }
+    const planFor = (leasedFrom: number) => this.#plan.next(this.#policy, kinds, { ...demand, leasedFrom })
+    removeExpiredLeases(this.#parts.directory, nowMicros)
     const leasedFrom = this.#leasedFrom()
-    const stride = isWithout(leasedFrom)
+    const stride = planFor(leasedFrom)
     this.#isHeldUp =
-      stride === undefined &&
-      leasedFrom !== Number.POSITIVE_INFINITY &&
-      isWithout(Number.POSITIVE_INFINITY) !== undefined
+      stride === undefined && leasedFrom !== Number.POSITIVE_INFINITY && planFor(Number.POSITIVE_INFINITY) !== undefined
     return stride
   }
 
@@ -209,7 +289,17 @@ export class Retention {
     if (bytes === undefined) return 0
     const { database, free, log } = this.diskUse()
     const used = database - free + log
-    return this.#isShort ? Math.max(used - bytes, 1) : used - bytes
+    const isRoomy = this.#reserve.isWhole && !this.isShort
+    return isRoomy ? used - bytes : Math.max(used - bytes, this.#lacking(free))
+  }
+
+  /**
+   * Bytes that are to become free, for the reserve and the next blocks. Once the reserve could not be made again, because others took the room, as much
+   * stays free in the file, where no one else can take it.
+   */
+  #lacking(free: number): number {
+    const wanted = this.#isOwed ? this.#reserve.bytes + this.#reserve.bytes / 2 : this.#reserve.bytes
+    return wanted - free - this.#reserve.available()
   }
 
   #leasedFrom(): number {
@@ -221,8 +311,11 @@ export class Retention {
   *#giveBack(): Generator<void, void, void> {
     for (let step = 0; step < GIVE_BACK_STEPS; step++) {
       const { database, log } = this.diskUse()
-      const isShort = this.#isShort || database + log > (this.#policy.bytes ?? Number.POSITIVE_INFINITY)
-      this.#isGivingBack = giveBack(this.#database, isShort)
+      const isLarge = database + log > (this.#policy.bytes ?? Number.POSITIVE_INFINITY)
+      const isForReserve = this.isShort && !this.#reserve.isWhole && this.#reserve.available() < this.#reserve.bytes
+      this.#isGivingBack = giveBack(this.#database, isLarge || isForReserve)
+      // Only then is the file shorter.
+      if (isForReserve) this.#parts.database.checkpoint("PASSIVE")
       if (!this.#isGivingBack) return
       yield
     }

@@ -5,8 +5,9 @@
  * pages at a time: SQLite moves the last pages of the file into free ones, and the next checkpoint cuts it.
  */
 import { statSync } from "node:fs"
+import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import { logOf } from "../reading-access.ts"
+import { DATABASE_FILE, logOf } from "../reading-access.ts"
 
 /** Bytes. */
 export interface DiskUse {
@@ -14,6 +15,8 @@ export interface DiskUse {
   readonly database: number
   /** Part of it that is free. */
   readonly free: number
+  /** Of the database file as it is. */
+  readonly file: number
   readonly log: number
 }
 
@@ -33,6 +36,7 @@ export const diskUse = (database: DatabaseSync, directory: string): DiskUse => {
   return {
     database: pragma("page_count") * pageSize,
     free: pragma("freelist_count") * pageSize,
+    file: statSync(join(directory, DATABASE_FILE)).size,
     log: statSync(logOf(directory), { throwIfNoEntry: false })?.size ?? 0,
   }
 }

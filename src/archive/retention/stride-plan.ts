@@ -19,6 +19,18 @@ export interface PlannedStride {
   readonly blocks: ReadonlyArray<number>
 }
 
+/** What a stride is planned for. */
+export interface StrideDemand {
+  /** µs since the Unix epoch. */
+  readonly nowMicros: number
+  /** Bytes that the recording has on disk beyond its limit. */
+  readonly excess: number
+  /** What was received from this moment on is being read, µs since the Unix epoch. */
+  readonly leasedFrom: number
+  /** Whether everything is removed whose time is up, however little that is. */
+  readonly isShort: boolean
+}
+
 /** Bounds of one stride: its states are written in one transaction, some ms. */
 export interface StrideBounds {
   readonly blocks: number
@@ -62,24 +74,17 @@ export class StridePlan {
     this.#bytes = new KindBytes(database)
   }
 
-  /**
-   * What is removed next; `undefined`: nothing for now. `excess`: bytes that the recording has on disk beyond its limit. `leasedFrom`: what was
-   * received from this moment on is being read, µs since the Unix epoch.
-   *
-   * @throws what SQLite throws
-   */
+  /** What is removed next; `undefined`: nothing for now. @throws what SQLite throws */
   next(
     policy: RetentionPolicy,
     kinds: ReadonlyArray<KindEntry>,
-    nowMicros: number,
-    excess: number,
-    leasedFrom: number,
+    { nowMicros, excess, leasedFrom, isShort }: StrideDemand,
   ): PlannedStride | undefined {
     this.#leasedFrom = leasedFrom
     if (excess > 0) return this.#ofBytes(kinds, excess + (policy.bytes ?? 0) / STRIDES)
     for (const [forMicros, members] of groups(policy, kinds)) {
-      const found =
-        forMicros === undefined ? undefined : this.#ofTime(members, nowMicros - forMicros, forMicros / STRIDES)
+      if (forMicros === undefined) continue
+      const found = this.#ofTime(members, nowMicros - forMicros, isShort ? 0 : forMicros / STRIDES)
       if (found !== undefined) return found
     }
     for (const kind of kinds) {

@@ -1,19 +1,20 @@
 /** The same faults as in failing-disk.test.ts on a real file system: full without a journal, frozen, read-only. */
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { rmSync, statfsSync, writeFileSync } from "node:fs"
+import { rmSync, statfsSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { LoopDevice, noLoopDevice } from "../../harness/loop-device.ts"
 import { patient } from "../../harness/patience.ts"
+import { ledgerOf } from "../recorded/recorded-sandbox.ts"
 import { reel, Workplace } from "./recorder-command.ts"
 
-/** 40 kB each on disk. */
-const put = (sandbox: Sandbox, from: number, count: number): void => {
+/** 40 kB each on disk. `objects`: changes of so many; default: each is of another one. */
+const put = (sandbox: Sandbox, from: number, count: number, objects = Number.POSITIVE_INFINITY): void => {
   for (let number = from; number < from + count; number++)
     sandbox.put("v1.ConfigMap", {
-      metadata: { namespace: "shop", name: `object-${number}` },
+      metadata: { namespace: "shop", name: `object-${number % objects}` },
       data: { text: randomBytes(30_000).toString("base64") },
     })
 }
@@ -42,6 +43,38 @@ describe.skipIf(skipped !== undefined)(`a recorder on a device${skipped === unde
     expect(await recorder.stop()).toMatchObject({ code: 0 })
     execFileSync(process.execPath, [reel, "store", "verify", "--data-dir", join(device.path, "data")])
   })
+
+  test.for([
+    ["", []],
+    [", and has no journal,", ["-O", "^has_journal"]],
+  ] as const)(
+    "that is too small for its limit%s removes the oldest and goes on, also after it was killed",
+    { timeout: patient(90_000) },
+    async ([_, format], { expect }) => {
+      await using place = new Workplace()
+      using device = new LoopDevice(place.path("."), 40 * 1024 * 1024, [...format])
+      await using sandbox = await Sandbox.start()
+      const dataDir = join(device.path, "data")
+      const start = () => place.record({ cluster: { server: sandbox.url }, dataDir, more: ["--retain-bytes", "1Gi"] })
+      const first = start()
+      await first.ready()
+      put(sandbox, 0, 1300, 50)
+      await first.says(/ERROR the recording cannot be written/)
+      await first.kill()
+      const recorder = start()
+      await recorder.ready()
+      put(sandbox, 1300, 300, 50)
+      const ledger = ledgerOf(sandbox, "v1.ConfigMap").map(({ resourceVersion }) => resourceVersion)
+      const recorded = async () => (await recorder.exported()).map(({ resourceVersion }) => resourceVersion)
+      await recorder.until(async () => (await recorded()).at(-1) === ledger.at(-1), "the last change", 20_000)
+      // Everything since the beginning is there; before it stand the 50 states that objects had then.
+      const changes = (await recorded()).slice(50)
+      expect(changes).toEqual(ledger.slice(ledger.length - changes.length))
+      expect(statSync(join(dataDir, "reserve")).size).toBeGreaterThan(0)
+      expect(await recorder.stop()).toMatchObject({ code: 0 })
+      execFileSync(process.execPath, [reel, "store", "verify", "--data-dir", dataDir])
+    },
+  )
 
   test("that is frozen is noticed from outside, and nothing is missing afterwards", {
     timeout: patient(60_000),
