@@ -278,8 +278,9 @@ export class ArchiveWriter {
    * @throws CorruptArchiveError: what was committed before is lost or damaged. End this writer with {@link abandon}.
    */
   commit(): CommitResult {
-    if (this.retention.isMakingRoom) throw new DiskFullError({ directory: this.directory, operation: "commit" })
+    // First: what cannot be trusted, retention does not touch.
     this.#database.regain(this.#cut)
+    if (this.retention.isMakingRoom) throw new DiskFullError({ directory: this.directory, operation: "commit" })
     const events = this.#nextSequence - 1 - this.#cut - this.#pods.pending
     const bytes = this.#pendingBytes
     if (this.#open.hasPending && this.#open.isNearlyFull) this.#seal()
