@@ -250,6 +250,13 @@ const isDecompressionError = (error: unknown): boolean =>
   typeof error.code === "string" &&
   (error.code.startsWith("ZSTD_") || error.code.startsWith("Z_") || error.code === "ERR_BUFFER_TOO_LARGE")
 
+/** node:sqlite refuses integers that a number cannot represent, none of which was ever written: a flipped bit in a row makes them. */
+const isImpossibleInteger = (error: unknown): boolean =>
+  error instanceof RangeError &&
+  "code" in error &&
+  error.code === "ERR_OUT_OF_RANGE" &&
+  error.message.startsWith("Value is too large to be represented")
+
 /** Whether what was thrown while something was read shows that it is damaged, or that the disk does not return it. */
 export const isDamage = (error: unknown): boolean => {
   const known = toArchiveError("", "read", error)
@@ -263,7 +270,7 @@ export const isDamage = (error: unknown): boolean => {
 export const toArchiveError = (directory: string, operation: string, error: unknown): unknown => {
   if (isArchiveError(error)) return error
   const reason = messageOf(error)
-  if (error instanceof MalformedFrameError || isDecompressionError(error)) {
+  if (error instanceof MalformedFrameError || isDecompressionError(error) || isImpossibleInteger(error)) {
     return new CorruptArchiveError({ directory, reason })
   }
   const result = sqliteCodeOf(error)

@@ -135,6 +135,16 @@ describe("a damaged block", () => {
   })
 })
 
+test("an integer that is none of JavaScript's is damage of its block, and the rest is read", () => {
+  const directory = sample()
+  const key = keysOf(directory)[3]
+  damage(directory, `UPDATE block SET toc_size = 314407551741015501 WHERE last_sequence = ${key}`)
+  const events = read(directory)
+  expect(damageIn(events)).not.toEqual([])
+  expect(events.length).toBeGreaterThan(100)
+  expect(verifyRecording(directory).damagedBlocks).toHaveLength(1)
+})
+
 describe("what retention carried over", () => {
   /** Half of the sample is kept; what lives on from the other half is in blocks of its own. */
   const carried = (): {
