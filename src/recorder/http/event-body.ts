@@ -10,7 +10,7 @@ import type { ExportSink } from "../export/transfer.ts"
 import { ItemBoundaries } from "./item-boundaries.ts"
 import { type StreamEndReason, streamEndItem } from "./stream-end.ts"
 
-/** ms for the item that is being sent and the last one together: whoever does not read must not hold up what the stream ends for. */
+/** ms within which a client must take the rest of the item that is being sent, and the last one. A client that does not read must not delay the end of its stream. */
 export const lastItemMs = 2000
 
 interface EventBodyOptions {

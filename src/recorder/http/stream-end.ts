@@ -16,7 +16,7 @@ export const streamEndReasons = [
 /** Why the recorder ends a stream. */
 export type StreamEndReason = (typeof streamEndReasons)[number]
 
-/** The item's bytes. `sequence`: number of the last event that the client was told of, or up to which it was; `undefined`: none, and it asked for none. */
+/** The item's bytes. `sequence`: the number after which the client goes on; `undefined`: nothing was sent to it, and it did not say where to begin. */
 export const streamEndItem = (form: EventForm, reason: StreamEndReason, sequence: number | undefined): Buffer => {
   const json = JSON.stringify({ type: "end", reason, ...(sequence !== undefined && { sequence }) })
   const parts = encodedItem(form, { type: "end", sequence }, [json])

@@ -1,15 +1,8 @@
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { readMomentInPath } from "../../../src/cli/serve/serve-moments.ts"
+import { inTimeZone } from "../../harness/time-zone.ts"
 
-let zone: string | undefined
-beforeEach(() => {
-  zone = process.env.TZ
-  process.env.TZ = "Europe/Berlin"
-})
-afterEach(() => {
-  if (zone === undefined) delete process.env.TZ
-  else process.env.TZ = zone
-})
+inTimeZone("Europe/Berlin")
 
 /** µs since the Unix epoch. */
 const at = (instant: string): number => Date.parse(instant) * 1000
