@@ -23,7 +23,7 @@ import {
   systemCodeOf,
   systemReasonOf,
 } from "./archive-errors.ts"
-import { LOCK_FILE } from "./directory-lock.ts"
+import { LOCK_FILE } from "./directory/directory-lock.ts"
 import { faultOfLog } from "./soundness/sound-log.ts"
 
 /** File name of the database inside a data directory; SQLite puts `-wal` and `-shm` files beside it. */

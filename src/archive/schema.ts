@@ -22,7 +22,7 @@ import {
   OlderRecordingError,
   toArchiveError,
 } from "./archive-errors.ts"
-import { makePrivateFile } from "./private-files.ts"
+import { makePrivateFile } from "./directory/private-files.ts"
 import { BUSY_TIMEOUT_MILLISECONDS, DATABASE_FILE, hasLog, openReadOnly, requireContent } from "./reading-access.ts"
 import {
   addChecksumFunction,

@@ -1,6 +1,6 @@
 /** How a recording is opened for writing, and what its writer returns for frames and commits. */
-import type { LockHolder } from "./directory-lock.ts"
-import type { FileSystemTypeOf } from "./network-filesystem.ts"
+import type { LockHolder } from "./directory/directory-lock.ts"
+import type { FileSystemTypeOf } from "./directory/network-filesystem.ts"
 import type { RetentionSizes } from "./retention/retention.ts"
 import type { NamedOwner } from "./rows/owner-sets.ts"
 import type { FsyncMode } from "./schema.ts"

@@ -29,9 +29,9 @@ import {
   type LateRange,
   type NewObject,
   type PodLife,
-  Tag,
   VANISHED,
 } from "./observation-wire.ts"
+import { splitObservations } from "./split-frame.ts"
 
 export { MalformedFrameError } from "./observation-fields.ts"
 export {
@@ -46,35 +46,7 @@ export {
   VANISHED,
 } from "./observation-wire.ts"
 export { ObservationsBuilder } from "./observations-builder.ts"
-
-/** A frame in two parts, both views of the frame's own bytes. */
-export interface SplitFrame {
-  /** The objects back to back, without field header. */
-  readonly payload: Uint8Array
-  /** Every other field, as on the wire. */
-  readonly columns: Uint8Array
-}
-
-/**
- * Splits a frame without reading its columns. Field 1 must come first, as the .proto file requires; a frame that starts with another field
- * has no objects.
- *
- * @throws MalformedFrameError if the length of field 1 exceeds the frame.
- */
-export const splitObservations = (frame: Uint8Array): SplitFrame => {
-  if (frame.length === 0 || frame[0] !== Tag.objects) return { payload: frame.subarray(0, 0), columns: frame }
-  let length = 0
-  let position = 1
-  for (let scale = 1; ; scale *= 128) {
-    const byte = frame[position++]
-    if (byte === undefined || position > 6) throw malformed(frame, "the length of field 1 is cut off or too long")
-    length += (byte & 0x7f) * scale
-    if (byte < 0x80) break
-  }
-  const end = position + length
-  if (end > frame.length) throw malformed(frame, `field 1 claims ${length} bytes, ${frame.length - position} follow`)
-  return { payload: frame.subarray(position, end), columns: frame.subarray(end) }
-}
+export { type SplitFrame, splitObservations } from "./split-frame.ts"
 
 /**
  * Reads a whole frame and checks every column against every other.

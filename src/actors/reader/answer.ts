@@ -4,7 +4,7 @@
  * Objects are passed on byte by byte as they were recorded; only what has to be compared is parsed.
  */
 import { changeSteps } from "../../archive/queries/changes.ts"
-import type { ObjectSelection } from "../../archive/queries/object-selection.ts"
+import type { ObjectSelection } from "../../archive/queries/objects/object-selection.ts"
 import { eventKinds, eventsAbout, ownersAbove, ownerTree, type TreeObject } from "../../archive/queries/owner-tree.ts"
 import type { QueriedRecording } from "../../archive/queries/queried-recording.ts"
 import { QuestionRefused } from "../../archive/queries/query-errors.ts"

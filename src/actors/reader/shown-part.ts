@@ -1,5 +1,5 @@
 /** Restricts an answer to what the client may be shown. */
-import type { ObjectSelection } from "../../archive/queries/object-selection.ts"
+import type { ObjectSelection } from "../../archive/queries/objects/object-selection.ts"
 import type { Shortcomings } from "../../archive/queries/shortcomings.ts"
 import type { Question } from "./question.ts"
 

@@ -5,7 +5,7 @@
  * say how far everything was told, once at the beginning of what is live, and then after each {@link progressMs} without another item.
  */
 import { LiveChanges } from "../../archive/queries/live-changes.ts"
-import type { ObjectSelection } from "../../archive/queries/object-selection.ts"
+import type { ObjectSelection } from "../../archive/queries/objects/object-selection.ts"
 import type { QueriedRecording } from "../../archive/queries/queried-recording.ts"
 import type { GapEvent } from "../../trace/event.ts"
 import type { AnswerItem } from "./answer-items.ts"

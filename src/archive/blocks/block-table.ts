@@ -3,7 +3,7 @@
 import { readTable } from "./block.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import { checkColumn, unpackColumn } from "./block-rows.ts"
-import { isMergedTable, readMergedTable } from "./merged-table.ts"
+import { isMergedTable, readMergedTable } from "./merged/merged-table.ts"
 import { type ObjectBytes, type PieceDirectory, PiecedObjects, WholeObjects } from "./object-bytes.ts"
 
 /** A table of contents with its position. */

@@ -4,7 +4,7 @@
  */
 import { constants, copyFileSync, rmSync, truncateSync } from "node:fs"
 import { join } from "node:path"
-import { makePrivateDirectory } from "../private-files.ts"
+import { makePrivateDirectory } from "../directory/private-files.ts"
 import { DATABASE_FILE } from "../reading-access.ts"
 
 /** A directory to read instead of a recording's. Disposing of it removes it. */

@@ -17,7 +17,7 @@
  * Times are µs since the Unix epoch; a moment includes what happened at it.
  */
 export { type ChangesEnd, type ChangesQuestion, type ChangeType, changes, type RecordedChange } from "./changes.ts"
-export type { ObjectSelection } from "./object-selection.ts"
+export type { ObjectSelection } from "./objects/object-selection.ts"
 export { eventKinds, eventsAbout, ownersAbove, ownerTree, type TreeObject } from "./owner-tree.ts"
 export { QueriedRecording, type QueriedRecordingOptions } from "./queried-recording.ts"
 export { QuestionRefused } from "./query-errors.ts"

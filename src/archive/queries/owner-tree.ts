@@ -4,8 +4,8 @@
  */
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { requireSoundTables } from "../soundness/sound-rows.ts"
-import { objectRowsOf } from "./object-rows-of.ts"
-import type { ObjectSelection } from "./object-selection.ts"
+import { objectRowsOf } from "./objects/object-rows-of.ts"
+import type { ObjectSelection } from "./objects/object-selection.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
 /** An object of a tree. */

@@ -9,7 +9,7 @@ import { isDamage } from "../archive-errors.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
 import { BlockRows } from "../blocks/block-rows.ts"
 import { objectsOf, tableOf } from "../blocks/block-table.ts"
-import { MergedBlock } from "../blocks/merged-block.ts"
+import { MergedBlock } from "../blocks/merged/merged-block.ts"
 import type { KindTable } from "../rows/kind-table.ts"
 
 /**

@@ -11,7 +11,7 @@ import { randomBytes } from "node:crypto"
 import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { systemCodeOf } from "../archive-errors.ts"
-import { makePrivateFile } from "../private-files.ts"
+import { makePrivateFile } from "../directory/private-files.ts"
 
 /** Its name in a data directory. */
 export const RESERVE_FILE = "reserve"

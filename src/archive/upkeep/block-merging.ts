@@ -11,7 +11,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { isDamage } from "../archive-errors.ts"
 import { BlockRows } from "../blocks/block-rows.ts"
 import { objectsOf, tableOf } from "../blocks/block-table.ts"
-import { MergedBlock } from "../blocks/merged-block.ts"
+import { MergedBlock } from "../blocks/merged/merged-block.ts"
 import type { ObjectBytes } from "../blocks/object-bytes.ts"
 import { isSoundRow } from "../soundness/sound-rows.ts"
 

@@ -73,7 +73,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, lease,
     const settings = {
       ...options,
       ...(lease && {
-        lease: { ...lease, directoryInUse: (await import("../../archive/directory-lock.ts")).directoryInUse },
+        lease: { ...lease, directoryInUse: (await import("../../archive/directory/directory-lock.ts")).directoryInUse },
       }),
       ...{ reportEvents: verbosity > 0, version: readVersion(), onLeaseTaken, onLeaseLost },
     }

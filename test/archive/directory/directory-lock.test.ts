@@ -6,11 +6,11 @@ import {
   DirectoryNotWritableError,
   NetworkFileSystemError,
   NotARecordingError,
-} from "../../src/archive/archive-errors.ts"
-import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
-import { lockDirectory } from "../../src/archive/directory-lock.ts"
-import { networkFileSystemOf } from "../../src/archive/network-filesystem.ts"
-import { temporaryDirectory } from "../harness/temporary-directory.ts"
+} from "../../../src/archive/archive-errors.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { lockDirectory } from "../../../src/archive/directory/directory-lock.ts"
+import { networkFileSystemOf } from "../../../src/archive/directory/network-filesystem.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
 const HOLDER = { host: "node-7", pid: 4711, startedAt: "2026-11-21T10:00:00.000Z" }
 

@@ -21,7 +21,7 @@ import {
   systemCodeOf,
   systemReasonOf,
   toArchiveError,
-} from "./archive-errors.ts"
+} from "../archive-errors.ts"
 import { type FileSystemTypeOf, refuseNetworkFileSystem } from "./network-filesystem.ts"
 import { makePrivateDirectory, makePrivateFile } from "./private-files.ts"
 

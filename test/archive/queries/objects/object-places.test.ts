@@ -3,11 +3,11 @@
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
-import { type StateQuestion, stateAt } from "../../../src/archive/queries/state-at.ts"
-import { temporaryDirectory } from "../../harness/temporary-directory.ts"
-import { encodeFrame, nameOf, type SampleEvent, START } from "../sample-frames.ts"
+import { ArchiveWriter } from "../../../../src/archive/archive-writer.ts"
+import { QueriedRecording } from "../../../../src/archive/queries/queried-recording.ts"
+import { type StateQuestion, stateAt } from "../../../../src/archive/queries/state-at.ts"
+import { temporaryDirectory } from "../../../harness/temporary-directory.ts"
+import { encodeFrame, nameOf, type SampleEvent, START } from "../../sample-frames.ts"
 
 const gvk = "v1.Pod"
 /** More than are kept before the first ones are sorted out. */

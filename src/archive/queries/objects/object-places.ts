@@ -2,10 +2,10 @@
  * The order of names: where the objects alive at a moment are in it. Those that come first are found in one pass over the names, without sorting the others:
  * of 100,000 objects, sorting takes 50 ms.
  */
-import type { ObjectStates } from "../checkpoints/object-states.ts"
-import type { KeptKind } from "../rows/kind-table.ts"
-import type { ObjectNames } from "../rows/object-rows.ts"
-import type { Continuation } from "./continuation.ts"
+import type { ObjectStates } from "../../checkpoints/object-states.ts"
+import type { KeptKind } from "../../rows/kind-table.ts"
+import type { ObjectNames } from "../../rows/object-rows.ts"
+import type { Continuation } from "../continuation.ts"
 
 /** Where an object is in the order of names, and the event that has its state. */
 export type Place = Continuation["after"]

@@ -2,8 +2,8 @@
  * The columns of one kind in a merged block, as they are stored. Each is unpacked when it is first asked for: a history needs numbers of objects and little
  * else.
  */
-import type { TimeFloors } from "./block-frame.ts"
-import { fromPlanes, indexInPlanes, requirePlanes } from "./byte-planes.ts"
+import type { TimeFloors } from "../block-frame.ts"
+import { fromPlanes, indexInPlanes, requirePlanes } from "../byte-planes.ts"
 
 /** By name, the field of `MergedFrame` in proto/archive.proto. */
 export const planeFields = {

@@ -1,7 +1,7 @@
 /** Finds objects by name among all that were ever recorded of a kind. */
-import type { KeptKind } from "../rows/kind-table.ts"
+import type { KeptKind } from "../../rows/kind-table.ts"
+import type { QueriedRecording } from "../queried-recording.ts"
 import type { ObjectSelection } from "./object-selection.ts"
-import type { QueriedRecording } from "./queried-recording.ts"
 
 /** One object for as long as it lived: an object that was deleted and made again is two. */
 export interface RecordedObject {

@@ -5,13 +5,13 @@
  * Reading is total: what is no such table fails with MalformedFrameError.
  */
 import protobuf from "protobufjs/minimal.js"
-import { messageOf } from "../../message-of.ts"
-import { MalformedFrameError } from "../../wire/observations.ts"
-import type { BlockFrame } from "./block-frame.ts"
-import { toPlanes } from "./byte-planes.ts"
+import { messageOf } from "../../../message-of.ts"
+import { MalformedFrameError } from "../../../wire/observations.ts"
+import type { BlockFrame } from "../block-frame.ts"
+import { toPlanes } from "../byte-planes.ts"
+import type { PieceDirectory } from "../object-bytes.ts"
 import { doubles, type EventColumns } from "./event-columns.ts"
 import { MergedFrame, ObjectStarts } from "./merged-frame.ts"
-import type { PieceDirectory } from "./object-bytes.ts"
 import { type ColumnName, planeFields, StoredColumns } from "./stored-columns.ts"
 
 const piecesTag = (2 << 3) | 2

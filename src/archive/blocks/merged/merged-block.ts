@@ -7,12 +7,12 @@
  * takes 26.9 bytes an event and 2 µs of CPU, level 3 28.5 bytes, level 9 24.5, and the parameters below 23.5 bytes and 6 µs.
  */
 import { constants, crc32, zstdCompressSync } from "node:zlib"
-import { type PackedBlock, pack } from "./block.ts"
-import type { BlockFrame } from "./block-frame.ts"
-import { byObject } from "./by-object.ts"
+import { type PackedBlock, pack } from "../block.ts"
+import type { BlockFrame } from "../block-frame.ts"
+import { byObject } from "../by-object.ts"
+import type { ObjectBytes } from "../object-bytes.ts"
 import { EventColumns } from "./event-columns.ts"
 import { writeMergedTable } from "./merged-table.ts"
-import type { ObjectBytes } from "./object-bytes.ts"
 
 /** Bytes of objects in a piece, at least. With 128 KiB a block is 3 % smaller and takes a third longer to unpack. */
 const pieceBytes = 256 * 1024

@@ -3,15 +3,15 @@ import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import protobuf from "protobufjs"
 import { expect, test } from "vitest"
-import { type PackedBlock, unpack } from "../../../src/archive/blocks/block.ts"
-import { ArrivedFrame, type BlockFrame } from "../../../src/archive/blocks/block-frame.ts"
-import { type BlockTable, objectsOf, placeOf, tableOf } from "../../../src/archive/blocks/block-table.ts"
-import { fromPlanes, toPlanes } from "../../../src/archive/blocks/byte-planes.ts"
-import { MergedBlock } from "../../../src/archive/blocks/merged-block.ts"
-import { readMergedTable } from "../../../src/archive/blocks/merged-table.ts"
-import { type ObjectBytes, WholeObjects } from "../../../src/archive/blocks/object-bytes.ts"
-import { decodeColumns, MalformedFrameError, splitObservations } from "../../../src/wire/observations.ts"
-import { encodeFrame, type SampleEvent, START } from "../sample-frames.ts"
+import { type PackedBlock, unpack } from "../../../../src/archive/blocks/block.ts"
+import { ArrivedFrame, type BlockFrame } from "../../../../src/archive/blocks/block-frame.ts"
+import { type BlockTable, objectsOf, placeOf, tableOf } from "../../../../src/archive/blocks/block-table.ts"
+import { fromPlanes, toPlanes } from "../../../../src/archive/blocks/byte-planes.ts"
+import { MergedBlock } from "../../../../src/archive/blocks/merged/merged-block.ts"
+import { readMergedTable } from "../../../../src/archive/blocks/merged/merged-table.ts"
+import { type ObjectBytes, WholeObjects } from "../../../../src/archive/blocks/object-bytes.ts"
+import { decodeColumns, MalformedFrameError, splitObservations } from "../../../../src/wire/observations.ts"
+import { encodeFrame, type SampleEvent, START } from "../../sample-frames.ts"
 
 const kinds = ["v1.Pod", "apps/v1.Deployment", "example.com/v1.Training"]
 
@@ -218,7 +218,7 @@ test("columns are planes of bytes without those that are nothing but zeros", () 
 })
 
 const schema = new protobuf.Root()
-protobuf.parse(readFileSync(new URL("../../../proto/archive.proto", import.meta.url), "utf8"), schema, {
+protobuf.parse(readFileSync(new URL("../../../../proto/archive.proto", import.meta.url), "utf8"), schema, {
   keepCase: true,
 })
 

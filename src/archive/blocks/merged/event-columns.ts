@@ -3,7 +3,7 @@
  *
  * 49 bytes an event; none of them is an object.
  */
-import { type BlockFrame, noFloors, type TimeFloors } from "./block-frame.ts"
+import { type BlockFrame, noFloors, type TimeFloors } from "../block-frame.ts"
 
 const initialCapacity = 64
 const twoPow32 = 0x1_0000_0000

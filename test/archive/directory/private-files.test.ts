@@ -2,11 +2,11 @@
 import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect, onTestFinished, test } from "vitest"
-import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
-import { LEASES } from "../../src/archive/leases/lease.ts"
-import { exposureOf } from "../../src/archive/private-files.ts"
-import { temporaryDirectory } from "../harness/temporary-directory.ts"
-import { encodeFrame, START } from "./sample-frames.ts"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { exposureOf } from "../../../src/archive/directory/private-files.ts"
+import { LEASES } from "../../../src/archive/leases/lease.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { encodeFrame, START } from "../sample-frames.ts"
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 

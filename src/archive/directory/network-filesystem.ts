@@ -8,7 +8,7 @@
  */
 
 import { statfsSync } from "node:fs"
-import { NetworkFileSystemError } from "./archive-errors.ts"
+import { NetworkFileSystemError } from "../archive-errors.ts"
 
 /** `f_type` of statfs(2), from linux/magic.h and the file systems' own sources. */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
