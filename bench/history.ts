@@ -2,13 +2,14 @@
  * Scenario *history*: questions about the past of a recording of some size, in the thread that reads it.
  *
  * The recording is written directly, without a server: changes of Deployments of 2.9 kB, committed as a store commits. Every object changes at random; one of them has
- * a hundredth of the changes, at most 1,000. A question opens the recording, as the reader does for each, and takes the whole answer. Moments are spread over the
+ * a hundredth of the changes, at most 1,000. A question opens the recording, as the reader does for each, knows what the ones before found intact, and takes the whole answer. Moments are spread over the
  * recording.
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ArchiveWriter } from "../src/archive/archive-writer.ts"
+import { KnownIntact } from "../src/archive/damage/known-intact.ts"
 import { changes } from "../src/archive/queries/changes.ts"
 import { QueriedRecording } from "../src/archive/queries/queried-recording.ts"
 import { isComplete, type Shortcomings } from "../src/archive/queries/shortcomings.ts"
@@ -58,8 +59,9 @@ export const history: Scenario = {
       const bytes = statSync(join(directory, "recording.db")).size
       settings.tell(`${events.toLocaleString("en")} events in ${(bytes / 1e6).toFixed(1)} MB`)
       const values: Values = new Map()
+      const intact = new KnownIntact()
       const rounds = await inRounds(settings.rounds ?? (settings.isQuick ? 1 : 3), limitMs, async () => {
-        for (let question = 0; question < questions; question++) ask(recorded, question, values, settings)
+        for (let question = 0; question < questions; question++) ask(recorded, { question, intact }, values, settings)
       })
       return report(recorded, bytes, values, rounds)
     } finally {
@@ -99,12 +101,9 @@ export const record = (directory: string, events: number): Recorded => {
       template.copyTo(bytes, 0, number, version)
       if (seen[number] === 0) {
         seen[number] = 1
-        builder.addObject({
-          number,
-          uid: `uid-${number}`,
-          namespace: `namespace-${number % 50}`,
-          name: `object-${number}`,
-        })
+        // What the object itself says.
+        const { uid, name } = JSON.parse(bytes.toString()).metadata
+        builder.addObject({ number, uid, namespace: `namespace-${number % 50}`, name })
       }
       Object.assign(event, {
         ...{
@@ -114,7 +113,8 @@ export const record = (directory: string, events: number): Recorded => {
           version: BigInt(version),
           bytes,
         },
-        ...{ fingerprintLow: next >>> 0, fingerprintHigh: number, end: bytes.length },
+        // As random as those of a recorder.
+        ...{ fingerprintLow: random(2 ** 32), fingerprintHigh: random(2 ** 32), end: bytes.length },
       })
       if (!builder.append(event)) throw new Error("the frame is full")
     }
@@ -133,7 +133,7 @@ export const record = (directory: string, events: number): Recorded => {
 
 const ask = (
   { directory, events, objects, hot }: Recorded,
-  question: number,
+  { question, intact }: { readonly question: number; readonly intact: KnownIntact },
   values: Values,
   { tell }: ScenarioSettings,
 ): void => {
@@ -144,7 +144,7 @@ const ask = (
     wanted: number,
   ): number => {
     const before = performance.now()
-    const recording = QueriedRecording.open(directory)
+    const recording = QueriedRecording.open(directory, { intact })
     let [count, bytes] = [0, 0]
     try {
       const items = answer(recording)
@@ -168,7 +168,11 @@ const ask = (
   }
   measured(names.recent, (recording) => sized(stateAt(recording, { gvk, time, order: "change", limit: page })), page)
   measured(names.named, (recording) => sized(stateAt(recording, { gvk, time, limit: page })), page)
-  measured(names.hot, (recording) => sizedChanges(changes(recording, { kinds: [gvk], name: "object-1", from: 0 })), hot)
+  measured(
+    names.hot,
+    (recording) => sizedChanges(changes(recording, { kinds: [gvk], name: "web-000001", from: 0 })),
+    hot,
+  )
   if (question > 0) return
   const pace = measured(
     "whole state",

@@ -109,7 +109,7 @@ export class ArchiveWriter {
     this.#kinds = new KindTable(database)
     this.#rows = new PendingRows(database)
     this.#source = new BlockSource(database, directory, { cachedBytes: 0, passesOverDamage: true, isWriter: true })
-    this.#history = new StateHistory(database, this.#source, directory)
+    this.#history = new StateHistory(database, this.#source, directory, true)
     this.#open = new OpenBlock(options.limits?.blockBytes ?? BLOCK_BYTES)
     const { blocksPerCheckpoint = BLOCKS_PER_CHECKPOINT, eventsPerObject = EVENTS_PER_OBJECT } = options.limits ?? {}
     this.#checkpoints = new Checkpoints(database, this.#source, this.#history, { blocksPerCheckpoint, eventsPerObject })

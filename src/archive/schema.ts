@@ -40,9 +40,11 @@ export { DATABASE_FILE } from "./reading-access.ts"
 const APPLICATION_ID = 0x7265656c
 
 /** The format that this program writes (`PRAGMA user_version`). */
-export const FORMAT_VERSION = 9
+export const FORMAT_VERSION = 10
 
-/** The oldest format that it goes on with: 8 has no merged blocks, and is 9 from the moment at which a writer opens it. */
+/**
+ * The oldest format that it goes on with, which is the present one from the moment at which a writer opens it: 8 has no merged blocks, those of 9 have no index of their objects.
+ */
 const OLDEST_CONTINUED = 8
 
 /** The oldest format that it reads: 6 has no checksums of rows, 7 no retention. Nothing is added to recordings of these. */

@@ -3,6 +3,7 @@
  * has gone, or whose recording cannot be read any further, ends, and nothing else does.
  */
 import { RetentionOutranError } from "../../archive/archive-errors.ts"
+import type { KnownIntact } from "../../archive/damage/known-intact.ts"
 import { type Lease, takeLease } from "../../archive/leases/lease.ts"
 import { QueriedRecording } from "../../archive/queries/queried-recording.ts"
 import { QuestionRefused } from "../../archive/queries/query-errors.ts"
@@ -49,12 +50,14 @@ interface OpenAnswer {
 
 export class Answering {
   readonly #directory: string
+  readonly #intact: KnownIntact
   readonly #open = new Set<OpenAnswer>()
   #isScheduled = false
   #look: NodeJS.Timeout | undefined
 
-  constructor(directory: string) {
+  constructor(directory: string, intact: KnownIntact) {
     this.#directory = directory
+    this.#intact = intact
   }
 
   /** Begins an answer; throws ReadingFailed if there is none. */
@@ -71,7 +74,7 @@ export class Answering {
           })
     let recording: QueriedRecording
     try {
-      recording = attempt(() => QueriedRecording.open(this.#directory, { knownUntil }))
+      recording = attempt(() => QueriedRecording.open(this.#directory, { knownUntil, intact: this.#intact }))
     } catch (error) {
       lease?.release()
       throw error

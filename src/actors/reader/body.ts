@@ -2,13 +2,13 @@
  * The reader: runs queries about the recording in its own thread, so that the main thread, which serves probes, reads no database, and
  * queries never delay recording.
  *
- * Each query opens the recording and closes it again: nothing is held between queries, no transaction, no replaced file, no cache, except which
- * blocks are intact. Short queries run as they arrive. Long ones are split into slices of half a ms, so that short ones, and recording, can pass, and run one at a time in order of
+ * Each query opens the recording and closes it again: nothing is held between queries, no transaction, no replaced file, no cache, except of what was
+ * found intact. Short queries run as they arrive. Long ones are split into slices of half a ms, so that short ones, and recording, can pass, and run one at a time in order of
  * arrival: all of them share a core, and running ten at once would only make each ten times as long. If the client has gone, its query is
  * interrupted. Answers that are streamed (answering.ts) take turns, because their clients take them at very different paces.
  */
 import * as Effect from "effect/Effect"
-import { IntactBlocks } from "../../archive/damage/intact-blocks.ts"
+import { KnownIntact } from "../../archive/damage/known-intact.ts"
 import { readCoverage } from "../../archive/reading/recorded-coverage.ts"
 import { readRecordedSince } from "../../archive/reading/recorded-since.ts"
 import { countWindow } from "../../archive/reading/window-counts.ts"
@@ -23,9 +23,9 @@ import { makeQuestionQueue } from "./question-queue.ts"
 export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ config: { directory } }) =>
   Effect.gen(function* () {
     const queue = yield* makeQuestionQueue
-    const intact = new IntactBlocks()
+    const intact = new KnownIntact()
     const answering = yield* Effect.acquireRelease(
-      Effect.sync(() => new Answering(directory)),
+      Effect.sync(() => new Answering(directory, intact)),
       (running) => Effect.sync(() => running.stop()),
     )
     return {
@@ -41,7 +41,7 @@ export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ conf
   })
 
 const count = async (
-  { directory, intact }: ReaderConfig & { readonly intact: IntactBlocks },
+  { directory, intact }: ReaderConfig & { readonly intact: KnownIntact },
   { cut, fromTime, untilTime, times = "happened", kinds, filters }: CountQuestion,
   signal: AbortSignal,
 ) => {

@@ -37,6 +37,8 @@ export abstract class BlockFrame {
   readonly firstSequence: number
   abstract readonly events: FrameEvents
   readonly floors: TimeFloors
+  /** Whether lengths and objects are those that are stored (merged/abridged-object.ts), not those that arrived. */
+  abstract readonly isOfMergedBlock: boolean
 
   constructor(firstSequence: number, floors: TimeFloors) {
     this.firstSequence = firstSequence
@@ -95,6 +97,7 @@ export abstract class BlockFrame {
 
 /** As it arrived: consecutive sequence numbers, and objects one after the other in this order. */
 export class ArrivedFrame extends BlockFrame {
+  readonly isOfMergedBlock = false
   readonly events: Observations
   readonly #payloadStart: number
   #introduced: ReadonlySet<number> | undefined

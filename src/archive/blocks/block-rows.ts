@@ -119,6 +119,17 @@ const restoreOpenBlock = (database: DatabaseSync, open: OpenBlock, kindOf: (gvk:
 export const checkColumn = (row: Record<string, unknown>, column: "toc" | "data" | "states"): void =>
   requireChecksum(row[column] as Uint8Array, row[`${column}_checksum`] as number)
 
+/** Whether {@link checkColumn} finds it damaged. */
+export const isDamagedColumn = (row: Record<string, unknown>, column: "toc" | "data" | "states"): boolean => {
+  try {
+    checkColumn(row, column)
+    return false
+  } catch (error) {
+    if (isDamage(error)) return true
+    throw error
+  }
+}
+
 /** Reads the BLOB of a column that has its size and checksum beside it. @throws what {@link unpack} throws */
 export const unpackColumn = (row: Record<string, unknown>, column: "toc" | "data" | "states"): Buffer =>
   unpack({

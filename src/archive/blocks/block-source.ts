@@ -18,8 +18,9 @@ import { type Beginning, Beginnings, fromTheFirst } from "../retention/beginning
 import { isSoundRow } from "../soundness/sound-rows.ts"
 import { BlockCache, TableCache } from "./block-cache.ts"
 import type { BlockFrame } from "./block-frame.ts"
-import { checkColumn } from "./block-rows.ts"
+import { checkColumn, isDamagedColumn } from "./block-rows.ts"
 import { type BlockData, type BlockTable, objectsOf, placeOf, tableOf } from "./block-table.ts"
+import { indexHeadBytes, ObjectIndex, type WantedObjects } from "./merged/object-index.ts"
 
 /** A kind to read: the archive's number for it, and its name. */
 export interface KindKey {
@@ -28,11 +29,11 @@ export interface KindKey {
 }
 
 /** An event found by its sequence number. */
-interface EventPlace {
+export interface EventPlace {
   readonly frame: BlockFrame
   readonly index: number
-  /** The object's bytes: a view into a cached block, valid until that block is evicted. */
-  readonly object: Uint8Array
+  /** The object's bytes, of a merged block as it has them: a view into a cached block, valid until that block is evicted. */
+  readonly stored: Uint8Array
 }
 
 /** As many blocks as the clocks of kinds that are merged may differ by. */
@@ -68,6 +69,7 @@ export class BlockSource {
   readonly #lostBeginnings = new Map<number, string>()
   readonly #place: StatementSync
   readonly #table: StatementSync
+  readonly #head: StatementSync
   readonly #data: StatementSync
   readonly #tables = new TableCache()
   readonly #blocks: BlockCache
@@ -88,7 +90,7 @@ export class BlockSource {
     const isSound = isSoundRow(database, "block")
     const blocksOfKind = (time: "max_time" | "max_received"): StatementSync =>
       database.prepare(`
-        SELECT last_sequence FROM block_kind
+        SELECT last_sequence, min_time FROM block_kind
         WHERE kind = ? AND last_sequence > ? AND ${time} >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
     this.#blocksOfKind = { happened: blocksOfKind("max_time"), received: blocksOfKind("max_received") }
     this.#holdsKind = database.prepare("SELECT 1 FROM block_kind WHERE kind = ? AND last_sequence = ?")
@@ -97,6 +99,9 @@ export class BlockSource {
     )
     this.#table = database.prepare(`
       SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, ${isSound} AS is_sound FROM block
+      WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
+    this.#head = database.prepare(`
+      SELECT first_sequence, substr(toc, 1, ${indexHeadBytes}) AS head, ${isSound} AS is_sound FROM block
       WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
     this.#data = database.prepare(`
       SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, data_size, data_checksum, data,
@@ -222,11 +227,11 @@ export class BlockSource {
     }
   }
 
-  /** `undefined`: it is damaged, and passed over. */
-  #tableToRead(key: number): BlockTable | undefined {
-    if (!this.#skipsDamage) return this.#damaged.has(key) ? undefined : this.tableAt(key)
-    const table = confined(() => this.tableAt(key))
-    if (typeof table !== "string") return table
+  /** `undefined`: it is damaged, and passed over, or has none of the objects that are wanted. */
+  #tableToRead(key: number, wanted?: WantedObjects): BlockTable | undefined {
+    if (!this.#skipsDamage) return this.#damaged.has(key) ? undefined : this.#tableHolding(key, wanted)
+    const table = confined(() => ({ found: this.#tableHolding(key, wanted) }))
+    if (typeof table !== "string") return table.found
     this.#damaged.set(key, table)
     this.#withoutTable.add(key)
     return undefined
@@ -247,6 +252,20 @@ export class BlockSource {
   ): Generator<BlockFrame, void, void> {
     const position = Math.max(afterSequence, this.beginningOf(kind).throughSequence)
     yield* this.#frames(kind, position, fromTime, times, () => this.requireKept(kind, fromTime))
+  }
+
+  /**
+   * The same for the changes of some objects, by number: blocks that are known to have none of them are passed over without being unpacked. `fromTime`, `toTime`: µs since the
+   * Unix epoch at which a change happened, inclusive.
+   */
+  *framesWith(
+    kind: KindKey,
+    numbers: ReadonlySet<number>,
+    { fromTime, toTime }: { readonly fromTime: number; readonly toTime: number },
+  ): Generator<BlockFrame, void, void> {
+    const wanted = { gvk: kind.gvk, numbers, toTime }
+    const { throughSequence } = this.beginningOf(kind)
+    yield* this.#frames(kind, throughSequence, fromTime, "happened", () => this.requireKept(kind, fromTime), wanted)
   }
 
   /** Frames with what retention carried over of a kind. They are no changes. */
@@ -276,6 +295,7 @@ export class BlockSource {
     fromTime: number,
     times: EventTimes,
     requireKept: (position: number) => void,
+    wanted?: WantedObjects & { readonly toTime: number },
   ): Generator<BlockFrame, void, void> {
     let position = afterSequence
     for (;;) {
@@ -285,7 +305,8 @@ export class BlockSource {
       for (const row of rows) {
         const key = row.last_sequence as number
         if (key <= position) continue
-        const table = this.#tableToRead(key)
+        if (wanted !== undefined && (row.min_time as number) > wanted.toTime) return
+        const table = this.#tableToRead(key, wanted)
         requireKept(position)
         for (const frame of table?.frames ?? []) {
           if (frame.lastSequence > position && frame.events.gvk === kind.gvk) yield frame.after(position)
@@ -297,16 +318,37 @@ export class BlockSource {
 
   /** Table of the block that contains an event. @throws CorruptArchiveError if no block does. */
   tableAt(sequence: number): BlockTable {
+    const table = this.#tableHolding(sequence, undefined)
+    if (table === undefined) throw this.#missing(sequence)
+    return table
+  }
+
+  /** `undefined`: the block has none of the objects that are wanted. */
+  #tableHolding(sequence: number, wanted: WantedObjects | undefined): BlockTable | undefined {
     const cached = this.#tables.get(sequence)
     if (cached !== undefined && this.#isPresent(cached)) return cached
+    if (wanted !== undefined) {
+      if (this.#isWithout(sequence, wanted)) return undefined
+      // Its objects are what is asked for next.
+      const block = confined(() => this.#loadBlockAt(sequence))
+      if (typeof block !== "string") return block
+    }
     const row = this.#reading(() => this.#table.get(sequence))
     if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
     this.#requireSound(row)
-    const table = this.#reading(() => tableOf(row))
+    const table = this.#reading(() => tableOf(row, this.#dataOf(row)))
     // The last part of a block has the key that the sealed block will have, but less content: it must not be cached.
-    if (row.sealed === 0) return table
-    this.#tables.keep(table)
+    if (row.sealed !== 0 && table !== undefined) this.#tables.keep(table)
     return table
+  }
+
+  /** Whether the block is known to have none of the objects that are wanted. Reads the beginning of its table of contents. */
+  #isWithout(sequence: number, wanted: WantedObjects): boolean {
+    const row = this.#reading(() => this.#head.get(sequence))
+    // What is wrong with it is found out by whoever reads the rest.
+    if (row === undefined || (row.first_sequence as number) > sequence || row.is_sound !== 1) return false
+    const { head } = row
+    return head instanceof Uint8Array && this.#reading(() => ObjectIndex.of(head)?.mayHold(wanted)) === false
   }
 
   /** A block that sealed blocks were merged into has the key of the last of them. */
@@ -315,14 +357,14 @@ export class BlockSource {
     return row?.last_sequence === lastSequence && row.toc_checksum === checksum
   }
 
-  /** An event with its object. @throws CorruptArchiveError if no block contains it. */
+  /** An event with its object as it is stored: most read it with `readEvent`. @throws CorruptArchiveError if no block contains it. */
   eventAt(sequence: number): EventPlace {
     const block = this.#blocks.at(sequence) ?? this.#loadBlockAt(sequence)
     const place = placeOf(block, sequence)
     if (place === undefined) throw this.#missing(sequence)
     const { frame, index } = place
-    const object = this.#reading(() => block.objects.slice(frame.objectStart(index), frame.events.length(index)))
-    return { frame, index, object }
+    const stored = this.#reading(() => block.objects.slice(frame.objectStart(index), frame.events.length(index)))
+    return { frame, index, stored }
   }
 
   #loadBlockAt(sequence: number): BlockData {
@@ -333,11 +375,22 @@ export class BlockSource {
       // Whoever found the event in a table of contents has just unpacked it. Since then another block may have been put in the place of this one: with
       // the table of before, its objects would be cut from other bytes.
       const known = this.#tables.get(row.last_sequence as number)
-      const table = known !== undefined && known.checksum === row.toc_checksum ? known : tableOf(row)
+      const table = known !== undefined && known.checksum === row.toc_checksum ? known : tableOf(row, this.#dataOf(row))
       return { ...table, objects: objectsOf(row, table) }
     })
     this.#blocks.keep(block)
     return block
+  }
+
+  /** What a table of contents needs of the block's other BLOB. It is read again: a table that is kept must not keep it. */
+  #dataOf({ last_sequence, toc_checksum }: Record<string, unknown>): () => Uint8Array | undefined {
+    return () =>
+      this.#reading(() => {
+        const row = this.#data.get(last_sequence as number)
+        if (row === undefined || row.last_sequence !== last_sequence || row.toc_checksum !== toc_checksum)
+          throw this.#missing(last_sequence as number)
+        return isDamagedColumn(row, "data") ? undefined : (row.data as Uint8Array)
+      })
   }
 
   #missing(sequence: number): CorruptArchiveError | RetentionOutranError {

@@ -1,9 +1,10 @@
 /** Reads rows of the table `block`, whichever form their BLOBs have. */
 
-import { readTable } from "./block.ts"
+import { readTable, unpackChecked } from "./block.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import { checkColumn, unpackColumn } from "./block-rows.ts"
 import { isMergedTable, readMergedTable } from "./merged/merged-table.ts"
+import { ObjectIndex } from "./merged/object-index.ts"
 import { type ObjectBytes, type PieceDirectory, PiecedObjects, WholeObjects } from "./object-bytes.ts"
 
 /** A table of contents with its position. */
@@ -16,6 +17,8 @@ export interface BlockTable {
   readonly frames: ReadonlyArray<BlockFrame>
   /** Of a merged block. */
   readonly pieces: PieceDirectory | undefined
+  /** Bytes of fingerprints behind its objects. */
+  readonly fingerprintBytes: number
 }
 
 /** A table of contents with its objects. */
@@ -23,24 +26,36 @@ export interface BlockData extends BlockTable {
   readonly objects: ObjectBytes
 }
 
-/** Reads the table of contents of a row. @throws MalformedFrameError or an error of zlib */
-export const tableOf = (row: Record<string, unknown>): BlockTable => {
-  const bytes = unpackColumn(row, "toc")
+/** Reads the BLOB with a block's objects, for what of its events stands behind them; `undefined`: it is damaged. */
+export type DataOf = () => Uint8Array | undefined
+
+/**
+ * Reads the table of contents of a row. `dataOf`: by default that of the row. @throws MalformedFrameError or an error of zlib
+ */
+export const tableOf = (row: Record<string, unknown>, dataOf: DataOf = () => row.data as Uint8Array): BlockTable => {
+  checkColumn(row, "toc")
+  const toc = row.toc as Uint8Array
+  const index = ObjectIndex.of(toc)
+  const bytes = unpackChecked(index === undefined ? toc : toc.subarray(index.byteLength), row.toc_size as number)
   const position = {
     firstSequence: row.first_sequence as number,
     lastSequence: row.last_sequence as number,
     checksum: row.toc_checksum as number,
   }
   return isMergedTable(bytes)
-    ? { ...position, ...readMergedTable(bytes) }
-    : { ...position, frames: readTable(bytes), pieces: undefined }
+    ? { ...position, ...readMergedTable(bytes, index, dataOf) }
+    : { ...position, frames: readTable(bytes), pieces: undefined, fingerprintBytes: 0 }
 }
 
 /** Reads the objects of a row, those of a merged block as they are asked for. @throws MalformedFrameError or an error of zlib */
-export const objectsOf = (row: Record<string, unknown>, { pieces }: BlockTable): ObjectBytes => {
+export const objectsOf = (
+  row: Record<string, unknown>,
+  { pieces, fingerprintBytes }: Pick<BlockTable, "pieces" | "fingerprintBytes">,
+): ObjectBytes => {
   if (pieces === undefined) return new WholeObjects(unpackColumn(row, "data"))
   checkColumn(row, "data")
-  return new PiecedObjects(row.data as Uint8Array, pieces)
+  const data = row.data as Uint8Array
+  return new PiecedObjects(data.subarray(0, data.length - fingerprintBytes), pieces)
 }
 
 /** The frame with an event, and its index in it; `undefined`: the block does not have it. */

@@ -74,6 +74,16 @@ export const pack = (content: Uint8Array, params: Readonly<Record<number, number
   return { bytes, size: content.length, checksum: crc32(bytes) }
 }
 
+/** Like {@link pack}, with a frame that zstd skips before it, which `size` does not count. */
+export const packBehind = (
+  skipped: Uint8Array,
+  content: Uint8Array,
+  params: Readonly<Record<number, number>>,
+): Packed => {
+  const bytes = Buffer.concat([skipped, pack(content, params).bytes])
+  return { bytes, size: content.length, checksum: crc32(bytes) }
+}
+
 /** Extra bytes in the memory of unpacked content: zstd needs room to detect that there is no more. */
 export const unpackMargin = 64
 
@@ -83,8 +93,12 @@ export const unpackMargin = 64
  */
 export const unpack = ({ bytes, size, checksum }: Packed): Buffer => {
   requireChecksum(bytes, checksum)
-  return zstdDecompressSync(bytes, { chunkSize: size + unpackMargin, maxOutputLength: Math.max(1, size) })
+  return unpackChecked(bytes, size)
 }
+
+/** The same for bytes whose checksum was found to be right, or that are a part of such. @throws an error of zlib */
+export const unpackChecked = (bytes: Uint8Array, size: number): Buffer =>
+  zstdDecompressSync(bytes, { chunkSize: size + unpackMargin, maxOutputLength: Math.max(1, size) })
 
 /** @throws MalformedFrameError if the compressed bytes are not those of which the checksum was computed */
 export const requireChecksum = (bytes: Uint8Array, checksum: number): void => {

@@ -27,14 +27,43 @@ export const requirePlanes = (bytes: Uint8Array, count: number): void => {
 /** The inverse of {@link toPlanes}. The bytes may change afterwards. @throws RangeError if these are not planes of `count` numbers */
 export const fromPlanes = (bytes: Uint8Array, count: number): Uint32Array => {
   requirePlanes(bytes, count)
-  // One plane is the most frequent case by far.
+  // One plane is the most frequent case by far, then two.
   if (bytes.length === count) return new Uint32Array(bytes)
   const column = new Uint32Array(count)
+  if (bytes.length === 2 * count) {
+    for (let index = 0; index < count; index++)
+      column[index] = (bytes[index] as number) | ((bytes[count + index] as number) << 8)
+    return column
+  }
   for (let start = 0, shift = 0; start < bytes.length; start += count, shift += 8) {
     for (let index = 0; index < count; index++)
       column[index] = (column[index] as number) | ((bytes[start + index] as number) << shift)
   }
   return column
+}
+
+/** The number at an index. @throws RangeError if these are not planes of `count` numbers */
+export const valueInPlanes = (bytes: Uint8Array, count: number, index: number): number => {
+  requirePlanes(bytes, count)
+  let value = 0
+  for (let at = index, factor = 1; at < bytes.length; at += count, factor *= 256)
+    value += (bytes[at] as number) * factor
+  return value
+}
+
+/**
+ * The sum of the numbers from an index up to another, exclusive, up to 2^53, without unpacking them. @throws RangeError if these are not planes of `count`
+ * numbers
+ */
+export const sumOfPlanes = (bytes: Uint8Array, count: number, from: number, to: number): number => {
+  requirePlanes(bytes, count)
+  let sum = 0
+  for (let start = 0, factor = 1; start < bytes.length; start += count, factor *= 256) {
+    let inPlane = 0
+    for (let at = start + from; at < start + to; at++) inPlane += bytes[at] as number
+    sum += inPlane * factor
+  }
+  return sum
 }
 
 /**

@@ -13,7 +13,8 @@ import type { Action, EventTimes, ObjectEvent } from "../../trace/event.ts"
 import { ACTION_NAMES } from "../../wire/observation-wire.ts"
 import type { ObjectNames } from "../rows/object-rows.ts"
 import type { BlockFrame } from "./block-frame.ts"
-import type { BlockSource, KindKey } from "./block-source.ts"
+import type { BlockSource, EventPlace, KindKey } from "./block-source.ts"
+import { unabridged } from "./merged/abridged-object.ts"
 
 /** The events to read; times are µs since the Unix epoch. */
 interface EventRange {
@@ -112,12 +113,20 @@ export const readEvent = (
   kind: KindKey,
   sequence: number,
   times: EventTimes = "happened",
+): ObjectEvent => eventIn(source.eventAt(sequence), names, kind, times)
+
+/** The same of an event whose place is known. */
+export const eventIn = (
+  { frame, index, stored }: EventPlace,
+  names: ObjectNames,
+  kind: KindKey,
+  times: EventTimes = "happened",
 ): ObjectEvent => {
-  const { frame, index, object } = source.eventAt(sequence)
   const { uid, namespace, name } = names.nameOf(kind.id, frame.events.objectNumber(index))
+  const resourceVersion = frame.events.resourceVersionText(index)
   return {
     type: "object",
-    sequence,
+    sequence: frame.sequence(index),
     time: frame.timeIn(times, index),
     ...(times === "happened" && frame.events.lateness(index) > 0 && { received: frame.received(index) }),
     gvk: kind.gvk,
@@ -126,7 +135,7 @@ export const readEvent = (
     uid,
     namespace,
     name,
-    resourceVersion: frame.events.resourceVersionText(index),
-    object,
+    resourceVersion,
+    object: frame.isOfMergedBlock ? unabridged(stored, { uid, name, version: resourceVersion }) : stored,
   }
 }

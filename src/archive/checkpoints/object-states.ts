@@ -94,15 +94,17 @@ export class ObjectStates {
   }
 
   /** Appends an object's state after an event, in any order of numbers. */
-  pushEvent(frame: BlockFrame, index: number): void {
+  pushEvent(frame: BlockFrame, index: number, withFingerprint: boolean): void {
     const events = frame.events
     const at = this.count++
     this.numbers[at] = events.objectNumber(index)
     this.sequences[at] = frame.sequence(index)
     this.versionsLow[at] = events.versionLow(index)
     this.versionsHigh[at] = events.versionHigh(index)
-    this.fingerprintsLow[at] = events.fingerprintLow(index)
-    this.fingerprintsHigh[at] = events.fingerprintHigh(index)
+    if (withFingerprint) {
+      this.fingerprintsLow[at] = events.fingerprintLow(index)
+      this.fingerprintsHigh[at] = events.fingerprintHigh(index)
+    }
     this.dead[at] = events.action(index) === APPLIED ? 0 : 1
     if (events.hasOpaqueVersions) {
       this.opaqueVersions ??= new Array<string>(at).fill("")
@@ -139,7 +141,13 @@ const COLLECTED_EVENTS = 1 << 18
 
 /** Gathers events of one kind in sequence order and returns the last one of each object. */
 export class StateCollector {
+  readonly #withFingerprints: boolean
   #events = new ObjectStates(1024)
+
+  /** `withFingerprints`: else they are 0. */
+  constructor(withFingerprints: boolean) {
+    this.#withFingerprints = withFingerprints
+  }
 
   get isFull(): boolean {
     return this.#events.count >= COLLECTED_EVENTS
@@ -151,7 +159,7 @@ export class StateCollector {
 
   add(frame: BlockFrame, index: number): void {
     if (this.#events.count === this.#events.numbers.length) this.#grow()
-    this.#events.pushEvent(frame, index)
+    this.#events.pushEvent(frame, index, this.#withFingerprints)
   }
 
   /** The last event of each object, deletions included. */

@@ -52,8 +52,11 @@ export class StateHistory {
   readonly #lastFull: Readonly<Record<EventTimes, StatementSync>>
   readonly #chain: Readonly<Record<EventTimes, StatementSync>>
   readonly #remains: StatementSync | undefined
+  readonly #withFingerprints: boolean
 
-  constructor(database: DatabaseSync, source: BlockSource, directory: string) {
+  /** `withFingerprints`: what goes on with a recording needs them; else those of events are 0. */
+  constructor(database: DatabaseSync, source: BlockSource, directory: string, withFingerprints = false) {
+    this.#withFingerprints = withFingerprints
     this.#directory = directory
     this.#source = source
     const lastFull = (time: "last_time" | "last_received"): StatementSync =>
@@ -105,14 +108,14 @@ export class StateHistory {
     const { beforeTime = NEVER, times = "happened" } = limit
     const finished: Array<ObjectStates> = [...this.#remainsAfter(kind, sequence)]
     const from = Math.max(sequence, this.#source.beginningNow(kind).throughSequence)
-    let collector = new StateCollector()
+    let collector = new StateCollector(this.#withFingerprints)
     collecting: for (const frame of this.#source.framesAfter(kind, from)) {
       for (let index = 0; index < frame.events.count; index++) {
         if (frame.sequence(index) > limit.throughSequence || frame.timeIn(times, index) >= beforeTime) break collecting
         collector.add(frame, index)
         if (collector.isFull) {
           finished.push(collector.finish())
-          collector = new StateCollector()
+          collector = new StateCollector(this.#withFingerprints)
         }
       }
     }

@@ -1,11 +1,12 @@
 /**
- * Names of objects whose rows are lost, out of the objects themselves: `metadata` of any event of theirs has them. Of an object without such
- * an event only deletions are left; it gets a name that no object has.
+ * Names of objects whose rows are lost, out of the objects themselves: `metadata` of any event has them that is not abridged, as the first of an object
+ * never is. Of an object without such an event, because it has expired, only deletions are left; it gets a name that no object has.
  */
 import { formatExactJson, isJsonObject } from "../../trace/json/exact-json.ts"
 import { metadataOf } from "../../trace/sanitising/managed-fields.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
+import { isAbridged } from "../blocks/merged/abridged-object.ts"
 
 /** A row to be written in the place of a lost one. */
 export interface FoundName {
@@ -34,7 +35,8 @@ export const lostNames = (
         const sequence = frame.sequence(index)
         if (!first.has(number)) first.set(number, sequence)
         if (frame.events.length(index) === 0) continue
-        const name = nameIn(source.eventAt(sequence).object)
+        const { stored } = source.eventAt(sequence)
+        const name = isAbridged(stored) ? undefined : nameIn(stored)
         if (name !== undefined) found.set(number, { number, firstSequence: first.get(number) ?? sequence, ...name })
       }
     }

@@ -2,7 +2,8 @@
 
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { ArchiveIoError, CorruptArchiveError } from "../archive-errors.ts"
-import { readEvent } from "../blocks/event-merge.ts"
+import type { EventPlace } from "../blocks/block-source.ts"
+import { eventIn } from "../blocks/event-merge.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
@@ -27,16 +28,17 @@ export class DamageFound {
   /** An event with its object, valid until the next is read; `undefined` if its block is damaged, which is noted. */
   event(kind: KeptKind, sequence: number): ObjectEvent | undefined {
     const { source, names } = this.#recording
+    let place: EventPlace
     try {
       // Decompresses the block. The name is read afterwards: a damaged row of a name is an error.
-      source.eventAt(sequence)
+      place = source.eventAt(sequence)
     } catch (error) {
       const fault = faultOf(error)
       if (fault === undefined) throw error
       this.#note(kind, sequence, fault, "its changes are missing")
       return undefined
     }
-    return readEvent(source, names, kind, sequence)
+    return eventIn(place, names, kind)
   }
 
   /**

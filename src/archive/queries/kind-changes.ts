@@ -30,7 +30,11 @@ export class KindChanges {
     this.#stretch = stretch
     this.#recording = recording
     this.#cut = recording.cut
-    this.#frames = recording.source.framesOf(kind, 0, stretch.from)
+    const { from, to, numbers } = stretch
+    this.#frames =
+      numbers === undefined
+        ? recording.source.framesOf(kind, 0, from)
+        : recording.source.framesWith(kind, numbers, { fromTime: from, toTime: to })
   }
 
   /** Moves to the next change; `false` if there is none. */

@@ -8,16 +8,17 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { RecordingDisturbedError, toArchiveError } from "../archive-errors.ts"
+import { CorruptArchiveError, RecordingDisturbedError, toArchiveError } from "../archive-errors.ts"
 import { BlockSource, type BlockSourceOptions } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
+import type { KnownIntact } from "../damage/known-intact.ts"
 import { isBeingWritten } from "../reading-access.ts"
 import { type KeptKind, readKeptKinds } from "../rows/kind-table.ts"
 import { KnownOwners } from "../rows/known-owners.ts"
 import { readMetadata } from "../rows/metadata.ts"
 import { ObjectNames } from "../rows/object-rows.ts"
 import { lastSequenceOf, openForReading } from "../schema.ts"
-import { requireSoundTables } from "../soundness/sound-rows.ts"
+import { requireSoundObjects } from "../soundness/sound-objects.ts"
 
 /**
  * bytes of unpacked blocks kept. Questions read blocks in order, and memory that was just given back is faster to unpack into than more of it: a
@@ -32,6 +33,8 @@ export interface QueriedRecordingOptions extends Pick<BlockSourceOptions, "cache
    * nothing has changed since. Default: up to the last moment at which anything was recorded.
    */
   readonly knownUntil?: (gvk: string) => number | undefined
+  /** What further readers of the same directory need not check again. Default: nothing is known. */
+  readonly intact?: KnownIntact
 }
 
 /** One open recording. Use {@link QueriedRecording.open}. Every method may throw an ArchiveError. */
@@ -44,6 +47,7 @@ export class QueriedRecording {
   readonly owners: KnownOwners
   readonly #knownUntil: (gvk: string) => number | undefined
   readonly #isAlone: boolean
+  readonly #soundObjects: Map<number, number>
   readonly #adoption: StatementSync
   #now: Now
   #hasSoundObjects = false
@@ -64,11 +68,11 @@ export class QueriedRecording {
     this.directory = directory
     this.database = database
     this.#isAlone = isAlone
+    this.#soundObjects = options.intact?.objectsOf(directory) ?? new Map()
     this.#knownUntil = options.knownUntil ?? (() => undefined)
     // First, as in refresh.
     this.source = new BlockSource(database, directory, {
-      cachedBytes: CACHED_BYTES,
-      ...options,
+      cachedBytes: options.cachedBytes ?? CACHED_BYTES,
       passesOverDamage: true,
     })
     this.#now = readNow(database)
@@ -125,8 +129,19 @@ export class QueriedRecording {
   /** Call it before a search among the names of objects, where a row that damage hides would not be missed. */
   requireSoundObjects(): void {
     if (this.#hasSoundObjects) return
-    this.reading(() => requireSoundTables(this.database, this.directory, ["object"]))
+    this.reading(() => requireSoundObjects(this.database, this.directory, this.#soundObjects))
     this.#hasSoundObjects = true
+  }
+
+  /** Whether {@link requireSoundObjects} finds nothing wrong. */
+  hasSoundObjects(): boolean {
+    try {
+      this.requireSoundObjects()
+      return true
+    } catch (error) {
+      if (error instanceof CorruptArchiveError) return false
+      throw error
+    }
   }
 
   /**

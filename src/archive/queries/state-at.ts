@@ -153,7 +153,7 @@ function* inOrderOfNames(
   wanted: PlacesWanted,
 ): Generator<ObjectEvent | undefined, void, void> {
   for (let { after } = wanted; ; ) {
-    const places = firstPlaces(reading.recording.names, reading.kind, alive, { ...wanted, after })
+    const places = firstPlaces(reading.recording, reading.kind, alive, { ...wanted, after })
     for (let start = 0; start < places.length; ) {
       const stretch = yield* readStretch(reading, places.slice(start, start + STRETCH_OBJECTS))
       for (const event of stretch.events) if (event !== undefined) yield event

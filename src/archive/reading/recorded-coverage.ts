@@ -8,7 +8,7 @@ import type { EventTimes, GapEvent, LateChanges } from "../../trace/event.ts"
 import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
-import { IntactBlocks } from "../damage/intact-blocks.ts"
+import { KnownIntact } from "../damage/known-intact.ts"
 import { WindowDamage } from "../damage/window-damage.ts"
 import { readGaps } from "../rows/gap-rows.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
@@ -60,7 +60,7 @@ interface RecordedCoverage {
 export const readCoverage = (
   directory: string,
   window: CoverageWindow,
-  intact = new IntactBlocks(),
+  intact = new KnownIntact(),
 ): RecordedCoverage => {
   const database = openForReading(directory)
   try {
@@ -69,7 +69,7 @@ export const readCoverage = (
     const gaps = readGaps(database, { cut: Number.MAX_SAFE_INTEGER, ...window })
     const late = readLateRanges(database, { cut: Number.MAX_SAFE_INTEGER, ...window })
     const cut = lastSequenceOf(database)
-    const source = new BlockSource(database, directory, { intact: intact.of(directory) })
+    const source = new BlockSource(database, directory, { intact: intact.blocksOf(directory) })
     const history = new StateHistory(database, source, directory)
     const inspection = new WindowDamage(database, source, history, directory)
     const count = eventCounter(database, source, window)

@@ -9,7 +9,7 @@
 import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
-import { IntactBlocks } from "../damage/intact-blocks.ts"
+import { KnownIntact } from "../damage/known-intact.ts"
 import { WindowDamage } from "../damage/window-damage.ts"
 import { readKinds } from "../rows/kind-table.ts"
 import { openForReading } from "../schema.ts"
@@ -30,7 +30,7 @@ interface CountOptions {
   /** Whether to leave out objects with this name; the namespace is empty for cluster-scoped objects. Default: no objects are left out. */
   readonly excludesName?: (namespace: string, name: string) => boolean
   /** Blocks that need not be checked again. */
-  readonly intact?: IntactBlocks
+  readonly intact?: KnownIntact
   /** Lets other work run; called every half ms. */
   readonly pause: () => Promise<void>
 }
@@ -48,11 +48,11 @@ const pageRows = 250
 export const countWindow = async (
   directory: string,
   { cut, fromTime, untilTime, times = "happened" }: WindowLimits,
-  { kinds, excludesName, intact = new IntactBlocks(), pause }: CountOptions,
+  { kinds, excludesName, intact = new KnownIntact(), pause }: CountOptions,
 ): Promise<ReadonlyMap<string, WindowCounts>> => {
   const database = openForReading(directory)
   try {
-    const source = new BlockSource(database, directory, { intact: intact.of(directory) })
+    const source = new BlockSource(database, directory, { intact: intact.blocksOf(directory) })
     const history = new StateHistory(database, source, directory)
     const inspection = new WindowDamage(database, source, history, directory)
     const page = database.prepare(`

@@ -47,10 +47,10 @@ export class BeginningMove {
       for (const frame of frames ?? []) {
         const kind = ids.get(frame.events.gvk)
         if (kind === undefined || frame.lastSequence <= this.#retained.of(kind).throughSequence) continue
-        const all = collectors.get(kind) ?? [new StateCollector()]
+        const all = collectors.get(kind) ?? [new StateCollector(true)]
         collectors.set(kind, all)
         for (let index = 0; index < frame.events.count; index++) {
-          if (all.at(-1)?.isFull) all.push(new StateCollector())
+          if (all.at(-1)?.isFull) all.push(new StateCollector(true))
           all.at(-1)?.add(frame, index)
         }
       }

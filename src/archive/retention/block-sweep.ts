@@ -9,8 +9,9 @@ import { isDamage } from "../archive-errors.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
 import { BlockRows } from "../blocks/block-rows.ts"
 import { objectsOf, tableOf } from "../blocks/block-table.ts"
-import { MergedBlock } from "../blocks/merged/merged-block.ts"
+import { MergedBlock, type NamesOf } from "../blocks/merged/merged-block.ts"
 import type { KindTable } from "../rows/kind-table.ts"
+import { knownNamesOf } from "../rows/object-rows.ts"
 
 /**
  * Bytes before compression up to which carried-over events are joined with those of the block before: each is then rewritten some times, at
@@ -34,6 +35,7 @@ interface StoredBlock {
 export class BlockSweep {
   readonly #kinds: KindTable
   readonly #rows: BlockRows
+  readonly #namesOf: NamesOf
   readonly #next: StatementSync
   readonly #nextCarried: StatementSync
   readonly #before: StatementSync
@@ -44,6 +46,7 @@ export class BlockSweep {
   constructor(database: DatabaseSync, kinds: KindTable) {
     this.#kinds = kinds
     this.#rows = new BlockRows(database)
+    this.#namesOf = knownNamesOf(database)
     const columns =
       "first_sequence, last_sequence, events, carried, toc_size, toc_checksum, toc, data_size, data_checksum"
     const next = (which: string): StatementSync =>
@@ -82,7 +85,8 @@ export class BlockSweep {
   /** Returns the number of events that were carried over. */
   #free(block: StoredBlock, fateOf: Fates, isLenient: boolean): number {
     const before = block.row.carried as number
-    const table = damageAside(() => tableOf(block.row))
+    const data = (): Record<string, unknown> => ({ ...block.row, ...this.#data.get(block.last) })
+    const table = damageAside(() => tableOf(block.row, () => data().data as Uint8Array))
     if (table === undefined) return this.#freeDamaged(block, fateOf)
     const { frames } = table
     const fates = frames.map((frame) => fateOf(this.#kinds.idOf(frame.events.gvk), block.last))
@@ -99,10 +103,10 @@ export class BlockSweep {
       this.#delete.run(block.last)
       return 0
     }
-    const objects = damageAside(() => objectsOf({ ...block.row, ...this.#data.get(block.last) }, table))
+    const objects = damageAside(() => objectsOf(data(), table))
     // Stays as it is: readers name what they cannot read of it.
     if (objects === undefined) return 0
-    const remaining = new MergedBlock()
+    const remaining = new MergedBlock(this.#namesOf)
     const { first, joined } = isKept ? { first: block.first, joined: 0 } : this.#join(block, remaining)
     frames.forEach((frame, at) => {
       const fate = fates[at] as Fate

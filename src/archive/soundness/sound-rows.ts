@@ -67,14 +67,23 @@ export const formatOf = (database: DatabaseSync): number =>
  * rows.
  */
 export const faultOfTable = (database: DatabaseSync, table: string): string | undefined => {
-  const structure = database.prepare(`PRAGMA integrity_check(${table})`).all()
-  const [first] = structure.map((row) => String(row.integrity_check))
-  if (first !== "ok") return `table ${table}: ${first}`
+  const fault = faultOfTrees(database, table)
+  if (fault !== undefined) return fault
   const wrong = Number(
     database.prepare(`SELECT count(*) AS rows FROM ${table} WHERE NOT (${isSoundRow(database, table)})`).get()?.rows,
   )
-  return wrong === 0 ? undefined : `table ${table}: ${wrong} ${wrong === 1 ? "row has" : "rows have"} a wrong checksum`
+  return wrong === 0 ? undefined : wrongRows(table, wrong)
 }
+
+/** What is wrong with the pages of a table and of its indexes; `undefined` if nothing is. */
+export const faultOfTrees = (database: DatabaseSync, table: string): string | undefined => {
+  const first = database.prepare(`PRAGMA integrity_check(${table})`).get()?.integrity_check
+  return first === "ok" ? undefined : `table ${table}: ${first}`
+}
+
+/** In words. */
+export const wrongRows = (table: string, rows: number): string =>
+  `table ${table}: ${rows} ${rows === 1 ? "row has" : "rows have"} a wrong checksum`
 
 /** @throws CorruptArchiveError, or what SQLite throws */
 export const requireSoundTables = (database: DatabaseSync, directory: string, tables: ReadonlyArray<string>): void => {

@@ -11,8 +11,9 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { isDamage } from "../archive-errors.ts"
 import { BlockRows } from "../blocks/block-rows.ts"
 import { objectsOf, tableOf } from "../blocks/block-table.ts"
-import { MergedBlock } from "../blocks/merged/merged-block.ts"
+import { MergedBlock, type NamesOf } from "../blocks/merged/merged-block.ts"
 import type { ObjectBytes } from "../blocks/object-bytes.ts"
+import { knownNamesOf } from "../rows/object-rows.ts"
 import { isSoundRow } from "../soundness/sound-rows.ts"
 
 /** When there is enough for a merged block. */
@@ -50,6 +51,7 @@ const pageRows = 64
 export class BlockMerging {
   readonly #bounds: MergingBounds
   readonly #rows: BlockRows
+  readonly #namesOf: NamesOf
   readonly #page: StatementSync
   readonly #block: StatementSync
   readonly #transaction: (write: () => void) => void
@@ -62,6 +64,7 @@ export class BlockMerging {
     this.#bounds = bounds
     this.#transaction = transaction
     this.#rows = new BlockRows(database)
+    this.#namesOf = knownNamesOf(database)
     this.#page = database.prepare(`
       SELECT last_sequence, first_sequence, min_time, max_time, sealed, carried, toc_size, data_size,
         length(toc) + length(data) AS stored, ${isSoundRow(database, "block")} AS is_sound
@@ -132,7 +135,7 @@ export class BlockMerging {
   }
 
   *#merge({ keys, firstSequence, lastSequence }: Run): Generator<void, void, void> {
-    const merged = new MergedBlock()
+    const merged = new MergedBlock(this.#namesOf)
     const read: ObjectBytes[] = []
     try {
       for (const key of keys) {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest"
 import { Answering } from "../../../src/actors/reader/answering.ts"
 import type { Question } from "../../../src/actors/reader/question.ts"
+import { KnownIntact } from "../../../src/archive/damage/known-intact.ts"
 import type { OutgoingStream } from "../../../src/runtime/stream/outgoing-stream.ts"
 import { recordSample } from "../../archive/sample-recording.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
@@ -57,7 +58,7 @@ const sample = (): string => {
 }
 
 test("an answer comes as fast as its client takes it, and ends once", async () => {
-  const answering = new Answering(sample())
+  const answering = new Answering(sample(), new KnownIntact())
   const client = new Client()
   answering.start(question, client.stream)
   await turns(5)
@@ -78,7 +79,7 @@ test("an answer comes as fast as its client takes it, and ends once", async () =
 })
 
 test("a client that goes away, or does not take its answer, holds up no other", async () => {
-  const answering = new Answering(sample())
+  const answering = new Answering(sample(), new KnownIntact())
   const [slow, gone, quick] = [new Client(), new Client(), new Client()]
   for (const client of [slow, gone, quick]) answering.start(question, client.stream)
   await turns(10)
@@ -94,11 +95,11 @@ test("a client that goes away, or does not take its answer, holds up no other", 
 })
 
 test("a question that has no answer is refused at once", () => {
-  const answering = new Answering(sample())
+  const answering = new Answering(sample(), new KnownIntact())
   const start = (more: Partial<Question>) => () => answering.start({ ...question, ...more }, new Client().stream)
   expect(start({ kinds: ["Nonsense"] })).toThrow(expect.objectContaining({ fault: "not-recorded" }))
   expect(start({ labels: "a===" })).toThrow(expect.objectContaining({ fault: "question" }))
-  expect(() => new Answering("/nowhere").start(question, new Client().stream)).toThrow(
+  expect(() => new Answering("/nowhere", new KnownIntact()).start(question, new Client().stream)).toThrow(
     expect.objectContaining({ fault: "recording" }),
   )
 })

@@ -14,7 +14,14 @@ interface TestBlock extends BlockData {
 const block = (number: number): TestBlock => {
   const memory = new ArrayBuffer(blockBytes + unpackMargin)
   return {
-    ...{ firstSequence: number * 10, lastSequence: number * 10 + 9, checksum: number, frames: [], pieces: undefined },
+    ...{
+      firstSequence: number * 10,
+      lastSequence: number * 10 + 9,
+      checksum: number,
+      frames: [],
+      pieces: undefined,
+      fingerprintBytes: 0,
+    },
     ...{ objects: new WholeObjects(Buffer.from(memory, 0, blockBytes)), memory },
   }
 }

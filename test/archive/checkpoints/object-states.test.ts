@@ -39,7 +39,7 @@ const noFloors = { timeFloor: 0, receivedFloor: 0 }
 
 const collect = (events: ReadonlyArray<SampleEvent>, firstSequence: number): ObjectStates => {
   const frame = new ArrivedFrame(firstSequence, 0, noFloors, decodeObservations(encodeFrame({ gvk: "v1.Pod", events })))
-  const collector = new StateCollector()
+  const collector = new StateCollector(true)
   for (let index = 0; index < events.length; index++) collector.add(frame, index)
   return collector.finish()
 }

@@ -21,7 +21,8 @@ describe("A path with a moment", () => {
   test("is made for any text that a person may write, and read back", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: "grapheme" }), (moment) => {
-        fc.pre(moment.isWellFormed())
+        // No one can write these two: in a URL they mean the path above.
+        fc.pre(moment.isWellFormed() && moment !== "." && moment !== "..")
         const path = pathOfMoment(moment)
         expect(momentIn(`${path}/api`)).toEqual({ moment, rest: "/api" })
         expect(new URL(`http://127.0.0.1:8001${path}`).pathname).toBe(path)

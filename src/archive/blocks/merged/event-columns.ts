@@ -3,6 +3,7 @@
  *
  * 49 bytes an event; none of them is an object.
  */
+import { joinVersion } from "../../../wire/observations.ts"
 import { type BlockFrame, noFloors, type TimeFloors } from "../block-frame.ts"
 
 const initialCapacity = 64
@@ -19,6 +20,7 @@ export class EventColumns {
   sequences: Float64Array = new Float64Array(initialCapacity)
   actions: Uint32Array = new Uint32Array(initialCapacity)
   numbers: Uint32Array = new Uint32Array(initialCapacity)
+  /** Of objects as they are stored, bytes. */
   lengths: Uint32Array = new Uint32Array(initialCapacity)
   /** µs after the event before. */
   timeDeltas: Uint32Array = new Uint32Array(initialCapacity)
@@ -68,6 +70,12 @@ export class EventColumns {
     this.#lastReceived = received
     this.count++
     return true
+  }
+
+  /** The resource version of an event. */
+  versionText(index: number): string {
+    const low = this.versionsLow[index] as number
+    return this.opaqueVersions[index] ?? joinVersion(low, this.versionsHigh[index] as number).toString()
   }
 
   /** What frames of observations can express as one: a frame that does not begin where the clock was set back, mostly. */

@@ -3,10 +3,11 @@ import type { ResourceVersion } from "../../../kube/resource-version.ts"
 import { type ActionCode, joinVersion } from "../../../wire/observations.ts"
 import { BlockFrame, type FrameEvents } from "../block-frame.ts"
 import { byObject } from "../by-object.ts"
-import type { StoredColumns } from "./stored-columns.ts"
+import { planeFields, type StoredColumns } from "./stored-columns.ts"
 
 /** The events of a merged block's kind from some index on, with sequence numbers between which there may be others. */
 export class MergedFrame extends BlockFrame {
+  readonly isOfMergedBlock = true
   readonly events: FrameEvents
   readonly #columns: StoredColumns
   readonly #starts: ObjectStarts
@@ -66,6 +67,7 @@ export class ObjectStarts {
   readonly #first: () => number
   #starts: Float64Array | undefined
   #asked = 0
+  #last: { readonly index: number; readonly start: number } | undefined
 
   /** `first`: where the kind's objects start. */
   constructor(columns: StoredColumns, first: () => number) {
@@ -74,19 +76,36 @@ export class ObjectStarts {
   }
 
   of(index: number): number {
-    if (this.#starts === undefined && this.#asked++ < foundAlone)
-      return this.#first() + bytesBefore(this.#columns, index)
-    this.#starts ??= startsByObject(this.#columns, this.#first())
-    return this.#starts[index] as number
+    if (this.#starts !== undefined) return this.#starts[index] as number
+    // A history asks for one state of an object after the other, and they are next to each other.
+    const start = this.#afterLast(index)
+    if (start === undefined && this.#asked++ >= foundAlone) {
+      this.#starts = startsByObject(this.#columns, this.#first())
+      return this.#starts[index] as number
+    }
+    this.#last = { index, start: start ?? this.#first() + bytesBefore(this.#columns, index) }
+    return this.#last.start
+  }
+
+  /** `undefined`: the object is not the one that was asked for last, in a later event. */
+  #afterLast(index: number): number | undefined {
+    const objects = this.#columns.column(planeFields.objects)
+    const object = objects[index]
+    const last = this.#last
+    if (last === undefined || last.index > index || objects[last.index] !== object) return undefined
+    const lengths = this.#columns.column(planeFields.lengths)
+    let { start } = last
+    for (let at = last.index; at < index; at++) if (objects[at] === object) start += lengths[at] as number
+    return start
   }
 }
 
 const startsByObject = (columns: StoredColumns, payloadStart: number): Float64Array => {
   const { count } = columns.fields
   const starts = new Float64Array(count)
-  const lengths = columns.column("lengths")
+  const lengths = columns.column(planeFields.lengths)
   let start = payloadStart
-  for (const index of byObject(columns.column("numbers"), count)) {
+  for (const index of byObject(columns.column(planeFields.objects), count)) {
     starts[index] = start
     start += lengths[index] as number
   }
@@ -95,12 +114,12 @@ const startsByObject = (columns: StoredColumns, payloadStart: number): Float64Ar
 
 /** Of the objects before the one of an event, in the order of {@link byObject}. */
 const bytesBefore = (columns: StoredColumns, index: number): number => {
-  const [numbers, lengths] = [columns.column("numbers"), columns.column("lengths")]
-  const number = numbers[index] as number
+  const [objects, lengths] = [columns.column(planeFields.objects), columns.column(planeFields.lengths)]
+  const object = objects[index] as number
   let bytes = 0
-  for (let other = 0; other < numbers.length; other++) {
-    const found = numbers[other] as number
-    if (found < number || (found === number && other < index)) bytes += lengths[other] as number
+  for (let other = 0; other < objects.length; other++) {
+    const found = objects[other] as number
+    if (found < object || (found === object && other < index)) bytes += lengths[other] as number
   }
   return bytes
 }
@@ -113,8 +132,6 @@ class MergedEvents implements FrameEvents {
   readonly hasOpaqueVersions: boolean
   readonly #columns: StoredColumns
   readonly #first: number
-  /** Kept here: a search for an object asks for the number of every event. */
-  #numbers: Uint32Array | undefined
 
   constructor(columns: StoredColumns, first = 0) {
     const { gvk, epoch, count, opaqueVersions } = columns.fields
@@ -127,16 +144,15 @@ class MergedEvents implements FrameEvents {
   }
 
   action(index: number): ActionCode {
-    return this.#columns.column("actions")[this.#first + index] as ActionCode
+    return this.#columns.value(planeFields.actions, this.#first + index) as ActionCode
   }
 
   objectNumber(index: number): number {
-    this.#numbers ??= this.#columns.column("numbers")
-    return this.#numbers[this.#first + index] as number
+    return this.#columns.objectNumber(this.#first + index)
   }
 
   length(index: number): number {
-    return this.#columns.column("lengths")[this.#first + index] as number
+    return this.#columns.value(planeFields.lengths, this.#first + index)
   }
 
   time(index: number): number {
@@ -152,11 +168,11 @@ class MergedEvents implements FrameEvents {
   }
 
   versionLow(index: number): number {
-    return this.#columns.versions[0][this.#first + index] as number
+    return this.#columns.versionLow(this.#first + index)
   }
 
   versionHigh(index: number): number {
-    return this.#columns.versions[1][this.#first + index] as number
+    return this.#columns.versionHigh(this.#first + index)
   }
 
   resourceVersion(index: number): ResourceVersion {
@@ -168,10 +184,10 @@ class MergedEvents implements FrameEvents {
   }
 
   fingerprintLow(index: number): number {
-    return this.#columns.column("fingerprintsLow")[this.#first + index] as number
+    return this.#columns.fingerprintLow(this.#first + index)
   }
 
   fingerprintHigh(index: number): number {
-    return this.#columns.column("fingerprintsHigh")[this.#first + index] as number
+    return this.#columns.fingerprintHigh(this.#first + index)
   }
 }

@@ -8,11 +8,15 @@ import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../../message-of.ts"
 import { MalformedFrameError } from "../../../wire/observations.ts"
 import type { BlockFrame } from "../block-frame.ts"
+import { byObject } from "../by-object.ts"
 import { toPlanes } from "../byte-planes.ts"
 import type { PieceDirectory } from "../object-bytes.ts"
 import { doubles, type EventColumns } from "./event-columns.ts"
+import { fingerprintBytes, StoredFingerprints } from "./fingerprints.ts"
 import { MergedFrame, ObjectStarts } from "./merged-frame.ts"
-import { type ColumnName, planeFields, StoredColumns } from "./stored-columns.ts"
+import { type NumberSet, writeNumberSet } from "./number-set.ts"
+import { type ObjectIndex, writeObjectIndex } from "./object-index.ts"
+import { type ColumnName, planeFields, StoredColumns, type StoredColumnsFields } from "./stored-columns.ts"
 
 const piecesTag = (2 << 3) | 2
 const frameTag = (3 << 3) | 2
@@ -40,25 +44,53 @@ const nothing = new Uint8Array(0)
 export interface MergedTable {
   readonly frames: ReadonlyArray<BlockFrame>
   readonly pieces: PieceDirectory
+  /** Bytes of fingerprints behind the pieces. */
+  readonly fingerprintBytes: number
 }
 
 /** Whether a table of contents is that of a merged block. */
 export const isMergedTable = (table: Uint8Array): boolean => table[0] === piecesTag
 
+/** A table as it is stored, before compression, and what stands before it. */
+interface WrittenTable {
+  readonly index: Uint8Array
+  readonly table: Uint8Array
+}
+
 /** `columns`: in the order in which their objects are stored. */
-export const writeMergedTable = (columns: ReadonlyArray<EventColumns>, pieces: PieceDirectory): Uint8Array => {
+export const writeMergedTable = (columns: ReadonlyArray<EventColumns>, pieces: PieceDirectory): WrittenTable => {
+  const objects = columns.map(rankedObjects)
   const writer = protobuf.Writer.create()
   writer.uint32(piecesTag).fork()
   if (pieces.dictionary.length > 0) writer.uint32(dictionaryTag).bytes(pieces.dictionary)
   writePacked(writer, storedTag, pieces.stored)
   writePacked(writer, sizesTag, pieces.sizes)
   writer.ldelim()
-  for (const each of columns) {
+  columns.forEach((each, at) => {
     writer.uint32(frameTag).fork()
-    writeColumns(writer, each)
+    writeColumns(writer, each, (objects[at] as RankedObjects).ranks)
     writer.ldelim()
+  })
+  const kinds = columns.map(({ gvk }, at) => ({ gvk, numbers: writeNumberSet((objects[at] as RankedObjects).numbers) }))
+  return { index: writeObjectIndex(kinds), table: writer.finish() }
+}
+
+interface RankedObjects {
+  /** Of all objects, ascending. */
+  readonly numbers: Uint32Array
+  /** By event, the place of its object among them. */
+  readonly ranks: Uint32Array
+}
+
+const rankedObjects = ({ numbers, count }: EventColumns): RankedObjects => {
+  const distinct: number[] = []
+  const ranks = new Uint32Array(count)
+  for (const index of byObject(numbers, count)) {
+    const number = numbers[index] as number
+    if (distinct.at(-1) !== number) distinct.push(number)
+    ranks[index] = distinct.length - 1
   }
-  return writer.finish()
+  return { numbers: Uint32Array.from(distinct), ranks }
 }
 
 const writePacked = (writer: protobuf.Writer, tag: number, values: ReadonlyArray<number>): void => {
@@ -68,14 +100,14 @@ const writePacked = (writer: protobuf.Writer, tag: number, values: ReadonlyArray
   writer.ldelim()
 }
 
-const writeColumns = (writer: protobuf.Writer, columns: EventColumns): void => {
+const writeColumns = (writer: protobuf.Writer, columns: EventColumns, ranks: Uint32Array): void => {
   const { count } = columns
   writer.uint32(gvkTag).string(columns.gvk)
   if (columns.epoch > 0) writer.uint32(epochTag).uint32(columns.epoch)
   writer.uint32(countTag).uint32(count)
   writer.uint32(firstSequenceTag).double(columns.sequences[0] ?? 0)
   writer.uint32(timeBaseTag).double(columns.timeBase)
-  for (const [name, column] of Object.entries(columnsToStore(columns))) {
+  for (const [name, column] of Object.entries(columnsToStore(columns, ranks))) {
     const planes = toPlanes(column, count)
     if (planes.length > 0) writer.uint32((planeFields[name as ColumnName] << 3) | 2).bytes(planes)
   }
@@ -87,7 +119,10 @@ const writeColumns = (writer: protobuf.Writer, columns: EventColumns): void => {
   if (receivedFloor > 0) writer.uint32(receivedFloorTag).double(receivedFloor)
 }
 
-const columnsToStore = (columns: EventColumns): Readonly<Record<ColumnName, Uint32Array>> => {
+const columnsToStore = (
+  columns: EventColumns,
+  objects: Uint32Array,
+): Readonly<Partial<Record<ColumnName, Uint32Array>>> => {
   const { count, sequences, versionsLow, versionsHigh } = columns
   const steps = new Uint32Array(count)
   for (let index = 1; index < count; index++)
@@ -100,26 +135,45 @@ const columnsToStore = (columns: EventColumns): Readonly<Record<ColumnName, Uint
     lastLow = nextLow
     lastHigh = nextHigh
   }
-  const { actions, numbers, lengths, timeDeltas, fingerprintsLow, fingerprintsHigh } = columns
+  const { actions, lengths, timeDeltas } = columns
   return {
-    ...{ sequences: steps, actions, numbers, lengths, timeDeltas },
-    ...{ versionsLow: low, versionsHigh: high, fingerprintsLow, fingerprintsHigh },
+    ...{ sequences: steps, actions, objects, lengths, timeDeltas },
+    ...{ versionsLow: low, versionsHigh: high },
   }
 }
 
-/** @throws MalformedFrameError */
-export const readMergedTable = (table: Uint8Array): MergedTable => {
+/**
+ * `index`: what stands before it; `undefined`: nothing, in format 9. `dataOf`: the BLOB with the objects, `undefined` if it is damaged. @throws
+ * MalformedFrameError
+ */
+export const readMergedTable = (
+  table: Uint8Array,
+  index: ObjectIndex | undefined,
+  dataOf: () => Uint8Array | undefined,
+): MergedTable => {
   const reader = protobuf.Reader.create(Buffer.from(table.buffer, table.byteOffset, table.byteLength))
-  const columns: StoredColumns[] = []
+  const fields: StoredColumnsFields[] = []
   let pieces: PieceDirectory = { dictionary: nothing, stored: [], sizes: [] }
   try {
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
       if (tag === piecesTag) pieces = readPieces(reader, reader.uint32() + reader.pos)
-      else if (tag === frameTag) columns.push(readColumns(reader, reader.uint32() + reader.pos))
+      else if (tag === frameTag)
+        fields.push(readColumns(reader, reader.uint32() + reader.pos, index?.kinds[fields.length]?.numbers))
       else reader.skipType(tag & 7)
     }
-    return { frames: framesOf(columns), pieces }
+    if (index === undefined)
+      return { frames: framesOf(fields.map((each) => new StoredColumns(each))), pieces, fingerprintBytes: 0 }
+    if (index.kinds.length !== fields.length)
+      throw new RangeError(`${fields.length} frames, ${index.kinds.length} in the index of objects`)
+    const bytes = fields.reduce((sum, { count }) => sum + count * fingerprintBytes, 0)
+    let beforeEnd = bytes
+    const columns = fields.map((each) => {
+      const stored = new StoredColumns(each, new StoredFingerprints(dataOf, beforeEnd, each.count))
+      beforeEnd -= each.count * fingerprintBytes
+      return stored
+    })
+    return { frames: framesOf(columns), pieces, fingerprintBytes: bytes }
   } catch (error) {
     if (error instanceof MalformedFrameError) throw error
     throw new MalformedFrameError({ reason: `table of contents: ${messageOf(error)}`, byteLength: table.length })
@@ -149,7 +203,7 @@ const readPacked = (reader: protobuf.Reader): number[] => {
 /** Events that a table may claim to have: far more than one has, and few enough to make room for. */
 const mostEvents = 1 << 21
 
-const readColumns = (reader: protobuf.Reader, end: number): StoredColumns => {
+const readColumns = (reader: protobuf.Reader, end: number, numbers: NumberSet | undefined): StoredColumnsFields => {
   let [gvk, epoch, count, firstSequence, timeBase] = ["", 0, 0, 0, 0]
   let [timeFloor, receivedFloor] = [0, 0]
   const planes = new Map<number, Uint8Array>()
@@ -172,10 +226,10 @@ const readColumns = (reader: protobuf.Reader, end: number): StoredColumns => {
     else reader.skipType(tag & 7)
   }
   if (count === 0 || count > mostEvents) throw new RangeError(`a frame with ${count} events`)
-  return new StoredColumns({
+  return {
     ...{ gvk, epoch, count, firstSequence, timeBase, floors: { timeFloor, receivedFloor } },
-    ...{ planes, opaqueVersions, introduced: new Set(introduced), lateness },
-  })
+    ...{ planes, opaqueVersions, introduced: new Set(introduced), lateness, numbers },
+  }
 }
 
 /** Frames whose objects are stored one kind after the other. */

@@ -2,12 +2,15 @@
  * The columns of one kind in a merged block, as they are stored. Each is unpacked when it is first asked for: a history needs numbers of objects and little
  * else.
  */
+import { MalformedFrameError } from "../../../wire/observations.ts"
 import type { TimeFloors } from "../block-frame.ts"
-import { fromPlanes, indexInPlanes, requirePlanes } from "../byte-planes.ts"
+import { fromPlanes, indexInPlanes, requirePlanes, sumOfPlanes, valueInPlanes } from "../byte-planes.ts"
+import type { StoredFingerprints } from "./fingerprints.ts"
+import type { NumberSet } from "./number-set.ts"
 
 /** By name, the field of `MergedFrame` in proto/archive.proto. */
 export const planeFields = {
-  ...{ sequences: 6, actions: 7, numbers: 8, lengths: 9, timeDeltas: 10 },
+  ...{ sequences: 6, actions: 7, objects: 8, lengths: 9, timeDeltas: 10 },
   ...{ versionsLow: 11, versionsHigh: 12, fingerprintsLow: 14, fingerprintsHigh: 15 },
 } as const
 
@@ -27,21 +30,39 @@ export interface StoredColumnsFields {
   readonly introduced: ReadonlySet<number>
   /** f64 each; empty: no event is late. */
   readonly lateness: Uint8Array
+  /** What the column of objects refers to, by place. `undefined`: in format 9 it has the numbers themselves. */
+  readonly numbers: NumberSet | undefined
 }
 
 const nothing = new Uint8Array(0)
 
+/** Values of a column that are read one by one, and sums that are added up: to unpack it takes as long as some of these. */
+const askedAlone = 4
+
+/** Numbers of objects that are looked up one by one: all of a block take as long as 50. */
+const numbersAskedAlone = 32
+
+const twoPow32 = 0x1_0000_0000
+
 export class StoredColumns {
   readonly fields: StoredColumnsFields
   readonly isConsecutive: boolean
-  readonly #columns = new Map<ColumnName, Uint32Array>()
+  readonly #columns: Array<Uint32Array | undefined> = []
+  #numbers: Uint32Array | undefined
+  #numbersAsked = 0
+  readonly #asked: number[] = []
+  /** By field, of how many values the sum is known, and what it is. */
+  readonly #summed: number[] = []
+  readonly #sums: number[] = []
   #sequences: Float64Array | undefined
   #received: Float64Array | undefined
   #versions: readonly [low: Uint32Array, high: Uint32Array] | undefined
   readonly #lateness: DataView
+  readonly #fingerprints: StoredFingerprints | undefined
 
-  /** @throws RangeError if a column has another length than the others */
-  constructor(fields: StoredColumnsFields) {
+  /** `fingerprints`: by default they are columns, as in format 9. @throws RangeError if a column has another length than the others */
+  constructor(fields: StoredColumnsFields, fingerprints?: StoredFingerprints) {
+    this.#fingerprints = fingerprints
     const { count, planes, lateness, opaqueVersions } = fields
     this.fields = fields
     for (const field of Object.values(planeFields)) requirePlanes(planes.get(field) ?? nothing, count)
@@ -53,30 +74,55 @@ export class StoredColumns {
     this.#lateness = new DataView(lateness.buffer, lateness.byteOffset, lateness.byteLength)
   }
 
-  column(name: ColumnName): Uint32Array {
-    let column = this.#columns.get(name)
+  /** `field`: one of {@link planeFields}. */
+  column(field: number): Uint32Array {
+    let column = this.#columns[field]
     if (column === undefined) {
-      column = fromPlanes(this.fields.planes.get(planeFields[name]) ?? nothing, this.fields.count)
-      this.#columns.set(name, column)
+      column = fromPlanes(this.#planes(field), this.fields.count)
+      this.#columns[field] = column
     }
     return column
   }
 
   /** Index of the first event from `index` on that is of this object; −1: there is none. Unpacks nothing: most blocks have none. */
   indexOfObject(number: number, index: number): number {
-    return indexInPlanes(this.fields.planes.get(planeFields.numbers) ?? nothing, this.fields.count, number, index)
+    const { count, numbers } = this.fields
+    const object = numbers === undefined ? number : numbers.rankOf(number)
+    return object < 0 ? -1 : indexInPlanes(this.#planes(planeFields.objects), count, object, index)
+  }
+
+  /** An event's value in a column. */
+  value(field: number, index: number): number {
+    return this.#isAskedOften(field)
+      ? (this.column(field)[index] as number)
+      : valueInPlanes(this.#planes(field), this.fields.count, index)
+  }
+
+  /** The number of an event's object. @throws MalformedFrameError if it is an object that the index lacks */
+  objectNumber(index: number): number {
+    if (this.#numbers !== undefined) return this.#numbers[index] as number
+    const { numbers } = this.fields
+    if (numbers === undefined) return this.value(planeFields.objects, index)
+    if (this.#numbersAsked++ < numbersAskedAlone) return numberAt(numbers, this.value(planeFields.objects, index))
+    this.#numbers ??= numbersOf(this.column(planeFields.objects), numbers)
+    return this.#numbers[index] as number
   }
 
   sequence(index: number): number {
-    if (this.isConsecutive) return this.fields.firstSequence + index
-    this.#sequences ??= sums(this.column("sequences"), this.fields.firstSequence, 1)
+    const { firstSequence } = this.fields
+    if (this.isConsecutive) return firstSequence + index
+    this.#sequences ??= sums(this.column(planeFields.sequences), firstSequence, 1)
     return this.#sequences[index] as number
   }
 
   received(index: number): number {
-    // When a block begins is asked of every block, the rest of few.
-    if (index === 0) return this.fields.timeBase
-    this.#received ??= sums(this.column("timeDeltas"), this.fields.timeBase, 0)
+    const { timeBase } = this.fields
+    // When a block begins is asked of every block, the rest of few. Event 0 has no step.
+    if (index === 0) return timeBase
+    if (this.#received !== undefined) return this.#received[index] as number
+    const sum = this.#sum(planeFields.timeDeltas, index)
+    if (sum !== undefined) return timeBase + sum
+    this.#received ??= sums(this.column(planeFields.timeDeltas), timeBase, 0)
     return this.#received[index] as number
   }
 
@@ -84,17 +130,82 @@ export class StoredColumns {
     return this.fields.lateness.length === 0 ? 0 : this.#lateness.getFloat64(index * 8, true)
   }
 
-  get versions(): readonly [low: Uint32Array, high: Uint32Array] {
-    this.#versions ??= versionsOf(this.column("versionsLow"), this.column("versionsHigh"))
+  versionLow(index: number): number {
+    const sum = this.#versions === undefined ? this.#sum(planeFields.versionsLow, index) : undefined
+    return sum === undefined ? (this.#allVersions()[0][index] as number) : sum % twoPow32
+  }
+
+  versionHigh(index: number): number {
+    const low = this.#versions === undefined ? this.#sum(planeFields.versionsLow, index) : undefined
+    const high = low === undefined ? undefined : this.#sum(planeFields.versionsHigh, index)
+    if (low === undefined || high === undefined) return this.#allVersions()[1][index] as number
+    return (high + Math.floor(low / twoPow32)) % twoPow32
+  }
+
+  fingerprintLow(index: number): number {
+    return this.#fingerprints?.low(index) ?? this.value(planeFields.fingerprintsLow, index)
+  }
+
+  fingerprintHigh(index: number): number {
+    return this.#fingerprints?.high(index) ?? this.value(planeFields.fingerprintsHigh, index)
+  }
+
+  #allVersions(): readonly [low: Uint32Array, high: Uint32Array] {
+    this.#versions ??= versionsOf(this.column(planeFields.versionsLow), this.column(planeFields.versionsHigh))
     return this.#versions
+  }
+
+  #planes(field: number): Uint8Array {
+    return this.fields.planes.get(field) ?? nothing
+  }
+
+  /** Of the values up to and including an event's, from where the last one ended; `undefined`: it pays to unpack all. */
+  #sum(field: number, index: number): number | undefined {
+    let [before, sum] = [this.#summed[field] ?? 0, this.#sums[field] ?? 0]
+    if (index + 1 < before) {
+      if (this.#isAskedOften(field)) return undefined
+      ;[before, sum] = [0, 0]
+    }
+    sum += sumOfPlanes(this.#planes(field), this.fields.count, before, index + 1)
+    this.#summed[field] = index + 1
+    this.#sums[field] = sum
+    return sum
+  }
+
+  /** Whether it pays to unpack a column. */
+  #isAskedOften(field: number): boolean {
+    if (this.#columns[field] !== undefined) return true
+    const asked = (this.#asked[field] ?? 0) + 1
+    this.#asked[field] = asked
+    return asked > askedAlone
   }
 
   /** Bytes of all objects. */
   payloadLength(): number {
     let sum = 0
-    for (const length of this.column("lengths")) sum += length
+    for (const length of this.column(planeFields.lengths)) sum += length
     return sum
   }
+}
+
+const numberAt = (set: NumberSet, place: number): number => {
+  return place >= set.count ? raiseLacking(place, set) : set.at(place)
+}
+
+const raiseLacking = (place: number, { count }: NumberSet): never => {
+  throw new MalformedFrameError({ reason: `object ${place} of ${count}`, byteLength: 0 })
+}
+
+const numbersOf = (objects: Uint32Array, set: NumberSet | undefined): Uint32Array => {
+  if (set === undefined) return objects
+  const all = set.all()
+  const numbers = new Uint32Array(objects.length)
+  for (let index = 0; index < objects.length; index++) {
+    const number = all[objects[index] as number]
+    if (number === undefined) return raiseLacking(objects[index] as number, set)
+    numbers[index] = number
+  }
+  return numbers
 }
 
 /** The sums of all steps up to each; the first counts from `first`, the others with `more` each. */

@@ -4,8 +4,8 @@
  */
 import type { ObjectStates } from "../../checkpoints/object-states.ts"
 import type { KeptKind } from "../../rows/kind-table.ts"
-import type { ObjectNames } from "../../rows/object-rows.ts"
 import type { Continuation } from "../continuation.ts"
+import type { QueriedRecording } from "../queried-recording.ts"
 
 /** Where an object is in the order of names, and the event that has its state. */
 export type Place = Continuation["after"]
@@ -28,7 +28,7 @@ export interface PlacesWanted {
 
 /** In order, `atMost` of them; fewer: there are no more. @throws ArchiveError if a name is damaged */
 export const firstPlaces = (
-  names: ObjectNames,
+  recording: QueriedRecording,
   kind: KeptKind,
   alive: ObjectStates,
   { numbers, after, atMost }: PlacesWanted,
@@ -44,7 +44,10 @@ export const firstPlaces = (
     last = first.at(-1)
   }
   const readsAll = numbers === undefined && alive.count * rowsPerObject >= kind.nextObjectNumber
-  const read = readsAll ? names.inOrder(kind.id) : (number: number) => names.nameOf(kind.id, number)
+  const { names } = recording
+  const read = readsAll
+    ? names.inOrder(kind.id, recording.hasSoundObjects())
+    : (number: number) => names.nameOf(kind.id, number)
   for (let index = 0; index < alive.count; index++) {
     const number = alive.numbers[index] as number
     if (numbers !== undefined && !numbers.has(number)) continue

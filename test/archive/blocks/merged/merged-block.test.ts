@@ -1,14 +1,17 @@
 /** Whatever frames are merged, the new block has the same events with the same objects; and what is read of a damaged one is an error of its own. */
 import { readFileSync } from "node:fs"
+import { crc32 } from "node:zlib"
 import fc from "fast-check"
 import protobuf from "protobufjs"
 import { expect, test } from "vitest"
-import { type PackedBlock, unpack } from "../../../../src/archive/blocks/block.ts"
+import { type PackedBlock, pack, unpackChecked } from "../../../../src/archive/blocks/block.ts"
 import { ArrivedFrame, type BlockFrame } from "../../../../src/archive/blocks/block-frame.ts"
 import { type BlockTable, objectsOf, placeOf, tableOf } from "../../../../src/archive/blocks/block-table.ts"
 import { fromPlanes, toPlanes } from "../../../../src/archive/blocks/byte-planes.ts"
-import { MergedBlock } from "../../../../src/archive/blocks/merged/merged-block.ts"
+import { unabridged } from "../../../../src/archive/blocks/merged/abridged-object.ts"
+import { MergedBlock, type NamesOf } from "../../../../src/archive/blocks/merged/merged-block.ts"
 import { readMergedTable } from "../../../../src/archive/blocks/merged/merged-table.ts"
+import { ObjectIndex } from "../../../../src/archive/blocks/merged/object-index.ts"
 import { type ObjectBytes, WholeObjects } from "../../../../src/archive/blocks/object-bytes.ts"
 import { decodeColumns, MalformedFrameError, splitObservations } from "../../../../src/wire/observations.ts"
 import { encodeFrame, type SampleEvent, START } from "../../sample-frames.ts"
@@ -22,7 +25,7 @@ const anyEvent = (isOpaque: boolean): fc.Arbitrary<SampleEvent> =>
     time: fc.constantFrom(0, 0, 1, 2 ** 20),
     received: fc.constantFrom(0, 0, 5, 2 ** 33),
     version: isOpaque ? fc.string({ minLength: 1, maxLength: 4 }) : fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }),
-    object: fc.constantFrom("0", "2", "300", "200000"),
+    object: fc.constantFrom("0", "2", "300", "300", "odd", "200000"),
   })
 
 /** A kind, the time that passed before, what was lost before it, and the floors of its times. */
@@ -36,6 +39,20 @@ const anyFrame = fc.nat(kinds.length - 1).chain((kind) =>
     events: fc.array(anyEvent(kind === 2), { minLength: 1, maxLength: 6 }),
   }),
 )
+
+const nameOf = (number: number) => ({ uid: `uid-${number}`, name: `name-${number}` })
+
+/** Nothing is known of object 5. */
+const namesOf: NamesOf = (_, numbers) =>
+  new Map(numbers.filter((number) => number !== 5).map((number) => [number, nameOf(number)]))
+
+/** JSON with what is known of the object, if it is long enough, or something else. */
+const textOf = ({ number, version, object }: SampleEvent): string => {
+  if (object === "odd") return ["\u0000", "\u0004{}", '"\u0001"', "\u0000\u0003"][number % 4] ?? ""
+  const length = Number(object)
+  const known = `{"uid":"uid-${number}","name":"name-${number}","version":"${version}","text":"`
+  return (known + String(number).repeat(length)).slice(length > 100 ? 0 : known.length).slice(0, length)
+}
 
 interface Placed {
   readonly frame: BlockFrame
@@ -60,10 +77,7 @@ const placedFrames = (all: ReadonlyArray<typeof anyFrame extends fc.Arbitrary<in
       // Lateness may only fall, or times would decrease.
       lateness = Math.min(lateness, event.received ?? 0)
       // The text is made here, so that counterexamples are readable.
-      const object =
-        event.action === "vanished"
-          ? ""
-          : String(event.number).repeat(Number(event.object)).slice(0, Number(event.object))
+      const object = event.action === "vanished" ? "" : textOf(event)
       return { ...event, object, time, received: time + lateness }
     })
     const split = splitObservations(encodeFrame({ gvk, epoch, events: ordered(timed), newObjects }))
@@ -100,8 +114,18 @@ const listed = (frame: BlockFrame, index: number, objects: ObjectBytes) => ({
   version: frame.events.resourceVersionText(index),
   fingerprint: [frame.events.fingerprintLow(index), frame.events.fingerprintHigh(index)],
   isIntroduced: frame.introduces(index),
-  object: Buffer.from(objects.slice(frame.objectStart(index), frame.events.length(index))).toString(),
+  object: textAt(frame, index, objects),
 })
+
+const textAt = (frame: BlockFrame, index: number, objects: ObjectBytes): string => {
+  const { events } = frame
+  const stored = objects.slice(frame.objectStart(index), events.length(index))
+  const known = nameOf(events.objectNumber(index))
+  const object = frame.isOfMergedBlock
+    ? unabridged(stored, { ...known, version: events.resourceVersionText(index) })
+    : stored
+  return Buffer.from(object).toString()
+}
 
 const eventsOf = (frames: ReadonlyArray<BlockFrame>, objects: (frame: BlockFrame) => ObjectBytes) =>
   frames.flatMap((frame) =>
@@ -117,10 +141,14 @@ const rowOf = ({ summary, toc, data }: PackedBlock): Record<string, unknown> => 
 })
 
 const merged = (placed: ReadonlyArray<Placed>, isWanted?: (sequence: number) => boolean) => {
-  const block = new MergedBlock()
+  const block = new MergedBlock(namesOf)
   for (const { frame, objects } of placed) block.add(frame, objects, isWanted)
   return block.pack(1, placed.at(-1)?.frame.lastSequence ?? 1)
 }
+
+/** Of its table of contents, before compression. */
+const tableBytes = ({ toc }: PackedBlock): Uint8Array =>
+  unpackChecked(toc.bytes.subarray(ObjectIndex.of(toc.bytes)?.byteLength ?? 0), toc.size)
 
 const opened = (packed: PackedBlock): { readonly table: BlockTable; readonly objects: ObjectBytes } => {
   const row = rowOf(packed)
@@ -147,7 +175,7 @@ test("has every event that is wanted, with its times, its version and its object
         }
         expect(placeOf(table, 0)).toBeUndefined()
         // Merged blocks are merged again when retention joins what it carries over.
-        const again = new MergedBlock()
+        const again = new MergedBlock(namesOf)
         for (const frame of table.frames) again.add(frame, objects)
         const second = opened(again.pack(1, table.lastSequence))
         expect(eventsOf(second.table.frames, () => second.objects).sort(bySequence)).toEqual(wanted)
@@ -225,22 +253,76 @@ protobuf.parse(readFileSync(new URL("../../../../proto/archive.proto", import.me
 test("every field of its table of contents is the one in the .proto file", () => {
   fc.assert(
     fc.property(fc.array(anyFrame, { minLength: 1, maxLength: 6 }), (frames) => {
-      const { toc } = merged(placedFrames(frames))
-      const bytes = unpack(toc)
-      const type = schema.lookupType("kubereel.TableOfContents")
-      const again = Buffer.from(type.encode(type.decode(bytes)).finish())
-      // The order of fields is another one; a field that the file does not have would be missing.
-      expect(again).toHaveLength(bytes.length)
-      expect(type.decode(again)).toEqual(type.decode(bytes))
+      const { bytes, size } = merged(placedFrames(frames)).toc
+      const index = ObjectIndex.of(bytes)?.byteLength ?? 0
+      for (const [name, content] of [
+        ["ObjectIndex", bytes.subarray(12, index)],
+        ["TableOfContents", unpackChecked(bytes.subarray(index), size)],
+      ] as const) {
+        const type = schema.lookupType(`kubereel.${name}`)
+        const again = Buffer.from(type.encode(type.decode(content)).finish())
+        // The order of fields is another one; a field that the file does not have would be missing.
+        expect(again).toHaveLength(content.length)
+        expect(type.decode(again)).toEqual(type.decode(content))
+      }
     }),
     { numRuns: 20 },
   )
 })
 
+test("a block without an index of its objects, as format 9 has them, has the same events", () => {
+  const type = schema.lookupType("kubereel.TableOfContents")
+  fc.assert(
+    fc.property(fc.array(anyFrame, { minLength: 1, maxLength: 8 }), (frames) => {
+      const packed = merged(placedFrames(frames))
+      const { table, objects } = opened(packed)
+      const message = type.decode(tableBytes(packed)) as unknown as { merged_frames: Array<Record<string, Uint8Array>> }
+      message.merged_frames.forEach((each, at) => {
+        const { events } = table.frames[at] as BlockFrame
+        const planes = (value: (index: number) => number): Uint8Array =>
+          toPlanes(
+            Uint32Array.from({ length: events.count }, (_, index) => value(index)),
+            events.count,
+          )
+        each.objects = planes((index) => events.objectNumber(index))
+        each.fingerprints_low = planes((index) => events.fingerprintLow(index))
+        each.fingerprints_high = planes((index) => events.fingerprintHigh(index))
+      })
+      const bytes = packed.data.bytes.subarray(0, packed.data.bytes.length - table.fingerprintBytes)
+      const data = { ...packed.data, bytes, checksum: crc32(bytes) }
+      const older = opened({ ...packed, data, toc: pack(type.encode(message).finish()) })
+      expect(eventsOf(older.table.frames, () => older.objects)).toEqual(eventsOf(table.frames, () => objects))
+      for (const { events, firstSequence } of older.table.frames)
+        expect(placeOf(older.table, firstSequence)?.frame.events.objectNumber(0)).toBe(events.objectNumber(0))
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test("a block says which objects it has", () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyFrame, { minLength: 1, maxLength: 8 }),
+      fc.constantFrom(...kinds),
+      fc.uniqueArray(fc.integer({ min: 1, max: 300 }), { maxLength: 100 }),
+      (frames, gvk, numbers) => {
+        const packed = merged(placedFrames(frames))
+        const { table } = opened(packed)
+        const ofKind = table.frames.filter(({ events }) => events.gvk === gvk)
+        const wanted = new Set(numbers)
+        const has = ofKind.some((frame) => frame.indexOfObject(wanted, 0) < frame.events.count)
+        const mayHold = ObjectIndex.of(packed.toc.bytes)?.mayHold({ gvk, numbers: wanted })
+        // More are not looked for.
+        expect(mayHold).toBe(numbers.length <= 64 ? has : ofKind.length > 0)
+      },
+    ),
+  )
+})
+
 test("a damaged table of contents is rejected as malformed or read, never anything else", () => {
-  const isMalformedOrRead = (bytes: Uint8Array): void => {
+  const isMalformedOrRead = (bytes: Uint8Array, index?: ObjectIndex): void => {
     try {
-      const { frames } = readMergedTable(bytes)
+      const { frames } = readMergedTable(bytes, index, () => undefined)
       for (const frame of frames) for (let index = 0; index < frame.events.count; index++) frame.objectStart(index)
     } catch (error) {
       if (!(error instanceof MalformedFrameError)) throw error
@@ -248,10 +330,21 @@ test("a damaged table of contents is rejected as malformed or read, never anythi
   }
   fc.assert(
     fc.property(fc.array(anyFrame, { minLength: 1, maxLength: 4 }), fc.nat(), fc.nat(255), (frames, place, value) => {
-      const bytes = Uint8Array.from(unpack(merged(placedFrames(frames)).toc))
-      isMalformedOrRead(bytes.subarray(0, place % bytes.length))
-      bytes[place % bytes.length] = value
-      isMalformedOrRead(bytes)
+      const packed = merged(placedFrames(frames))
+      const bytes = Uint8Array.from(tableBytes(packed))
+      for (const index of [undefined, ObjectIndex.of(packed.toc.bytes)]) {
+        isMalformedOrRead(bytes.subarray(0, place % bytes.length), index)
+        const changed = bytes.with(place % bytes.length, value)
+        isMalformedOrRead(changed, index)
+      }
+      const toc = packed.toc.bytes
+      for (const damaged of [toc.subarray(0, place % toc.length), toc.with(place % toc.length, value)]) {
+        try {
+          ObjectIndex.of(damaged)
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedFrameError)
+        }
+      }
     }),
     { numRuns: 300 },
   )
