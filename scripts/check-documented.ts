@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /** Folders of `src` in which every export has its own comment. */
-const rooms = ["simulation"]
+const rooms = ["simulation", "validation"]
 
 const declared = /^export (?:abstract |async )*(?:const|let|function|class|interface|type|enum) (\w+)/
 

@@ -30,6 +30,7 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "kube", imports: [] },
   { folder: "blob", imports: [] },
   { folder: "trace", imports: names, reason: "A trace is read and written without a cluster." },
+  { folder: "validation", imports: ["trace", ...names], reason: "A trace is judged without a cluster." },
   { folder: "wire", imports: ["trace", ...names] },
   {
     folder: "archive",
@@ -73,6 +74,7 @@ export const layers: ReadonlyArray<Layer> = [
       "apiserver",
       "host",
       "archive",
+      "validation",
       "trace",
       "kube",
       "blob",

@@ -80,6 +80,8 @@ interface ConvertOptions {
   readonly compression: Compression
   /** Leave out objects that other objects of the trace own, directly or indirectly. */
   readonly excludeOwned: boolean
+  /** Changes or leaves out items before they are encoded; not together with `excludeOwned`. Default: everything is encoded as it is. */
+  readonly filter?: ItemFilter
   readonly openSink: () => Promise<OutputSink>
   /** Opens a spool for data that has to wait. Default: in the temporary directory. */
   readonly openSpool?: () => Spool
@@ -160,7 +162,7 @@ const transfer = async (
       throw new InputBad({ path: options.inputName, detail: unknownFormat(head.length === 0 && isEnd) })
     let trace = continued(head, plain)
     let facts: TraceFacts | undefined
-    let filter: ItemFilter | undefined
+    let { filter } = options
     if (needsSurvey(from, to) || options.excludeOwned) {
       progress.passes = 2
       const survey = await surveyTrace(trace, await openDecoder(from))

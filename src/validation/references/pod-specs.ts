@@ -1,0 +1,86 @@
+/** The pod specs inside an object, and the references that they hold. */
+import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { pathOf } from "../../trace/json/extended-pointer.ts"
+import type { TracedObject } from "../rule.ts"
+import { withChangedAt } from "./changed-objects.ts"
+
+/** Where Kubernetes itself has pod templates. SimKube's place in ReplicaSets is a wrong one (W-20). */
+const builtIn: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
+  ...DEFAULT_TEMPLATE_PATHS,
+  ["apps/v1.ReplicaSet", ["/spec/template"]],
+  ["v1.ReplicationController", ["/spec/template"]],
+  ["v1.PodTemplate", ["/template"]],
+])
+
+/** The template paths of a kind that Kubernetes defines; `undefined` for all others. */
+export const builtInTemplatePaths = (gvk: string): ReadonlyArray<string> | undefined => builtIn.get(gvk)
+
+/** A pod spec, and its field path. */
+interface PlacedSpec {
+  readonly spec: JsonObject
+  /** `spec.template.spec`; empty if it cannot be written. */
+  readonly path: string
+}
+
+/** Every pod spec of an object; none where a template path leads nowhere. */
+export const podSpecsOf = ({ object, templatePaths }: TracedObject): ReadonlyArray<PlacedSpec> =>
+  templatePaths.flatMap((pointer) => {
+    const tokens = [...pathOf(pointer), "spec"]
+    const path = fieldPathOf(tokens)
+    return objectsAt(object, tokens).map((spec) => ({ spec, path }))
+  })
+
+/** The object with each of its pod specs changed; itself if none was. */
+export const withPodSpecs = (
+  { object, templatePaths }: TracedObject,
+  change: (spec: JsonObject) => JsonObject,
+): JsonObject =>
+  withChangedAt(
+    object,
+    templatePaths.map((pointer) => [...pathOf(pointer), "spec"]),
+    change,
+  )
+
+/** The objects at a path; `*` is every element of a list. */
+const objectsAt = (value: JsonValue | undefined, path: ReadonlyArray<string>, depth = 0): ReadonlyArray<JsonObject> => {
+  const key = path[depth]
+  if (key === undefined) return isJsonObject(value) ? [value] : []
+  if (Array.isArray(value)) {
+    const list = value as ReadonlyArray<JsonValue>
+    const chosen = key === "*" ? list : list.filter((_, index) => String(index) === key)
+    return chosen.flatMap((element) => objectsAt(element, path, depth + 1))
+  }
+  return isJsonObject(value) && Object.hasOwn(value, key) ? objectsAt(value[key], path, depth + 1) : []
+}
+
+/** Tokens of a pointer as a field path. */
+const fieldPathOf = (tokens: ReadonlyArray<string>): string =>
+  tokens
+    .map((token, index) => {
+      if (token === "*" || /^\d+$/.test(token)) return `[${token}]`
+      const part = /^[\w-]+$/.test(token) ? token : JSON.stringify(token)
+      return index === 0 ? part : `.${part}`
+    })
+    .join("")
+
+/** The objects in a member that should be a list of objects; what is something else is left out. */
+export const listIn = (holder: JsonObject, member: string): ReadonlyArray<JsonObject> => {
+  const list = Object.hasOwn(holder, member) ? holder[member] : undefined
+  return Array.isArray(list) ? (list as ReadonlyArray<JsonValue>).filter(isJsonObject) : []
+}
+
+/** An object in a member; `undefined` if there is none. */
+export const objectIn = (holder: JsonObject | undefined, member: string): JsonObject | undefined => {
+  const value = holder !== undefined && Object.hasOwn(holder, member) ? holder[member] : undefined
+  return isJsonObject(value) ? value : undefined
+}
+
+/** A text in a member; empty if there is none. */
+export const textIn = (holder: JsonObject | undefined, member: string): string => {
+  const value = holder !== undefined && Object.hasOwn(holder, member) ? holder[member] : undefined
+  return typeof value === "string" ? value : ""
+}
+
+/** The members of a pod spec that list containers. */
+export const containerLists = ["initContainers", "containers", "ephemeralContainers"] as const

@@ -1,0 +1,115 @@
+/** What counts as present, what is one event, and what a long trace costs. */
+import { describe, expect, test } from "vitest"
+import type { TraceItem } from "../../src/trace/trace-item.ts"
+import { rules } from "../../src/validation/rules.ts"
+import { TraceValidation } from "../../src/validation/trace-validation.ts"
+import { container, deployment, foundBy, itemsOf, object, reportOf } from "./traces.ts"
+
+const web = deployment({ serviceAccountName: "robot" })
+const robot = object("v1.ServiceAccount", "robot")
+const once = ["apps/v1.Deployment shop/web: ServiceAccount robot ×1"]
+
+const check = (items: Iterable<TraceItem>, mostFindings?: number) => {
+  const validation = new TraceValidation({ namespacePrefix: "virtual", ...(mostFindings && { mostFindings }) })
+  for (const item of items) validation.add(item)
+  return validation.finish()
+}
+
+describe("what is present", () => {
+  test("is what was applied in the same event, in any order, or in an earlier one", () => {
+    expect(foundBy("E0001", [{ applied: [web, robot] }])).toEqual([])
+    expect(foundBy("E0001", [{ applied: [robot] }, {}, { applied: [web] }])).toEqual([])
+  })
+
+  test("is not what comes in a later event", () => {
+    expect(foundBy("E0001", [{ applied: [web] }, { applied: [robot] }])).toEqual(once)
+  })
+
+  test("is not what was deleted, until it is applied again", () => {
+    const gone = [{ applied: [robot] }, { deleted: [robot] }]
+    expect(foundBy("E0001", [...gone, { applied: [web] }])).toEqual(once)
+    expect(foundBy("E0001", [...gone, { applied: [robot] }, { applied: [web] }])).toEqual([])
+  })
+
+  test("is what is deleted at the end of the same event", () => {
+    expect(foundBy("E0001", [{ applied: [robot] }, { applied: [web], deleted: [robot] }])).toEqual([])
+  })
+
+  test("is said of the time of each state: only the states without count", () => {
+    const events = [
+      { applied: [web] },
+      { applied: [web, robot] },
+      { applied: [web] },
+      { deleted: [robot] },
+      { applied: [web] },
+    ]
+    expect(foundBy("E0001", events)).toEqual(["apps/v1.Deployment shop/web: ServiceAccount robot ×2"])
+  })
+})
+
+describe("events of traces that have none", () => {
+  const unbatched = (times: ReadonlyArray<number>, isSnapshot: boolean): ReadonlyArray<TraceItem> =>
+    itemsOf([{ applied: [web, robot] }])
+      .filter(({ type }) => type === "event")
+      .map((item, index) =>
+        item.type === "event" ? { ...item, isSnapshot, event: { ...item.event, time: times[index] ?? 0 } } : item,
+      )
+  const found = (times: ReadonlyArray<number>, isSnapshot = false): boolean =>
+    check(unbatched(times, isSnapshot)).rules.some(({ rule }) => rule.code === "E0001")
+
+  test("are whole seconds", () => {
+    expect(found([5_000_000, 5_999_999])).toBe(false)
+    expect(found([5_999_999, 6_000_000])).toBe(true)
+  })
+
+  test("are the objects at the start together, whenever they were received", () => {
+    expect(found([5_000_000, 90_000_000], true)).toBe(false)
+  })
+})
+
+describe("a report", () => {
+  test("names kinds that are missing and of which there is no object at all", () => {
+    const spec = { ...container({ envFrom: [{ secretRef: { name: "a" } }] }), serviceAccountName: "x" }
+    const events = [{ applied: [deployment(spec), robot, object("v1.Namespace", "shop", {}, "")] }]
+    expect(reportOf(events).unrecordedKinds).toEqual(["Secret"])
+  })
+
+  test("counts what was checked, and what was no object", () => {
+    const [event] = itemsOf([{ applied: [web] }]).filter(({ type }) => type === "event")
+    if (event?.type !== "event" || event.event.type !== "object") throw new Error("no event")
+    const broken = ["[]", "{", ""].map((text) => ({ ...event, event: { ...event.event, object: Buffer.from(text) } }))
+    expect(check([event, ...(broken as TraceItem[])])).toMatchObject({ states: 4, unreadable: 3, deletions: 0 })
+  })
+
+  test("keeps a limited number of findings for each rule, and counts the rest", () => {
+    const applied = Array.from({ length: 10 }, (_, index) => deployment({ serviceAccountName: "x" }, `web-${index}`))
+    const [accounts] = check(itemsOf([{ applied }]), 4).rules
+    expect(accounts).toMatchObject({ rule: { code: "E0001" }, unlisted: 6 })
+    expect(accounts?.findings).toHaveLength(4)
+  })
+
+  test("does not grow with the length of the trace", () => {
+    const body = deployment({ serviceAccountName: "x" })
+    const items = function* (): Generator<TraceItem> {
+      for (let second = 0; second < 20_000; second++) yield* itemsOf([{ applied: [body] }])
+    }
+    const validation = new TraceValidation({ namespacePrefix: "virtual" })
+    let reached = 0
+    const before = process.memoryUsage().heapUsed
+    for (const item of items()) {
+      validation.add(item)
+      if (++reached % 5000 === 0) globalThis.gc?.()
+    }
+    const { rules: found, states } = validation.finish()
+    expect(states).toBe(20_000)
+    expect(found.map(({ findings }) => findings.length)).toEqual([1, 1])
+    // A state takes 200 bytes as text: kept, they would be more than this.
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(64_000_000)
+  })
+})
+
+test("rules have unique codes and names, and the letter of their severity", () => {
+  expect(new Set(rules.flatMap(({ code, name }) => [code, name])).size).toBe(2 * rules.length)
+  for (const [index, { code, severity }] of rules.entries())
+    expect(code).toBe(`${severity === "error" ? "E" : "W"}${String(index).padStart(4, "0")}`)
+})
