@@ -76,6 +76,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./convert.ts")).convertCommand(),
   },
   {
+    name: "validate",
+    aliases: ["val"],
+    summary: "Checks a trace for what a replay would trip over: missing Secrets, accounts, kinds, owners and the like.",
+    load: async () => (await import("./validate.ts")).validateCommand(),
+  },
+  {
     name: "snapshot",
     summary: "Writes a trace of a cluster's current state, without a recorder.",
     load: async () => (await import("./snapshot.ts")).snapshotCommand(),

@@ -1,0 +1,260 @@
+/** `reel validate`: what a replay of a trace would trip over. The rules are in src/validation. */
+import { tmpdir } from "node:os"
+import { visible } from "../recorder/configuration/quoted.ts"
+import { ExportInterrupted } from "../trace/files/output-errors.ts"
+import { SpooledBytes } from "../trace/files/spooled-bytes.ts"
+import { InputUnreadable, openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
+import { openTraceItems } from "../trace/files/trace-items.ts"
+import { DecompressionError } from "../trace/formats/compression.ts"
+import { BadTraceError } from "../trace/formats/format.ts"
+import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
+import { fileSpool, SpoolError } from "../trace/spool.ts"
+import type { Rule } from "../validation/rule.ts"
+import { ruleNamed, rules } from "../validation/rules.ts"
+import { transformProgram } from "../validation/transform-program.ts"
+import { type ValidatedTrace, validateTrace } from "../validation/validate-trace.ts"
+import {
+  type CommandSyntax,
+  flag,
+  type OptionValues,
+  oneOf,
+  optional,
+  refused,
+  text,
+  value,
+  withDefault,
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { formatCount } from "./terminal/quantities.ts"
+import type { Terminal } from "./terminal/terminal.ts"
+import { reportJson } from "./validate/report-json.ts"
+import { countFindings, reportTable, reportText } from "./validate/report-lines.ts"
+import { explanationLines, ruleJson, ruleTable } from "./validate/rule-lines.ts"
+import { sarifLog } from "./validate/sarif.ts"
+import { writeFixed } from "./validate/write-fixed.ts"
+
+const options = {
+  output: withDefault("text", {
+    short: "o",
+    placeholder: "FORMAT",
+    help: "text: by rule, with examples; table: one row for each rule; json: everything; sarif: for code hosts and editors",
+    parse: oneOf("text", "table", "json", "sarif"),
+  }),
+  fix: optional({
+    placeholder: "OUT",
+    help: "write a trace without what was found and can be removed; - means standard output",
+    parse: text,
+  }),
+  force: flag({ short: "f", help: "overwrite OUT if it exists" }),
+  generateTransform: flag({ help: "print a program of SimKube's transform language that removes the same" }),
+  namespacePrefix: withDefault("virtual", {
+    placeholder: "PREFIX",
+    help: "prefix of the replay's namespaces, with which names must not be too long; an empty one is none",
+    parse: (given) => value(given),
+  }),
+  from: optional({
+    placeholder: "FORMAT",
+    help: `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
+    parse: oneOf(...TRACE_FORMAT_NAMES),
+  }),
+  explain: optional({
+    placeholder: "CODE",
+    help: "explain one rule, such as E0003, instead",
+    parse: (given) => {
+      const rule = ruleNamed(given)
+      return rule === undefined
+        ? refused(`no such rule; there are ${rules.map(({ code }) => code).join(", ")}`)
+        : value(rule)
+    },
+  }),
+  list: flag({ help: "list all rules instead" }),
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel validate",
+  summary: "Checks a trace for what a replay would trip over: missing Secrets, accounts, kinds, owners and the like.",
+  description: [
+    "A reference is found if its object does not exist in the trace at that time, in the same namespace. The exit code is 1 if there are errors, or if the trace " +
+      "is cut off; warnings alone leave it at 0. skctl's forms check TRACE, explain CODE and print work too.",
+  ],
+  options,
+  operand: { placeholder: "TRACE", help: "the trace in any format; - means standard input", isRepeated: true },
+  examples: [
+    "reel validate trace.sktrace",
+    "reel validate day.ndjson.zst -o sarif > findings.sarif",
+    "reel validate trace.sktrace --fix repaired.sktrace",
+    "reel validate trace.sktrace --generate-transform > repair.skel",
+    "reel validate --explain E0003",
+  ],
+}
+
+type Options = OptionValues<typeof options>
+
+/** What was asked for. */
+type Order =
+  | { readonly tag: "trace"; readonly trace: string }
+  | { readonly tag: "explain"; readonly rule: Rule }
+  | { readonly tag: "list" }
+
+/** The command. `openInput`: tests replace it. */
+export const validateCommand = (openInput: (path: string) => Promise<TraceInput> = openTraceFile): Command =>
+  command(syntax, async (given, terminal, operands) => {
+    const order = readOrder(given, operands)
+    if (typeof order === "string") {
+      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: order }).message}\n`)
+      return exitCodes.usage
+    }
+    if (order.tag === "trace") return validate(order.trace, given, terminal, openInput)
+    const isJson = given.output === "json"
+    const json = order.tag === "list" ? rules.map(ruleJson) : ruleJson(order.rule)
+    print(
+      terminal,
+      isJson ? [JSON.stringify(json, undefined, 2)] : order.tag === "list" ? ruleTable() : explanationLines(order.rule),
+    )
+    return exitCodes.ok
+  })
+
+/** Checks that involve more than one option, and skctl's forms; a problem is a text. */
+const readOrder = (given: Options, [first, second, third]: ReadonlyArray<string>): Order | string => {
+  if (given.list || given.explain !== undefined) {
+    if (first !== undefined) return "--list and --explain take no TRACE"
+    return given.explain === undefined ? { tag: "list" } : { tag: "explain", rule: given.explain }
+  }
+  if (first === undefined) return "missing argument: expected TRACE, --list or --explain CODE"
+  if (first === "print" && second === undefined) return { tag: "list" }
+  if (third !== undefined) return `unexpected argument ${JSON.stringify(third)}`
+  if (first === "explain" && second !== undefined) {
+    const rule = ruleNamed(second)
+    return rule === undefined
+      ? `there is no rule ${JSON.stringify(second)}; --list shows all`
+      : { tag: "explain", rule }
+  }
+  if (first !== "check" && second !== undefined) return `unexpected argument ${JSON.stringify(second)}`
+  const trace = first === "check" && second !== undefined ? second : first
+  if (trace === "") return "the name of TRACE is empty"
+  if (given.force && given.fix === undefined) return "--force needs --fix OUT"
+  if (given.fix !== undefined && given.generateTransform) return "--fix and --generate-transform exclude each other"
+  return { tag: "trace", trace }
+}
+
+const print = ({ standardOutput }: Terminal, lines: Iterable<string>): void => {
+  let text = ""
+  for (const line of lines) {
+    text += `${line}\n`
+    if (text.length > 65_536) {
+      standardOutput.write(text)
+      text = ""
+    }
+  }
+  standardOutput.write(text)
+}
+
+const isKnown = (error: unknown): error is Error =>
+  [BadTraceError, DecompressionError, InputUnreadable, SpoolError, ExportInterrupted].some(
+    (known) => error instanceof known,
+  )
+
+const validate = async (
+  trace: string,
+  given: Options,
+  terminal: Terminal,
+  openInput: (path: string) => Promise<TraceInput>,
+): Promise<ExitCode> => {
+  const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
+  const name = trace === "-" ? "standard input" : trace
+  const abort = new AbortController()
+  const stopListening = terminal.onInterrupt(() => abort.abort())
+  const { signal } = abort
+  let spooled: SpooledBytes | undefined
+  try {
+    let input = await openInput(trace)
+    // A repair reads the trace twice.
+    if (given.fix !== undefined && input.size === undefined)
+      spooled = new SpooledBytes(fileSpool(tmpdir()), input.bytes)
+    if (spooled !== undefined) input = { bytes: spooled.read(), size: undefined }
+    const from = given.from ?? formatOfFileName(trace)
+    const { items, format } = await openTraceItems(input, { inputName: name, from, signal })
+    const mostFindings = given.fix === undefined ? {} : { mostFindings: Number.POSITIVE_INFINITY }
+    const checking = { namespacePrefix: given.namespacePrefix, ...mostFindings }
+    const validated = await validateTrace(items, checking)
+    const isSound = validated.cut === undefined
+    if (!isSound) say(`${name} is cut off or damaged: ${validated.cut?.message}. What is before that was checked`)
+    if (given.fix === undefined) {
+      report(trace, validated, given, terminal)
+      return isSound && countFindings(validated.report, "error") === 0 ? exitCodes.ok : exitCodes.failed
+    }
+    if (!isSound) {
+      say("nothing was written: a repaired trace would lack the rest")
+      return exitCodes.failed
+    }
+    return await fix(validated, terminal, say, {
+      inputName: name,
+      openInput: async () => (spooled === undefined ? openInput(trace) : { bytes: spooled.read(), size: undefined }),
+      from: format,
+      output: given.fix,
+      isForced: given.force,
+      options: checking,
+      signal,
+    })
+  } catch (error) {
+    if (!isKnown(error)) throw error
+    say(
+      error instanceof InputUnreadable || error instanceof ExportInterrupted
+        ? error.message
+        : `${name}: ${error.message}`,
+    )
+    return error instanceof ExportInterrupted ? exitCodes.interrupted : exitCodes.failed
+  } finally {
+    stopListening()
+    spooled?.[Symbol.dispose]()
+  }
+}
+
+const report = (trace: string, { report, cut }: ValidatedTrace, given: Options, terminal: Terminal): void => {
+  const name = trace === "-" ? "standard input" : trace
+  if (given.generateTransform) return print(terminal, transformProgram(report.rules))
+  const json = (document: unknown): ReadonlyArray<string> => [JSON.stringify(document, undefined, 2)]
+  switch (given.output) {
+    case "json":
+      return print(terminal, json(reportJson(name, report, cut?.message)))
+    case "sarif":
+      return print(terminal, json(sarifLog(trace, report, cut?.message)))
+    case "table":
+      return print(terminal, reportTable(name, report).map(visible))
+    case "text":
+      return print(terminal, reportText(name, report).map(visible))
+  }
+}
+
+/** Errors that have no fix remain, and so does the exit code for them. */
+const fix = async (
+  { report, validation }: ValidatedTrace,
+  terminal: Terminal,
+  say: (line: string) => void,
+  order: Omit<Parameters<typeof writeFixed>[0], "findings" | "to">,
+): Promise<ExitCode> => {
+  const to: TraceFormatName = formatOfFileName(order.output) ?? order.from
+  if (order.output === "-" && !factsOf(to).isText && terminal.standardOutput.isTTY === true) {
+    say(`the ${to} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`)
+    return exitCodes.usage
+  }
+  const written = await writeFixed({ ...order, to, findings: validation.findings }, terminal)
+  if (!("states" in written)) {
+    say(written.message)
+    return written._tag === "OutputExists"
+      ? exitCodes.usage
+      : written._tag === "ExportInterrupted"
+        ? exitCodes.interrupted
+        : exitCodes.failed
+  }
+  const left = report.rules.filter(({ rule }) => rule.fix === undefined)
+  const place = order.output === "-" ? "standard output" : order.output
+  say(`${place}: ${formatCount(written.states, "state")} of objects repaired`)
+  for (const { rule, findings, unlisted } of left)
+    say(
+      `${formatCount(findings.length + unlisted, "finding")} of ${rule.code} ${rule.name} cannot be repaired; see reel validate --explain ${rule.code}`,
+    )
+  return left.some(({ rule }) => rule.severity === "error") ? exitCodes.failed : exitCodes.ok
+}
