@@ -32,7 +32,7 @@ export interface StateNeed {
   readonly subject: Subject
   /** Unique for rule, subject and what is named. */
   readonly key: string
-  readonly places: ReadonlyArray<Place>
+  readonly places: Place[]
   readonly time: number
 }
 

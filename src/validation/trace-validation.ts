@@ -12,7 +12,7 @@ import type { TraceItem } from "../trace/trace-item.ts"
 import { addPlace, Findings, findingKey, type RuleFindings, type StateNeed } from "./findings.ts"
 import { kindWithoutVersion, PresentObjects } from "./present-objects.ts"
 import { builtInTemplatePaths } from "./references/pod-specs.ts"
-import type { Place, Rule, TracedObject } from "./rule.ts"
+import type { Need, Rule, TracedObject } from "./rule.ts"
 import { rules } from "./rules.ts"
 
 const second = 1_000_000
@@ -41,9 +41,9 @@ export interface ValidationReport {
 export class TraceValidation {
   readonly #present = new PresentObjects()
   readonly #reader: StateReader
-  /** Unmet needs of the event that is being read, and those that the whole trace may meet; by rule code and key, with the states that have them. */
-  readonly #ofEvent = new Map<string, { readonly need: StateNeed; count: number }>()
-  readonly #ofTrace = new Map<string, { readonly need: StateNeed; count: number }>()
+  /** What the event that is being read may still meet, and what the whole trace may. */
+  readonly #ofEvent: Waiting = new Map()
+  readonly #ofTrace: Waiting = new Map()
   #event: string | undefined
   #hasBatches = false
   #states = 0
@@ -99,19 +99,12 @@ export class TraceValidation {
   #check(traced: TracedObject, time: number): void {
     for (const rule of rules) {
       for (const target of rule.provides?.(traced) ?? []) this.#present.add(target)
-      for (const need of needsOf(rule, traced, time)) {
+      // One that is met by now stays met until the end of the event.
+      const isUnmet = ({ target }: Need): boolean => target === undefined || !this.#present.has(target)
+      for (const need of needsOf(rule, traced, time, isUnmet)) {
         const { target, until = "event" } = need.need
         if (target === undefined) this.findings.add(need)
-        else if (!this.#present.has(target)) {
-          const waiting = until === "event" ? this.#ofEvent : this.#ofTrace
-          const key = `${rule.code}\n${need.key}`
-          const known = waiting.get(key)
-          if (known === undefined) waiting.set(key, { need, count: 1 })
-          else {
-            known.count++
-            for (const place of need.places) addPlace(known.need.places as Place[], place)
-          }
-        }
+        else wait(until === "event" ? this.#ofEvent : this.#ofTrace, need)
       }
     }
   }
@@ -120,7 +113,7 @@ export class TraceValidation {
     this.#settle(this.#ofEvent)
   }
 
-  #settle(waiting: Map<string, { readonly need: StateNeed; count: number }>): void {
+  #settle(waiting: Waiting): void {
     if (waiting.size === 0) return
     for (const { need, count } of waiting.values())
       if (need.need.target !== undefined && !this.#present.has(need.need.target)) this.findings.add(need, count)
@@ -128,22 +121,51 @@ export class TraceValidation {
   }
 }
 
+/** Unmet needs by rule code and key, with the number of states that have them. */
+type Waiting = Map<string, { readonly need: StateNeed; count: number }>
+
+const wait = (waiting: Waiting, need: StateNeed): void => {
+  const key = `${need.rule.code}\n${need.key}`
+  const known = waiting.get(key)
+  if (known === undefined) {
+    waiting.set(key, { need, count: 1 })
+    return
+  }
+  known.count++
+  for (const place of need.places) addPlace(known.need.places, place)
+}
+
 /** Pseudo-kinds have spaces in their names, and no object has them. */
 const isKind = (kind: string): boolean => /^(?:[\w.-]+\/)?[A-Z]\w*$/.test(kind)
 
-/** The needs of one state, each once however often the state has it. */
-export const needsOf = (rule: Rule, traced: TracedObject, time: number): Iterable<StateNeed> => {
-  const found = new Map<string, StateNeed & { readonly places: Place[] }>()
+/** The unmet needs of one state, each once however often the state has it. */
+const needsOf = (
+  rule: Rule,
+  traced: TracedObject,
+  time: number,
+  isUnmet: (need: Need) => boolean,
+): Iterable<StateNeed> => {
+  let found: Map<string, StateNeed> | undefined
   for (const need of rule.needs(traced)) {
-    const subject = need.about ?? { gvk: traced.gvk, namespace: traced.namespace, name: traced.name }
+    if (!isUnmet(need)) continue
+    const subject = need.about ?? traced
     const key = findingKey(subject, need.kind, need.name)
-    const known = found.get(key)
-    if (known === undefined)
-      found.set(key, { rule, need, subject, key, places: [{ element: need.element, by: need.by }], time })
-    else addPlace(known.places, need)
+    const known = found?.get(key)
+    if (known !== undefined) addPlace(known.places, need)
+    else {
+      const { gvk, namespace, name } = subject
+      // Not the state itself, which would be kept with the finding.
+      const named = { gvk, namespace, name }
+      found ??= new Map()
+      found.set(key, { rule, need, subject: named, key, places: [{ element: need.element, by: need.by }], time })
+    }
   }
-  return found.values()
+  return found?.values() ?? none
 }
+
+const none: ReadonlyArray<StateNeed> = []
+
+const noPaths: ReadonlyArray<string> = []
 
 /** Reads states with what the trace's configuration says of their kinds. */
 export class StateReader {
@@ -169,7 +191,7 @@ export class StateReader {
 
   /** The same for an object that was read. */
   of(gvk: string, namespace: string, name: string, object: JsonObject): TracedObject {
-    const templatePaths = builtInTemplatePaths(gvk) ?? this.#tracked.get(gvk)?.podSpecTemplatePaths ?? []
+    const templatePaths = builtInTemplatePaths(gvk) ?? this.#tracked.get(gvk)?.podSpecTemplatePaths ?? noPaths
     return { gvk, namespace, name, object, templatePaths, namespacePrefix: this.#options.namespacePrefix }
   }
 }

@@ -3,6 +3,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { transformProgram } from "../../src/validation/transform-program.ts"
 import { anyEvents } from "./any-trace.ts"
+import { afterProgram } from "./program-runs.ts"
 import { type Body, container, deployment, object, reportOf } from "./traces.ts"
 
 const part = `(?:[A-Za-z0-9_-]+|"[A-Za-z0-9_./-]+")`
@@ -27,6 +28,40 @@ describe("a generated program", () => {
       fc.property(anyEvents, (events) => {
         const { rules } = reportOf(events)
         for (const line of commands([...transformProgram(rules)])) expect(line).toMatch(command)
+      }),
+    )
+  })
+
+  test("leaves nothing that has a fix when it is run", () => {
+    fc.assert(
+      fc.property(anyEvents, (events) => {
+        const lines = [...transformProgram(reportOf(events).rules)]
+        const run = (bodies: ReadonlyArray<Body> = []) => bodies.map((body) => afterProgram(body, lines))
+        const left = reportOf(events.map(({ applied, deleted }) => ({ applied: run(applied), deleted: run(deleted) })))
+        expect(left.rules.filter(({ rule }) => rule.fix !== undefined).map(({ rule }) => rule.code)).toEqual([])
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test("changes an object as a repair does", () => {
+    const spec = {
+      ...container({
+        envFrom: [{ secretRef: { name: "a" } }, { secretRef: { name: "there" } }],
+        volumeMounts: [{ name: "v" }, { name: "w" }],
+      }),
+      volumes: [
+        { name: "v", secret: { secretName: "a" } },
+        { name: "w", secret: { secretName: "there" } },
+      ],
+      priorityClassName: "fast",
+      priority: 7,
+    }
+    const lines = program(deployment(spec), object("v1.Secret", "there"))
+    expect(afterProgram(deployment(spec), lines)).toEqual(
+      deployment({
+        ...container({ envFrom: [{ secretRef: { name: "there" } }], volumeMounts: [{ name: "w" }] }),
+        volumes: [{ name: "w", secret: { secretName: "there" } }],
       }),
     )
   })

@@ -23,13 +23,28 @@ interface PlacedSpec {
   readonly path: string
 }
 
+interface SpecPath {
+  readonly tokens: ReadonlyArray<string>
+  readonly path: string
+}
+
+/** By the list of a kind's template paths, which all its states share: parsing them for each state and rule took a sixth of the time. */
+const parsed = new WeakMap<ReadonlyArray<string>, ReadonlyArray<SpecPath>>()
+
+const specPathsOf = (templatePaths: ReadonlyArray<string>): ReadonlyArray<SpecPath> => {
+  const known = parsed.get(templatePaths)
+  if (known !== undefined) return known
+  const paths = templatePaths.map((pointer) => {
+    const tokens = [...pathOf(pointer), "spec"]
+    return { tokens, path: fieldPathOf(tokens) }
+  })
+  parsed.set(templatePaths, paths)
+  return paths
+}
+
 /** Every pod spec of an object; none where a template path leads nowhere. */
 export const podSpecsOf = ({ object, templatePaths }: TracedObject): ReadonlyArray<PlacedSpec> =>
-  templatePaths.flatMap((pointer) => {
-    const tokens = [...pathOf(pointer), "spec"]
-    const path = fieldPathOf(tokens)
-    return objectsAt(object, tokens).map((spec) => ({ spec, path }))
-  })
+  specPathsOf(templatePaths).flatMap(({ tokens, path }) => objectsAt(object, tokens).map((spec) => ({ spec, path })))
 
 /** The object with each of its pod specs changed; itself if none was. */
 export const withPodSpecs = (
@@ -38,7 +53,7 @@ export const withPodSpecs = (
 ): JsonObject =>
   withChangedAt(
     object,
-    templatePaths.map((pointer) => [...pathOf(pointer), "spec"]),
+    specPathsOf(templatePaths).map(({ tokens }) => tokens),
     change,
   )
 
