@@ -3,7 +3,8 @@
  *
  * What an object refers to must exist when the state with the reference was recorded, or appear in the same event: objects are created
  * together, in any order. An event is what the trace calls one; where it has none, the objects at the start, and then the changes of one second,
- * which is the resolution of SimKube's format. An object that was deleted does not exist any more. Only applied objects are judged, not deletions.
+ * which is the resolution of SimKube's format. An object that was deleted does not exist any more. Only applied objects are judged, not deletions, nor
+objects that are being deleted: when a namespace or an owner goes, what is left refers to what went first.
  */
 import type { ObjectEvent } from "../trace/event.ts"
 import { readTrackedObjects, type TrackedObjects } from "../trace/formats/simkube/simkube-config.ts"
@@ -11,7 +12,7 @@ import { exactJsonIn, isJsonObject, type JsonObject } from "../trace/json/exact-
 import type { TraceItem } from "../trace/trace-item.ts"
 import { addPlace, Findings, findingKey, type RuleFindings, type StateNeed } from "./findings.ts"
 import { kindWithoutVersion, PresentObjects } from "./present-objects.ts"
-import { builtInTemplatePaths } from "./references/pod-specs.ts"
+import { builtInTemplatePaths, objectIn, textIn } from "./references/pod-specs.ts"
 import type { Need, Rule, TracedObject } from "./rule.ts"
 import { rules } from "./rules.ts"
 
@@ -78,7 +79,7 @@ export class TraceValidation {
     this.#present.add(target)
     const traced = this.#reader.read(event)
     if (traced === undefined) this.#unreadable++
-    else this.#check(traced, event.time)
+    else if (!isTerminating(traced)) this.#check(traced, event.time)
   }
 
   /** The report of what was added. */
@@ -120,6 +121,10 @@ export class TraceValidation {
     waiting.clear()
   }
 }
+
+/** Whether the server was told to delete it. SimKube's format does not keep that. */
+const isTerminating = ({ object }: TracedObject): boolean =>
+  textIn(objectIn(object, "metadata"), "deletionTimestamp") !== ""
 
 /** Unmet needs by rule code and key, with the number of states that have them. */
 type Waiting = Map<string, { readonly need: StateNeed; count: number }>

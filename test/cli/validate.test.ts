@@ -4,8 +4,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Readable } from "node:stream"
 import { gunzipSync, gzipSync, zstdCompressSync } from "node:zlib"
+import fc from "fast-check"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
+import { convertCommand } from "../../src/cli/convert.ts"
 import { validateCommand } from "../../src/cli/validate.ts"
 import { openTraceFile, type TraceInput } from "../../src/trace/files/trace-input.ts"
 import { encodeMessagePack } from "../../src/trace/formats/simkube/message-pack/message-pack-writer.ts"
@@ -130,6 +132,23 @@ describe("what it prints", () => {
   test("the same for check TRACE as for TRACE", async () => {
     const file = write("a.sktrace", simkube(broken))
     expect(await run(["check", file])).toEqual(await run([file]))
+  })
+})
+
+describe("every format", () => {
+  test.each(["ndjson", "ndjson.zst", "yaml", "yaml.gz"])("is read and repaired: %s", async (extension) => {
+    const convert = async (from: string, to: string): Promise<void> => {
+      expect(await convertCommand().run([from, to], capturedTerminal())).toBe(exitCodes.ok)
+    }
+    const file = path(`a.${extension}`)
+    await convert(write("a.sktrace", goldenTrace("recording")), file)
+    const found = async (trace: string): Promise<ReadonlyArray<string>> => {
+      const report = JSON.parse((await run([trace, "-o", "json"])).output) as { rules: { code: string }[] }
+      return report.rules.map(({ code }) => code).filter((code) => code !== "W0000")
+    }
+    expect(await found(file)).toEqual(["E0003", "E0005", "W0008"])
+    expect((await run([file, "--fix", path(`b.${extension}`)])).code).toBe(exitCodes.ok)
+    expect(await found(path(`b.${extension}`))).toEqual(["W0008"])
   })
 })
 
@@ -318,6 +337,42 @@ describe("input that is no whole trace", () => {
     const ran = await run(argv)
     expect(ran).toMatchObject({ code: exitCodes.usage, output: "" })
     expect(ran.error).toMatch(message)
+  })
+
+  test("never breaks the command, wherever bytes are changed or missing", async () => {
+    const sources = [goldenTrace("recording"), goldenTrace("recording-2"), whole, zstdCompressSync(whole)]
+    const change = fc.record({ at: fc.nat(), byte: fc.nat(255), length: fc.nat(8) })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...sources),
+        fc.array(change, { minLength: 1, maxLength: 4 }),
+        async (source, changes) => {
+          let bytes: Uint8Array = source
+          for (const { at, byte, length } of changes) {
+            const start = at % (bytes.length + 1)
+            bytes = Buffer.concat([bytes.subarray(0, start), Buffer.from([byte]), bytes.subarray(start + length)])
+          }
+          const input = async (): Promise<TraceInput> => ({ bytes: Readable.from([bytes]), size: bytes.length })
+          const { code, output, error } = await run(["x"], input)
+          expect([exitCodes.ok, exitCodes.failed]).toContain(code)
+          expect(output + error).not.toBe("")
+          expect(error === "" || error.startsWith("reel validate: x")).toBe(true)
+        },
+      ),
+      { numRuns: 150 },
+    )
+  })
+
+  test("ends with 130 when the user stops it", async () => {
+    const terminal = capturedTerminal()
+    const silent = async function* (): AsyncGenerator<Uint8Array> {
+      yield whole.subarray(0, 100)
+      terminal.interrupt()
+      await new Promise(() => undefined)
+    }
+    const command = validateCommand(async () => ({ bytes: silent(), size: undefined }))
+    expect(await command.run(["-"], terminal)).toBe(exitCodes.interrupted)
+    expect(terminal.standardError.text()).toContain("interrupted")
   })
 
   test("is a file that does not exist, or a directory", async () => {

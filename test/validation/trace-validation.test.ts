@@ -35,6 +35,15 @@ describe("what is present", () => {
     expect(foundBy("E0001", [{ applied: [robot] }, { applied: [web], deleted: [robot] }])).toEqual([])
   })
 
+  test("does not matter to objects that are being deleted, which still exist for others", () => {
+    const metadata = { deletionTimestamp: "2026-11-21T09:38:03Z" }
+    expect(
+      foundBy("E0001", [{ applied: [{ ...web, metadata: { ...(web.metadata as object), ...metadata } }] }]),
+    ).toEqual([])
+    const going = { ...robot, metadata: { ...(robot.metadata as object), ...metadata } }
+    expect(foundBy("E0001", [{ applied: [web, going] }])).toEqual([])
+  })
+
   test("is said of the time of each state: only the states without count", () => {
     const events = [
       { applied: [web] },
