@@ -4,7 +4,7 @@ import type { PrinterColumn, Resource } from "../../apiserver/kinds/resources.ts
 import { printerOf } from "../../apiserver/table/printers.ts"
 import { formatGvk, parseGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { displayWidth } from "../terminal/display-width.ts"
+import { alignedRows } from "../terminal/aligned-rows.ts"
 import { objectsIn } from "./describe-change.ts"
 
 const builtin = new Map(builtinResources.map((resource) => [formatGvk(resource.gvk), resource]))
@@ -77,15 +77,7 @@ export class PastTable {
   }
 
   lines(): ReadonlyArray<string> {
-    const widths = (this.#rows[0] ?? []).map((_, column) =>
-      this.#rows.reduce((widest, row) => Math.max(widest, displayWidth(row[column] ?? "")), 0),
-    )
-    return this.#rows.map((row) =>
-      row
-        .map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - displayWidth(cell)))
-        .join("   ")
-        .trimEnd(),
-    )
+    return alignedRows(this.#rows)
   }
 }
 

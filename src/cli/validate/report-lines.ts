@@ -2,8 +2,8 @@
 
 import type { RuleFindings } from "../../validation/findings.ts"
 import type { ValidationReport } from "../../validation/trace-validation.ts"
+import { alignedRows } from "../terminal/aligned-rows.ts"
 import { formatCount, formatInteger } from "../terminal/quantities.ts"
-import { alignedRows } from "./aligned-rows.ts"
 import { findingText, momentText } from "./finding-text.ts"
 
 /** Findings shown of each rule: enough to recognise a pattern, few enough for one screen. */

@@ -1,7 +1,7 @@
 /** The rules themselves, for people and for programs. */
 import type { Rule } from "../../validation/rule.ts"
 import { rules } from "../../validation/rules.ts"
-import { alignedRows } from "./aligned-rows.ts"
+import { alignedRows } from "../terminal/aligned-rows.ts"
 
 /** A table of all rules. */
 export const ruleTable = (): ReadonlyArray<string> =>

@@ -1,5 +1,5 @@
 /** Rows of text with their columns aligned. */
-import { displayWidth } from "../terminal/display-width.ts"
+import { displayWidth } from "./display-width.ts"
 
 /** One line for each row; columns are as wide as their widest cell, three spaces apart. */
 export const alignedRows = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
