@@ -1,5 +1,5 @@
 /**
- * Reads blocks, for the writer's own look-backs and for every reader.
+ * Which blocks are read, for the writer's own look-backs and for every reader: those of a kind, in order, from where it begins, without the damaged ones.
  *
  * Each statement is one short transaction that fetches a bounded number of rows: nothing holds the write-ahead log open between two events
  * (docs/reference/architecture.md#archive). Blocks never change, except that the parts of the open block are replaced by the sealed block
@@ -7,33 +7,22 @@
  * carries over of it. So everything is requested by sequence number, and the result may be the larger block that has replaced the one asked for.
  *
  * Retention may remove what is being read. Its reader then gets RetentionOutranError, never a part of what it asked for.
- *
- * Memory: tables of contents and payloads are kept in two small caches, bounded by count and by bytes.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { EventTimes } from "../../trace/event.ts"
-import { ArchiveIoError, CorruptArchiveError, RetentionOutranError, toArchiveError } from "../archive-errors.ts"
+import { CorruptArchiveError, RetentionOutranError, toArchiveError } from "../archive-errors.ts"
 import { type Beginning, Beginnings, fromTheFirst } from "../retention/beginnings.ts"
-import { isSoundRow } from "../soundness/sound-rows.ts"
-import { BlockCache, TableCache } from "./block-cache.ts"
 import type { BlockFrame } from "./block-frame.ts"
-import { checkColumn, isDamagedColumn } from "./block-rows.ts"
-import { type BlockData, type BlockTable, objectsOf, placeOf, tableOf } from "./block-table.ts"
-import { indexHeadBytes, ObjectIndex, type WantedObjects } from "./merged/object-index.ts"
+import type { BlockTable } from "./block-table.ts"
+import { confined } from "./confined.ts"
+import type { WantedObjects } from "./merged/object-index.ts"
+import { type EventPlace, StoredBlocks } from "./stored-blocks.ts"
 
 /** A kind to read: the archive's number for it, and its name. */
 export interface KindKey {
   readonly id: number
   readonly gvk: string
-}
-
-/** An event found by its sequence number. */
-export interface EventPlace {
-  readonly frame: BlockFrame
-  readonly index: number
-  /** The object's bytes, of a merged block as it has them: a view into a cached block, valid until that block is evicted. */
-  readonly stored: Uint8Array
 }
 
 /** As many blocks as the clocks of kinds that are merged may differ by. */
@@ -67,12 +56,7 @@ export class BlockSource {
   #removedBefore = 0
   /** By kind, why the states that retention kept are not known. */
   readonly #lostBeginnings = new Map<number, string>()
-  readonly #place: StatementSync
-  readonly #table: StatementSync
-  readonly #head: StatementSync
-  readonly #data: StatementSync
-  readonly #tables = new TableCache()
-  readonly #blocks: BlockCache
+  readonly #stored: StoredBlocks
   readonly #damaged = new Map<number, string>()
   readonly #withoutTable = new Set<number>()
   readonly #intact: Set<number>
@@ -81,32 +65,21 @@ export class BlockSource {
 
   constructor(database: DatabaseSync, directory: string, options: BlockSourceOptions = {}) {
     this.#directory = directory
-    this.#blocks = new BlockCache(options.cachedBytes ?? CACHED_BYTES)
+    this.#stored = new StoredBlocks(database, directory, {
+      cachedBytes: options.cachedBytes ?? CACHED_BYTES,
+      ifOutran: () => this.ifOutran(),
+    })
     this.#intact = options.intact ?? new Set()
     this.#skipsDamage = options.passesOverDamage ?? false
     this.#isWriter = options.isWriter ?? false
     this.#beginnings = new Beginnings(database)
     this.beginAnew()
-    const isSound = isSoundRow(database, "block")
     const blocksOfKind = (time: "max_time" | "max_received"): StatementSync =>
       database.prepare(`
         SELECT last_sequence, min_time FROM block_kind
         WHERE kind = ? AND last_sequence > ? AND ${time} >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
     this.#blocksOfKind = { happened: blocksOfKind("max_time"), received: blocksOfKind("max_received") }
     this.#holdsKind = database.prepare("SELECT 1 FROM block_kind WHERE kind = ? AND last_sequence = ?")
-    this.#place = database.prepare(
-      "SELECT first_sequence, last_sequence, toc_checksum FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1",
-    )
-    this.#table = database.prepare(`
-      SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, ${isSound} AS is_sound FROM block
-      WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
-    this.#head = database.prepare(`
-      SELECT first_sequence, substr(toc, 1, ${indexHeadBytes}) AS head, ${isSound} AS is_sound FROM block
-      WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
-    this.#data = database.prepare(`
-      SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, data_size, data_checksum, data,
-        ${isSound} AS is_sound
-      FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
   }
 
   /**
@@ -116,7 +89,7 @@ export class BlockSource {
   isIntact(key: number): boolean {
     if (this.#damaged.has(key)) return false
     if (this.#checked.has(key) || this.#intact.has(key)) return true
-    const found = confined(() => this.#reading(() => this.#checkedBlock(key)))
+    const found = confined(() => this.#stored.check(key))
     if (typeof found === "string") {
       this.#damaged.set(key, found)
       return false
@@ -177,8 +150,8 @@ export class BlockSource {
 
   /** The key of the block that holds an event, of whatever kind; the sequence number itself if none does. */
   keyAt(sequence: number): number {
-    const row = this.#reading(() => this.#place.get(sequence))
-    return row !== undefined && (row.first_sequence as number) <= sequence ? (row.last_sequence as number) : sequence
+    const range = this.#stored.rangeFrom(sequence)
+    return range !== undefined && range.firstSequence <= sequence ? range.lastSequence : sequence
   }
 
   /** Whether the table of contents of a block was found to be damaged: what the block contains is unknown. */
@@ -212,25 +185,10 @@ export class BlockSource {
     }
   }
 
-  #checkedBlock(key: number): { readonly isSealed: boolean } {
-    const row = this.#data.get(key)
-    if (row === undefined || (row.first_sequence as number) > key) throw this.#missing(key)
-    this.#requireSound(row)
-    for (const column of ["toc", "data"] as const) checkColumn(row, column)
-    return { isSealed: row.sealed !== 0 && row.last_sequence === key }
-  }
-
-  #requireSound(row: Record<string, unknown>): void {
-    if (row.is_sound !== 1) {
-      const reason = `the row of the block up to event ${row.last_sequence} is damaged`
-      throw new CorruptArchiveError({ directory: this.#directory, reason })
-    }
-  }
-
   /** `undefined`: it is damaged, and passed over, or has none of the objects that are wanted. */
   #tableToRead(key: number, wanted?: WantedObjects): BlockTable | undefined {
-    if (!this.#skipsDamage) return this.#damaged.has(key) ? undefined : this.#tableHolding(key, wanted)
-    const table = confined(() => ({ found: this.#tableHolding(key, wanted) }))
+    if (!this.#skipsDamage) return this.#damaged.has(key) ? undefined : this.#stored.tableHolding(key, wanted)
+    const table = confined(() => ({ found: this.#stored.tableHolding(key, wanted) }))
     if (typeof table !== "string") return table.found
     this.#damaged.set(key, table)
     this.#withoutTable.add(key)
@@ -272,13 +230,12 @@ export class BlockSource {
   *framesCarriedOver(kind: KindKey): Generator<BlockFrame, void, void> {
     const { throughSequence } = this.beginningOf(kind)
     for (let position = 0; position < throughSequence; ) {
-      const row = this.#reading(() => this.#place.get(position + 1))
-      const key = row?.last_sequence as number | undefined
-      if (key === undefined || (row?.first_sequence as number) > throughSequence) return
-      for (const frame of this.#tableToRead(key)?.frames ?? []) {
+      const range = this.#stored.rangeFrom(position + 1)
+      if (range === undefined || range.firstSequence > throughSequence) return
+      for (const frame of this.#tableToRead(range.lastSequence)?.frames ?? []) {
         if (frame.lastSequence <= throughSequence && frame.events.gvk === kind.gvk) yield frame
       }
-      position = key
+      position = range.lastSequence
     }
   }
 
@@ -318,86 +275,12 @@ export class BlockSource {
 
   /** Table of the block that contains an event. @throws CorruptArchiveError if no block does. */
   tableAt(sequence: number): BlockTable {
-    const table = this.#tableHolding(sequence, undefined)
-    if (table === undefined) throw this.#missing(sequence)
-    return table
-  }
-
-  /** `undefined`: the block has none of the objects that are wanted. */
-  #tableHolding(sequence: number, wanted: WantedObjects | undefined): BlockTable | undefined {
-    const cached = this.#tables.get(sequence)
-    if (cached !== undefined && this.#isPresent(cached)) return cached
-    if (wanted !== undefined) {
-      if (this.#isWithout(sequence, wanted)) return undefined
-      // Its objects are what is asked for next.
-      const block = confined(() => this.#loadBlockAt(sequence))
-      if (typeof block !== "string") return block
-    }
-    const row = this.#reading(() => this.#table.get(sequence))
-    if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
-    this.#requireSound(row)
-    const table = this.#reading(() => tableOf(row, this.#dataOf(row)))
-    // The last part of a block has the key that the sealed block will have, but less content: it must not be cached.
-    if (row.sealed !== 0 && table !== undefined) this.#tables.keep(table)
-    return table
-  }
-
-  /** Whether the block is known to have none of the objects that are wanted. Reads the beginning of its table of contents. */
-  #isWithout(sequence: number, wanted: WantedObjects): boolean {
-    const row = this.#reading(() => this.#head.get(sequence))
-    // What is wrong with it is found out by whoever reads the rest.
-    if (row === undefined || (row.first_sequence as number) > sequence || row.is_sound !== 1) return false
-    const { head } = row
-    return head instanceof Uint8Array && this.#reading(() => ObjectIndex.of(head)?.mayHold(wanted)) === false
-  }
-
-  /** A block that sealed blocks were merged into has the key of the last of them. */
-  #isPresent({ lastSequence, checksum }: BlockTable): boolean {
-    const row = this.#reading(() => this.#place.get(lastSequence))
-    return row?.last_sequence === lastSequence && row.toc_checksum === checksum
+    return this.#stored.tableAt(sequence)
   }
 
   /** An event with its object as it is stored: most read it with `readEvent`. @throws CorruptArchiveError if no block contains it. */
   eventAt(sequence: number): EventPlace {
-    const block = this.#blocks.at(sequence) ?? this.#loadBlockAt(sequence)
-    const place = placeOf(block, sequence)
-    if (place === undefined) throw this.#missing(sequence)
-    const { frame, index } = place
-    const stored = this.#reading(() => block.objects.slice(frame.objectStart(index), frame.events.length(index)))
-    return { frame, index, stored }
-  }
-
-  #loadBlockAt(sequence: number): BlockData {
-    const block = this.#reading(() => {
-      const row = this.#data.get(sequence)
-      if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
-      this.#requireSound(row)
-      // Whoever found the event in a table of contents has just unpacked it. Since then another block may have been put in the place of this one: with
-      // the table of before, its objects would be cut from other bytes.
-      const known = this.#tables.get(row.last_sequence as number)
-      const table = known !== undefined && known.checksum === row.toc_checksum ? known : tableOf(row, this.#dataOf(row))
-      return { ...table, objects: objectsOf(row, table) }
-    })
-    this.#blocks.keep(block)
-    return block
-  }
-
-  /** What a table of contents needs of the block's other BLOB. It is read again: a table that is kept must not keep it. */
-  #dataOf({ last_sequence, toc_checksum }: Record<string, unknown>): () => Uint8Array | undefined {
-    return () =>
-      this.#reading(() => {
-        const row = this.#data.get(last_sequence as number)
-        if (row === undefined || row.last_sequence !== last_sequence || row.toc_checksum !== toc_checksum)
-          throw this.#missing(last_sequence as number)
-        return isDamagedColumn(row, "data") ? undefined : (row.data as Uint8Array)
-      })
-  }
-
-  #missing(sequence: number): CorruptArchiveError | RetentionOutranError {
-    return (
-      this.ifOutran() ??
-      new CorruptArchiveError({ directory: this.#directory, reason: `no block contains event ${sequence}` })
-    )
+    return this.#stored.eventAt(sequence)
   }
 
   #reading<Answer>(read: () => Answer): Answer {
@@ -406,16 +289,5 @@ export class BlockSource {
     } catch (error) {
       throw toArchiveError(this.#directory, "read", error)
     }
-  }
-}
-
-/** What was read, or why it cannot be: it is damaged, or the disk does not return it. Everything else is thrown. */
-const confined = <Answer extends object>(read: () => Answer): Answer | string => {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof CorruptArchiveError) return error.reason
-    if (error instanceof ArchiveIoError) return `${error.code}: ${error.reason}`
-    throw error
   }
 }

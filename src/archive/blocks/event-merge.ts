@@ -13,8 +13,9 @@ import type { Action, EventTimes, ObjectEvent } from "../../trace/event.ts"
 import { ACTION_NAMES } from "../../wire/observation-wire.ts"
 import type { ObjectNames } from "../rows/object-rows.ts"
 import type { BlockFrame } from "./block-frame.ts"
-import type { BlockSource, EventPlace, KindKey } from "./block-source.ts"
+import type { BlockSource, KindKey } from "./block-source.ts"
 import { unabridged } from "./merged/abridged-object.ts"
+import type { EventPlace } from "./stored-blocks.ts"
 
 /** The events to read; times are µs since the Unix epoch. */
 interface EventRange {

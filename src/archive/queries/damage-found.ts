@@ -2,8 +2,8 @@
 
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { ArchiveIoError, CorruptArchiveError } from "../archive-errors.ts"
-import type { EventPlace } from "../blocks/block-source.ts"
 import { eventIn } from "../blocks/event-merge.ts"
+import type { EventPlace } from "../blocks/stored-blocks.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 

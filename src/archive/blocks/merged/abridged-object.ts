@@ -19,7 +19,7 @@ const literalMark = 4
 
 const quote = 0x22
 
-/** What stands for each text. */
+/** The byte that replaces each text. */
 const marks: ReadonlyArray<readonly [text: keyof KnownTexts, mark: number]> = [
   ["uid", 1],
   ["name", 2],

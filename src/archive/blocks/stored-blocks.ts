@@ -1,0 +1,180 @@
+/**
+ * Blocks by sequence number, as the rows of a database have them: tables of contents, and events with their objects.
+ *
+ * A row may be replaced between two statements (block-source.ts): what is kept of it is used only while the row has its checksum.
+ *
+ * Memory: tables of contents and payloads are kept in two small caches, bounded by count and by bytes.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { CorruptArchiveError, type RetentionOutranError, toArchiveError } from "../archive-errors.ts"
+import { isSoundRow } from "../soundness/sound-rows.ts"
+import { BlockCache, TableCache } from "./block-cache.ts"
+import type { BlockFrame } from "./block-frame.ts"
+import { checkColumn, isDamagedColumn } from "./block-rows.ts"
+import { type BlockData, type BlockTable, objectsOf, placeOf, tableOf } from "./block-table.ts"
+import { confined } from "./confined.ts"
+import { indexHeadBytes, ObjectIndex, type WantedObjects } from "./merged/object-index.ts"
+
+/** An event found by its sequence number. */
+export interface EventPlace {
+  readonly frame: BlockFrame
+  readonly index: number
+  /** The object's bytes, of a merged block as it has them: a view into a cached block, valid until that block is evicted. */
+  readonly stored: Uint8Array
+}
+
+/** Reads the blocks of one database connection. */
+export class StoredBlocks {
+  readonly #directory: string
+  readonly #ifOutran: () => RetentionOutranError | undefined
+  readonly #place: StatementSync
+  readonly #table: StatementSync
+  readonly #head: StatementSync
+  readonly #data: StatementSync
+  readonly #tables = new TableCache()
+  readonly #blocks: BlockCache
+
+  /** `cachedBytes`: of payloads, but at least one block of any size is kept. `ifOutran`: why a block may be missing that was there. */
+  constructor(
+    database: DatabaseSync,
+    directory: string,
+    options: { readonly cachedBytes: number; readonly ifOutran: () => RetentionOutranError | undefined },
+  ) {
+    this.#directory = directory
+    this.#ifOutran = options.ifOutran
+    this.#blocks = new BlockCache(options.cachedBytes)
+    const isSound = isSoundRow(database, "block")
+    this.#place = database.prepare(
+      "SELECT first_sequence, last_sequence, toc_checksum FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1",
+    )
+    this.#table = database.prepare(`
+      SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, ${isSound} AS is_sound FROM block
+      WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
+    this.#head = database.prepare(`
+      SELECT first_sequence, substr(toc, 1, ${indexHeadBytes}) AS head, ${isSound} AS is_sound FROM block
+      WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
+    this.#data = database.prepare(`
+      SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, data_size, data_checksum, data,
+        ${isSound} AS is_sound
+      FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
+  }
+
+  /** The first block that ends at or after an event; `undefined`: there is none. */
+  rangeFrom(sequence: number): Pick<BlockTable, "firstSequence" | "lastSequence"> | undefined {
+    const row = this.#reading(() => this.#place.get(sequence))
+    return row && { firstSequence: row.first_sequence as number, lastSequence: row.last_sequence as number }
+  }
+
+  /** Table of the block that contains an event. @throws CorruptArchiveError if no block does. */
+  tableAt(sequence: number): BlockTable {
+    const cached = this.#cachedAt(sequence)
+    if (cached !== undefined) return cached
+    const row = this.#reading(() => this.#table.get(sequence))
+    if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
+    this.#requireSound(row)
+    const table = this.#reading(() => tableOf(row, this.#dataOf(row)))
+    // The last part of a block has the key that the sealed block will have, but less content: it must not be cached.
+    if (row.sealed !== 0) this.#tables.keep(table)
+    return table
+  }
+
+  /** The same; `undefined`: the block has none of the objects that are wanted. Default: all are. */
+  tableHolding(sequence: number, wanted?: WantedObjects): BlockTable | undefined {
+    if (wanted === undefined) return this.tableAt(sequence)
+    const cached = this.#cachedAt(sequence)
+    if (cached !== undefined) return cached
+    if (this.#isWithout(sequence, wanted)) return undefined
+    // Its objects are asked for next. If they are damaged, the table may not be.
+    const block = confined(() => this.#loadBlockAt(sequence))
+    return typeof block === "string" ? this.tableAt(sequence) : block
+  }
+
+  #cachedAt(sequence: number): BlockTable | undefined {
+    const cached = this.#tables.get(sequence)
+    return cached !== undefined && this.#isPresent(cached) ? cached : undefined
+  }
+
+  /** Whether the block is known to have none of the objects that are wanted. Reads the beginning of its table of contents. */
+  #isWithout(sequence: number, wanted: WantedObjects): boolean {
+    const row = this.#reading(() => this.#head.get(sequence))
+    // The whole table is then read, which says what is wrong.
+    if (row === undefined || (row.first_sequence as number) > sequence || row.is_sound !== 1) return false
+    const { head } = row
+    return head instanceof Uint8Array && this.#reading(() => ObjectIndex.of(head)?.mayHold(wanted)) === false
+  }
+
+  /** A block that sealed blocks were merged into has the key of the last of them. */
+  #isPresent({ lastSequence, checksum }: BlockTable): boolean {
+    const row = this.#reading(() => this.#place.get(lastSequence))
+    return row?.last_sequence === lastSequence && row.toc_checksum === checksum
+  }
+
+  /** An event with its object as it is stored: most read it with `readEvent`. @throws CorruptArchiveError if no block contains it. */
+  eventAt(sequence: number): EventPlace {
+    const block = this.#blocks.at(sequence) ?? this.#loadBlockAt(sequence)
+    const place = placeOf(block, sequence)
+    if (place === undefined) throw this.#missing(sequence)
+    const { frame, index } = place
+    const stored = this.#reading(() => block.objects.slice(frame.objectStart(index), frame.events.length(index)))
+    return { frame, index, stored }
+  }
+
+  #loadBlockAt(sequence: number): BlockData {
+    const block = this.#reading(() => {
+      const row = this.#data.get(sequence)
+      if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
+      this.#requireSound(row)
+      // Whoever found the event in a table of contents has just unpacked it. Since then another block may have been put in the place of this one: with
+      // the table of before, its objects would be cut from other bytes.
+      const known = this.#tables.get(row.last_sequence as number)
+      const table = known !== undefined && known.checksum === row.toc_checksum ? known : tableOf(row, this.#dataOf(row))
+      return { ...table, objects: objectsOf(row, table) }
+    })
+    this.#blocks.keep(block)
+    return block
+  }
+
+  /** What a table of contents needs of the block's other BLOB. It is read again: a table that is kept must not keep it. */
+  #dataOf({ last_sequence, toc_checksum }: Record<string, unknown>): () => Uint8Array | undefined {
+    return () =>
+      this.#reading(() => {
+        const row = this.#data.get(last_sequence as number)
+        if (row === undefined || row.last_sequence !== last_sequence || row.toc_checksum !== toc_checksum)
+          throw this.#missing(last_sequence as number)
+        return isDamagedColumn(row, "data") ? undefined : (row.data as Uint8Array)
+      })
+  }
+
+  /** Reads all of the block with a key. @throws CorruptArchiveError if it is not as it was written */
+  check(key: number): { readonly isSealed: boolean } {
+    return this.#reading(() => {
+      const row = this.#data.get(key)
+      if (row === undefined || (row.first_sequence as number) > key) throw this.#missing(key)
+      this.#requireSound(row)
+      for (const column of ["toc", "data"] as const) checkColumn(row, column)
+      return { isSealed: row.sealed !== 0 && row.last_sequence === key }
+    })
+  }
+
+  #requireSound(row: Record<string, unknown>): void {
+    if (row.is_sound !== 1) {
+      const reason = `the row of the block up to event ${row.last_sequence} is damaged`
+      throw new CorruptArchiveError({ directory: this.#directory, reason })
+    }
+  }
+
+  #missing(sequence: number): CorruptArchiveError | RetentionOutranError {
+    return (
+      this.#ifOutran() ??
+      new CorruptArchiveError({ directory: this.#directory, reason: `no block contains event ${sequence}` })
+    )
+  }
+
+  #reading<Answer>(read: () => Answer): Answer {
+    try {
+      return read()
+    } catch (error) {
+      throw toArchiveError(this.#directory, "read", error)
+    }
+  }
+}
