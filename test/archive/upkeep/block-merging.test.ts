@@ -12,7 +12,7 @@ import { DATABASE_FILE, FORMAT_VERSION } from "../../../src/archive/schema.ts"
 import { addChecksumFunction } from "../../../src/archive/soundness/sound-rows.ts"
 import { type MergingBounds, mergingBounds } from "../../../src/archive/upkeep/block-merging.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
-import { encodeFrame, plain, START } from "../sample-frames.ts"
+import { encodeFrame, nameOf, plain, START } from "../sample-frames.ts"
 
 const gvk = "v1.Pod"
 const objects = 10
@@ -38,7 +38,9 @@ const writerOf = (directory: string, bounds: Partial<MergingBounds> = {}) => {
         time += 1000
         version++
         const number = 1 + (version % objects)
-        const event = { action: "applied", number, time, version, object: `${version} ${"x".repeat(300)}` } as const
+        const { uid, name } = nameOf(gvk, number)
+        const object = JSON.stringify({ uid, name, resourceVersion: String(version), text: "x".repeat(300) })
+        const event = { action: "applied", number, time, version, object } as const
         const newObjects = version <= objects ? [number] : []
         const frame = encodeFrame({ gvk, events: [event], newObjects, completeThrough: String(version) })
         writer.append("watcher", incarnation, ++frames, frame)

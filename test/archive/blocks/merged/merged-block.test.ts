@@ -299,6 +299,19 @@ test("a block without an index of its objects, as format 9 has them, has the sam
   )
 })
 
+test("of a block whose objects are damaged everything else is known, with fingerprints of 0", () => {
+  fc.assert(
+    fc.property(fc.array(anyFrame, { minLength: 1, maxLength: 8 }), (frames) => {
+      const packed = merged(placedFrames(frames))
+      const { table, objects } = opened(packed)
+      const damaged = tableOf(rowOf(packed), () => undefined)
+      const expected = eventsOf(table.frames, () => objects).map((event) => ({ ...event, fingerprint: [0, 0] }))
+      expect(eventsOf(damaged.frames, () => objects)).toEqual(expected)
+    }),
+    { numRuns: 40 },
+  )
+})
+
 test("a block says which objects it has", () => {
   fc.assert(
     fc.property(
