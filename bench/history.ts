@@ -1,47 +1,26 @@
 /**
  * Scenario *history*: questions about the past of a recording of some size, in the thread that reads it.
  *
- * The recording is written directly, without a server: changes of Deployments of 2.9 kB, committed as a store commits. Every object changes at random; one of them has
- * a hundredth of the changes, at most 1,000. A question opens the recording, as the reader does for each, knows what the ones before found intact, and takes the whole answer. Moments are spread over the
+ * The recording is written directly (load/recorded-past.ts). A question opens the recording, as the reader does for each, knows what the ones before found intact, and takes the whole answer. Moments are spread over the
  * recording.
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ArchiveWriter } from "../src/archive/archive-writer.ts"
 import { KnownIntact } from "../src/archive/damage/known-intact.ts"
 import { changes } from "../src/archive/queries/changes.ts"
 import { QueriedRecording } from "../src/archive/queries/queried-recording.ts"
 import { isComplete, type Shortcomings } from "../src/archive/queries/shortcomings.ts"
 import { stateAt } from "../src/archive/queries/state-at.ts"
-import { FrameEvent } from "../src/wire/frame-event.ts"
-import { APPLIED, ObservationsBuilder } from "../src/wire/observations.ts"
 import { deployments, gvkOf } from "./load/bench-kinds.ts"
-import { objectText } from "./load/bench-objects.ts"
-import { firstVersion, ObjectTemplate } from "./load/object-template.ts"
+import { hotObject, page, type RecordedPast, recordPast, start, stepMicros } from "./load/recorded-past.ts"
 import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } from "./scenario.ts"
 
 const gvk = gvkOf(deployments)
-/** µs since the Unix epoch, and between two changes. */
-const start = 1_763_700_000_000_000
-const stepMicros = 1000
-/** A store's frames and commits: 64 KiB, and a commit for each MiB. */
-const frameBytes = 64 * 1024
-const framesPerCommit = 16
 /** ms for all rounds. */
 const limitMs = 170_000
 /** Questions of each sort in a round. */
 const questions = 5
-/** Objects of a state that are asked for. */
-const page = 500
-
-interface Recorded {
-  readonly directory: string
-  readonly events: number
-  readonly objects: number
-  /** Changes of the object that changes most, number 1. */
-  readonly hot: number
-}
 
 /** By name of the measure, its values. */
 type Values = Map<string, number[]>
@@ -55,7 +34,7 @@ export const history: Scenario = {
     const events = settings.events ?? (settings.isQuick ? 10_000 : 100_000)
     const directory = mkdtempSync(join(tmpdir(), "kubereel-bench-history-"))
     try {
-      const recorded = record(directory, events)
+      const recorded = recordPast(directory, events)
       const bytes = statSync(join(directory, "recording.db")).size
       settings.tell(`${events.toLocaleString("en")} events in ${(bytes / 1e6).toFixed(1)} MB`)
       const values: Values = new Map()
@@ -70,69 +49,8 @@ export const history: Scenario = {
   },
 }
 
-/** Numbers below a limit, the same in every run. */
-const randomness = (): ((limit: number) => number) => {
-  let state = 1
-  return (limit) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * limit)
-  }
-}
-
-export const record = (directory: string, events: number): Recorded => {
-  const objects = Math.max(page, Math.floor(events / 100))
-  const hotEvery = Math.max(100, Math.ceil(events / 1000))
-  const writer = ArchiveWriter.open(directory, { now: () => start })
-  const template = new ObjectTemplate(objectText(deployments, 0))
-  const bytes = Buffer.alloc(template.bytes.length)
-  const slab = Buffer.alloc(frameBytes + 64 * 1024)
-  const builder = new ObservationsBuilder(gvk)
-  const event = new FrameEvent()
-  const random = randomness()
-  const seen = new Uint8Array(objects + 1)
-  let [frame, hot] = [0, 0]
-  for (let next = 0; next < events; ) {
-    builder.begin(slab, 0)
-    for (let used = 0; used < frameBytes - 2 * bytes.length && next < events; used += bytes.length, next++) {
-      const isListed = next < objects
-      const number = isListed ? next + 1 : next % hotEvery === 0 ? 1 : 2 + random(objects - 1)
-      if (number === 1) hot++
-      const version = firstVersion + next
-      template.copyTo(bytes, 0, number, version)
-      if (seen[number] === 0) {
-        seen[number] = 1
-        // What the object itself says.
-        const { uid, name } = JSON.parse(bytes.toString()).metadata
-        builder.addObject({ number, uid, namespace: `namespace-${number % 50}`, name })
-      }
-      Object.assign(event, {
-        ...{
-          action: APPLIED,
-          objectNumber: number,
-          timeMicros: start + next * stepMicros,
-          version: BigInt(version),
-          bytes,
-        },
-        // As random as those of a recorder.
-        ...{ fingerprintLow: random(2 ** 32), fingerprintHigh: random(2 ** 32), end: bytes.length },
-      })
-      if (!builder.append(event)) throw new Error("the frame is full")
-    }
-    builder.completeThrough(String(firstVersion + next - 1))
-    frame++
-    writer.append("watcher/bench", 1, frame, Buffer.from(slab.subarray(0, builder.finish())))
-    if (frame % framesPerCommit > 0) continue
-    writer.commit()
-    // A recorder's store merges blocks in pauses.
-    while (writer.retention.step(() => false));
-  }
-  writer.commit()
-  writer.close()
-  return { directory, events, objects, hot }
-}
-
 const ask = (
-  { directory, events, objects, hot }: Recorded,
+  { directory, events, objects, hot }: RecordedPast,
   { question, intact }: { readonly question: number; readonly intact: KnownIntact },
   values: Values,
   { tell }: ScenarioSettings,
@@ -170,7 +88,7 @@ const ask = (
   measured(names.named, (recording) => sized(stateAt(recording, { gvk, time, limit: page })), page)
   measured(
     names.hot,
-    (recording) => sizedChanges(changes(recording, { kinds: [gvk], name: "web-000001", from: 0 })),
+    (recording) => sizedChanges(changes(recording, { kinds: [gvk], name: hotObject.name, from: 0 })),
     hot,
   )
   if (question > 0) return
@@ -205,7 +123,12 @@ function* sizedChanges(items: ReturnType<typeof changes>): Generator<{ readonly 
   }
 }
 
-const report = ({ events, objects, hot }: Recorded, bytes: number, values: Values, rounds: number): ScenarioReport => {
+const report = (
+  { events, objects, hot }: RecordedPast,
+  bytes: number,
+  values: Values,
+  rounds: number,
+): ScenarioReport => {
   const isSmall = events <= 100_000
   const of = (name: string): ReadonlyArray<number> => values.get(name) ?? []
   const limit = (small: number, large: number) => ({ relation: "at most", value: isSmall ? small : large }) as const

@@ -16,6 +16,8 @@ import { startRecorder } from "./subjects/recorder-subject.ts"
 import type { StartSubject } from "./subjects/subject.ts"
 
 const megabyte = 1e6
+/** `retainBytes` of the run under a limit: a fifth of what 3 million changes take, so that most of them are removed again. */
+const limitBytes = 40 * megabyte
 /** ms for the rounds of lists. */
 const listsLimitMs = 60_000
 
@@ -72,6 +74,7 @@ const measureChanges = async (settings: ScenarioSettings): Promise<ScenarioRepor
   const changes = settings.events ?? (settings.isQuick ? 120_000 : 3_000_000)
   const ours = await followOnce("ours", startRecorder, changes, settings)
   const informer = await followOnce("informers", startInformer, Math.ceil(changes / 6), settings)
+  const limited = await followOnce("ours, under a limit", startLimitedRecorder, changes, settings)
   const manyMeasures =
     settings.workload.pods === undefined ? await measureManyObjects(settings, Math.ceil(changes / 6)) : []
   const growth = (run: ChangesMemory): number => (run.growthBytesPerChange * 1_000_000) / megabyte
@@ -91,6 +94,7 @@ const measureChanges = async (settings: ScenarioSettings): Promise<ScenarioRepor
     yTitle: "MB",
     points: [
       { series: "ours", run: ours },
+      { series: `ours, keeping ${limitBytes / megabyte} MB`, run: limited },
       { series: "client-node informer", run: informer },
     ].flatMap(({ series, run }) =>
       run.steps.map((step) => ({ series, x: step.changes, y: step.residentBytes / megabyte })),
@@ -130,6 +134,27 @@ const measureChanges = async (settings: ScenarioSettings): Promise<ScenarioRepor
         ours: [ours.collectedBytes / megabyte],
         informer: [informer.collectedBytes / megabyte],
       },
+      {
+        name: `under a limit of ${limitBytes / megabyte} MB, largest along ${of(limited)} changes`,
+        unit: "MB",
+        digits: 0,
+        ours: [limited.peakBytes / megabyte],
+        ...(isOfTheBudgets(settings) && { must: atMost(300), aim: atMost(220) }),
+      },
+      {
+        name: "– growth per million changes",
+        unit: "MB",
+        digits: 1,
+        ours: [growth(limited)],
+        ...(!settings.isQuick && isOfTheBudgets(settings) && { must: atMost(5) }),
+      },
+      {
+        name: "– recording in the end",
+        unit: "MB",
+        digits: 0,
+        ours: [limited.storedBytes / megabyte],
+        ...(!settings.isQuick && { must: atMost(4 * (limitBytes / megabyte)) }),
+      },
       ...manyMeasures,
     ],
     curves: [curve],
@@ -138,6 +163,13 @@ const measureChanges = async (settings: ScenarioSettings): Promise<ScenarioRepor
       `At the last change ours had ${Math.round(anonymous / megabyte)} MB anonymous (heaps, buffers), ${Math.round(file / megabyte)} MB of files (the program), ${Math.round(shared / megabyte)} MB shared.`,
     ],
   }
+}
+
+/** Removes the beginning of its recording all the time. */
+const startLimitedRecorder: StartSubject = async (cluster, options) => {
+  const subject = await startRecorder(cluster, options)
+  await subject.configure({ retainBytes: String(limitBytes / megabyte).concat("M") })
+  return subject
 }
 
 /** The same with many objects alive. */

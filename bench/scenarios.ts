@@ -11,6 +11,7 @@ import { kinds } from "./kinds.ts"
 import { lookups } from "./lookups.ts"
 import { mailbox } from "./mailbox.ts"
 import { memory } from "./memory.ts"
+import { queries } from "./queries.ts"
 import { replay } from "./replay.ts"
 import { retention } from "./retention.ts"
 import { sandbox } from "./sandbox.ts"
@@ -25,6 +26,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   lookups,
   exporting,
   history,
+  queries,
   retention,
   hostile,
   hostileServer,

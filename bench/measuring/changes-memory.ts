@@ -27,6 +27,8 @@ export interface ChangesMemory {
   readonly restingBytes: number
   /** After a forced garbage collection: what is really needed. NaN if it cannot be forced. */
   readonly collectedBytes: number
+  /** Bytes on disk in the end. NaN if it stores nothing. */
+  readonly storedBytes: number
 }
 
 export const followChanges = async (
@@ -64,5 +66,6 @@ export const followChanges = async (
     last,
     restingBytes: resting.resident,
     collectedBytes,
+    storedBytes: (await subject.storedBytes?.()) ?? Number.NaN,
   }
 }

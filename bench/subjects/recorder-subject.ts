@@ -126,6 +126,11 @@ export class RunningRecorder implements RunningSubject {
     return performance.now()
   }
 
+  /** Of its HTTP interface, without a slash at the end. */
+  get server(): string {
+    return this.#questions.server
+  }
+
   /** Where it records, for readers beside it. */
   get dataDirectory(): string {
     return this.#place.data
@@ -178,11 +183,11 @@ const timeUntil = (changes: number, before: Progress, now: Progress): number =>
 
 /** One connection that is used again and again. */
 class Questions {
-  readonly #server: string
+  readonly server: string
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
   constructor(server: string) {
-    this.#server = server
+    this.server = server
   }
 
   /** Values by name, labels included as they are written. */
@@ -203,7 +208,7 @@ class Questions {
 
   #get(path: string): Promise<string> {
     return new Promise((resolve, reject) => {
-      const request = get(`${this.#server}${path}`, { agent: this.#agent, timeout: 10_000 }, (response) => {
+      const request = get(`${this.server}${path}`, { agent: this.#agent, timeout: 10_000 }, (response) => {
         let text = ""
         response.setEncoding("utf8")
         response.on("data", (piece: string) => {

@@ -9,16 +9,19 @@ export const measuredMemory = {
   threeKinds: 271,
   /** Each further kind with a worker of its own, and each further worker. */
   furtherKind: 14,
-  /** Each kind beyond the first eight, of which most share workers: 150 kinds (315) compared with 20 (166), without their workers. */
-  sharedKind: 0.8,
+  /** Each kind beyond the first eight, of which most share workers: 150 kinds (403) compared with 20 (181), without their workers. */
+  sharedKind: 1.3,
   /** Per 1,000 objects: 100,000 Pods in the first list (331) compared with three small kinds after their first lists (214). */
   thousandObjects: 1.2,
   /** A running export: 73 for 70,000 events of 3 kB. */
   export: 80,
   /** In addition, the exporter's record of each object while it writes a whole state: 117 of heap for 100,000 of them. */
   exportThousandObjects: 0.9,
-  /** Running queries: the reader's thread and its heap, at the limit of a recorder without memory to spare; see memory-shares.ts. */
-  reader: 20,
+  /**
+   * Queries, as many as may run at once (eight), about a recording of a million events, in a container of 560 MiB: the reader's thread and its heap, and
+   * for each query some 15 of unpacked blocks.
+   */
+  reader: 185,
   /** JavaScript heap of a watcher of few objects, excluding garbage. */
   watcherHeap: 8.5,
   /** JavaScript heap of the main thread. */
@@ -28,11 +31,11 @@ export const measuredMemory = {
   /** The part of each further kind outside of the heap. */
   furtherKindBeside: 5.5,
   /** The part of each shared kind outside of the heap. */
-  sharedKindBeside: 0.7,
+  sharedKindBeside: 1.2,
   /** The part of an export outside of the exporter's heap. */
   exportBeside: 16,
-  /** The part of the reader outside of its heap. */
-  readerBeside: 6,
+  /** The part of the queries outside of the reader's heap: unpacked blocks. */
+  readerBeside: 155,
 } as const
 
 /** Objects and kinds already included in `threeKinds`. */

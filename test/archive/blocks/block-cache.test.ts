@@ -47,6 +47,17 @@ describe("a cache of blocks", () => {
     expect([first, second, third].map(({ memory }) => memory.byteLength > 0)).toEqual([true, false, true])
   })
 
+  test("drops what is beyond the limit once 64 events in a row were read from one block", () => {
+    const cache = new BlockCache(0)
+    const [first, second] = [block(1), block(2)]
+    cache.keep(first)
+    cache.keep(second)
+    for (let read = 0; read < 63; read++) cache.at(20)
+    expect(first.memory.byteLength).toBeGreaterThan(0)
+    cache.at(20)
+    expect([first, second].map(({ memory }) => memory.byteLength > 0)).toEqual([false, true])
+  })
+
   test("keeps the block that was used last beside a new one, however little room there is", () => {
     const cache = new BlockCache(0)
     const [first, second, third] = [block(1), block(2), block(3)]

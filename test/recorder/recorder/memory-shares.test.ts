@@ -68,11 +68,11 @@ test("with plentiful memory the limits are the usual ones, and young generations
 
 test("the pod that reel k8s prints by default gives each role room", () => {
   // 7 kinds, 10,000 objects.
-  expect(memoryLimitsOf(within(560 * mebibyte), 7)).toMatchObject({
-    watcher: { oldGenerationMb: 71 },
+  expect(memoryLimitsOf(within(720 * mebibyte), 7)).toMatchObject({
+    watcher: { oldGenerationMb: 72 },
     store: { oldGenerationMb: 25 },
     "owner-resolver": { oldGenerationMb: 33 },
-    exporter: { oldGenerationMb: 73 },
+    exporter: { oldGenerationMb: 75 },
     reader: { oldGenerationMb: 17 },
   })
 })
@@ -80,7 +80,7 @@ test("the pod that reel k8s prints by default gives each role room", () => {
 describe("a shortage of memory", () => {
   test("is reported with the bound, its source, the need and advice", () => {
     expect(describeShortage(within(268_435_456), 7)).toBe(
-      "/sys/fs/cgroup/memory.max limits this process to 256 MiB of memory, and a recorder of 7 kinds needs 536 MiB when the disk is full during " +
+      "/sys/fs/cgroup/memory.max limits this process to 256 MiB of memory, and a recorder of 7 kinds needs 693 MiB when the disk is full during " +
         "an export: it may then be killed for lack of memory. Increase it (for a pod, resources.limits.memory, which reel k8s computes), or record fewer kinds",
     )
     expect(describeShortage(machine(268_435_456), 1)).toMatch(
