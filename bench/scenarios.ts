@@ -17,6 +17,7 @@ import { retention } from "./retention.ts"
 import { sandbox } from "./sandbox.ts"
 import type { Scenario } from "./scenario.ts"
 import { start } from "./start.ts"
+import { transform } from "./transform.ts"
 
 export const scenarios: ReadonlyArray<Scenario> = [
   ingest,
@@ -34,6 +35,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   sandbox,
   host,
   replay,
+  transform,
   ceiling,
   guard,
 ]

@@ -6,6 +6,7 @@
  *                               dist/part-NAME-HASH.js        demand, share what several of them need
  *   src/actors/entries/NAME.ts  dist/workers/NAME.js          one per actor, read from the folder
  *   src/host/entries/NAME.ts    dist/workers/NAME.js          likewise
+ *   src/trace/transform/entries/NAME.ts  dist/workers/NAME.js  code of piscina's threads
  *   test/FOLDER/workers/NAME.ts  dist/test-workers/NAME.js   actors and processes that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports, but for lib/index.js
  *   src/host/index.ts           dist/script-library/host.js   the same without dependencies, for scripts of a host
@@ -39,7 +40,7 @@ import { thirdPartyNotices } from "./third-party.ts"
 export const external: readonly string[] = ["piscina"]
 
 /** The folders of workers' entry points. Their names must be unique. */
-const workerFolders: readonly string[] = ["src/actors/entries", "src/host/entries"]
+const workerFolders: readonly string[] = ["src/actors/entries", "src/host/entries", "src/trace/transform/entries"]
 
 /** What scripts of a controller host import. Neither the image nor the place of a script has packages, so it is a bundle without imports. */
 const scriptLibrary = "./host"

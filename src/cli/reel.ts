@@ -82,6 +82,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./validate.ts")).validateCommand(),
   },
   {
+    name: "transform",
+    aliases: ["trans"],
+    summary: "Changes the objects of a trace by a program: sets and removes fields, deletes and inserts objects.",
+    load: async () => (await import("./transform.ts")).transformCommand(),
+  },
+  {
     name: "snapshot",
     summary: "Writes a trace of a cluster's current state, without a recorder.",
     load: async () => (await import("./snapshot.ts")).snapshotCommand(),

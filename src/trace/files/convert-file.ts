@@ -11,6 +11,7 @@ import { openDecoder, openEncoder } from "../formats/codecs.ts"
 import { compressed, continued, DecompressionError, takeHead } from "../formats/compression.ts"
 import type { Compression } from "../formats/compression-names.ts"
 import { convertTrace, needsSurvey, surveyTrace } from "../formats/convert.ts"
+import { decodedItems, type TraceItems } from "../formats/decoded-items.ts"
 import {
   BadTraceError,
   type LeftOut,
@@ -23,6 +24,7 @@ import { type ItemFilter, withoutOwned } from "../formats/owned-items.ts"
 import { DEFAULT_TEMPLATE_PATHS } from "../formats/simkube/simkube-config.ts"
 import type { TraceSurvey } from "../formats/trace-survey.ts"
 import { fileSpool, type Spool, SpoolError } from "../spool.ts"
+import { TransformFailed } from "../transform/transform-failed.ts"
 import { ExportInterrupted, OutputExists, OutputFailed } from "./output-errors.ts"
 import type { OutputSink } from "./output-file.ts"
 import { InputUnreadable, keptIn, plainTrace, type ReadProgress, readAgain, type TraceInput } from "./trace-input.ts"
@@ -56,8 +58,18 @@ export type ConvertError =
   | OutputFailed
   | ExportInterrupted
   | SpoolError
+  | TransformFailed
 
-const classes = [InputUnreadable, InputBad, NotConvertible, OutputExists, OutputFailed, ExportInterrupted, SpoolError]
+const classes = [
+  InputUnreadable,
+  InputBad,
+  NotConvertible,
+  OutputExists,
+  OutputFailed,
+  ExportInterrupted,
+  SpoolError,
+  TransformFailed,
+]
 
 /** How far the conversion is. */
 export interface ConvertProgress extends ReadProgress {
@@ -82,6 +94,8 @@ interface ConvertOptions {
   readonly excludeOwned: boolean
   /** Changes or leaves out items before they are encoded; not together with `excludeOwned`. Default: everything is encoded as it is. */
   readonly filter?: ItemFilter
+  /** Makes other items of the trace's, each time it is read. May throw TransformFailed. Default: they stay as they are. */
+  readonly transform?: (items: TraceItems) => TraceItems
   readonly openSink: () => Promise<OutputSink>
   /** Opens a spool for data that has to wait. Default: in the temporary directory. */
   readonly openSpool?: () => Spool
@@ -141,7 +155,7 @@ const transfer = async (
   sink: OutputSink,
   openSpool: () => Spool,
 ): Promise<ConvertSummary> => {
-  const { to } = options
+  const { to, transform = (items: TraceItems) => items } = options
   const progress: ConvertProgress = {
     objects: 0,
     events: 0,
@@ -165,7 +179,7 @@ const transfer = async (
     let { filter } = options
     if (needsSurvey(from, to) || options.excludeOwned) {
       progress.passes = 2
-      const survey = await surveyTrace(trace, await openDecoder(from))
+      const survey = await surveyTrace(transform(decodedItems(trace, await openDecoder(from))))
       facts = survey
       if (options.excludeOwned) filter = ownedFilter(survey, options)
       again = plainTrace(kept === undefined ? (await options.openInput()).bytes : readAgain(kept), reading, progress)
@@ -173,7 +187,7 @@ const transfer = async (
     }
     const encoder = await openEncoder(to, { spool: openSpool, ...(facts && { facts }) })
     let leftOut = nothingLeftOut
-    const converted = convertTrace(trace, await openDecoder(from), encoder, progress, filter)
+    const converted = convertTrace(transform(decodedItems(trace, await openDecoder(from))), encoder, progress, filter)
     const pieces = (async function* (): AsyncGenerator<Uint8Array, void> {
       leftOut = yield* converted
     })()

@@ -4,7 +4,8 @@
  */
 import { openDecoder } from "../formats/codecs.ts"
 import { continued, takeHead } from "../formats/compression.ts"
-import { BadTraceError, type TraceDecoder } from "../formats/format.ts"
+import { decodedItems } from "../formats/decoded-items.ts"
+import { BadTraceError } from "../formats/format.ts"
 import { FORMAT_SIGNATURE_BYTES, formatOfBytes, type TraceFormatName } from "../formats/names.ts"
 import type { TraceItem } from "../trace-item.ts"
 import { plainTrace, type ReadProgress, type TraceInput } from "./trace-input.ts"
@@ -41,13 +42,5 @@ export const openTraceItems = async (input: TraceInput, options: TraceItemsOptio
     const detail = head.length === 0 && isEnd ? "the trace is empty" : "not in a known trace format"
     throw new BadTraceError({ format: format ?? "known", offset: 0, detail })
   }
-  return { format, items: decoded(continued(head, plain), await openDecoder(format)) }
-}
-
-async function* decoded(
-  bytes: AsyncIterable<Uint8Array>,
-  decoder: TraceDecoder,
-): AsyncGenerator<Iterable<TraceItem>, void> {
-  for await (const chunk of bytes) yield decoder.push(chunk)
-  yield decoder.end()
+  return { format, items: decodedItems(continued(head, plain), await openDecoder(format)) }
 }

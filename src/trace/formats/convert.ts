@@ -3,7 +3,8 @@
  */
 
 import type { TraceItem } from "../trace-item.ts"
-import type { LeftOut, TraceDecoder, TraceEncoder } from "./format.ts"
+import type { TraceItems } from "./decoded-items.ts"
+import type { LeftOut, TraceEncoder } from "./format.ts"
 import type { TraceFormatName } from "./names.ts"
 import type { ItemFilter } from "./owned-items.ts"
 import { TraceSurvey } from "./trace-survey.ts"
@@ -17,10 +18,9 @@ export const needsSurvey = (from: TraceFormatName, to: TraceFormatName): boolean
  *
  * @throws BadTraceError, and any error of the source
  */
-export const surveyTrace = async (source: AsyncIterable<Uint8Array>, decoder: TraceDecoder): Promise<TraceSurvey> => {
+export const surveyTrace = async (items: TraceItems): Promise<TraceSurvey> => {
   const survey = new TraceSurvey()
-  for await (const chunk of source) for (const item of decoder.push(chunk)) survey.add(item)
-  for (const item of decoder.end()) survey.add(item)
+  for await (const chunk of items) for (const item of chunk) survey.add(item)
   return survey
 }
 
@@ -40,8 +40,7 @@ export interface ConversionProgress {
  * @throws BadTraceError, UnwritableTraceError, SpoolError, and any error of the source
  */
 export async function* convertTrace(
-  source: AsyncIterable<Uint8Array>,
-  decoder: TraceDecoder,
+  items: TraceItems,
   encoder: TraceEncoder,
   progress: ConversionProgress = { objects: 0, events: 0 },
   filter: ItemFilter = { filtered: (item) => item, warnings: [] },
@@ -54,14 +53,13 @@ export async function* convertTrace(
     if (item.isSnapshot) progress.objects++
     else progress.events++
   }
-  for await (const chunk of source) {
-    for (const item of decoder.push(chunk)) {
+  for await (const chunk of items) {
+    for (const item of chunk) {
       add(item)
       const piece = encoder.take()
       if (piece !== undefined) yield piece
     }
   }
-  for (const item of decoder.end()) add(item)
   yield* encoder.finish()
   const { leftOut } = encoder
   return { ...leftOut, warnings: [...leftOut.warnings, ...filter.warnings] }

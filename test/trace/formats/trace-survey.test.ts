@@ -3,6 +3,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { openDecoder } from "../../../src/trace/formats/codecs.ts"
 import { surveyTrace } from "../../../src/trace/formats/convert.ts"
+import { decodedItems } from "../../../src/trace/formats/decoded-items.ts"
 import { NdjsonWriter } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { withoutOwned } from "../../../src/trace/formats/owned-items.ts"
 import { stablePodSpecHash } from "../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
@@ -308,7 +309,7 @@ describe("a trace without what its objects own", () => {
   const filterOf = async (steps: ReadonlyArray<Step>, to: "ndjson" | "simkube" = "ndjson") => {
     const decoder = await openDecoder("ndjson")
     const trace = ndjson(steps)
-    const survey = await surveyTrace(pieces(trace), await openDecoder("ndjson"))
+    const survey = await surveyTrace(decodedItems(pieces(trace), await openDecoder("ndjson")))
     const filter = withoutOwned(survey, (gvk) => to === "ndjson" || gvk !== "v1.ConfigMap")
     const kept = [...decoder.push(trace), ...decoder.end()].flatMap((given) => {
       const item = filter.filtered(given)

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { openDecoder, openEncoder } from "../../../src/trace/formats/codecs.ts"
 import { convertTrace, needsSurvey, surveyTrace } from "../../../src/trace/formats/convert.ts"
+import { decodedItems } from "../../../src/trace/formats/decoded-items.ts"
 import type { LeftOut } from "../../../src/trace/formats/format.ts"
 import type { TraceFormatName } from "../../../src/trace/formats/names.ts"
 import { memorySpool } from "../../../src/trace/spool.ts"
@@ -44,9 +45,12 @@ export const converted = async (
   to: TraceFormatName,
   size = 64 * 1024,
 ): Promise<{ readonly bytes: Buffer; readonly leftOut: LeftOut }> => {
-  const facts = needsSurvey(from, to) ? await surveyTrace(pieces(bytes, size), await openDecoder(from)) : undefined
+  const facts = needsSurvey(from, to)
+    ? await surveyTrace(decodedItems(pieces(bytes, size), await openDecoder(from)))
+    : undefined
   const encoder = await openEncoder(to, { spool: memorySpool, ...(facts && { facts }) })
   const out: Uint8Array[] = []
-  for await (const piece of convertTrace(pieces(bytes, size), await openDecoder(from), encoder)) out.push(piece)
+  for await (const piece of convertTrace(decodedItems(pieces(bytes, size), await openDecoder(from)), encoder))
+    out.push(piece)
   return { bytes: Buffer.concat(out), leftOut: encoder.leftOut }
 }

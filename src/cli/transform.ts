@@ -1,0 +1,297 @@
+/** `reel transform`: arguments and printing. The language is in src/trace/transform. */
+import { randomBytes } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { availableParallelism } from "node:os"
+import { backgroundClock } from "../clock.ts"
+import { messageOf } from "../message-of.ts"
+import { quoted, visible } from "../recorder/configuration/quoted.ts"
+import { type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
+import { type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
+import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
+import { withoutCompressionExtension } from "../trace/formats/compression-names.ts"
+import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
+import { formatExactJson, type JsonValue } from "../trace/json/exact-json.ts"
+import { faultAt, ProgramError, parseProgram } from "../trace/transform/parse-program.ts"
+import { TransformFailed } from "../trace/transform/transform-failed.ts"
+import { noTransformation, type TransformCounts, transformedItems } from "../trace/transform/transformed-items.ts"
+import {
+  type CommandSyntax,
+  flag,
+  type OptionValues,
+  oneOf,
+  optional,
+  refused,
+  text,
+  value,
+  withDefault,
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { createLiveLine } from "./terminal/live-line.ts"
+import { formatBytes, formatInteger } from "./terminal/quantities.ts"
+import { isLive, type Terminal } from "./terminal/terminal.ts"
+import {
+  commandTable,
+  reportJson,
+  sampleLines,
+  summaryLine,
+  type WrittenProgram,
+} from "./transform/transform-report.ts"
+import { TransformThreads } from "./transform/transform-threads.ts"
+
+const options = {
+  output: optional({
+    short: "o",
+    placeholder: "OUT",
+    help: "the trace to write; - means standard output",
+    parse: text,
+  }),
+  expression: optional({
+    short: "e",
+    placeholder: "PROGRAM",
+    help: "the program itself, instead of its file",
+    parse: text,
+  }),
+  dryRun: flag({ help: "write nothing; count what each command would change, with examples" }),
+  samples: withDefault("3", {
+    placeholder: "N",
+    help: "examples for each command of a --dry-run",
+    parse: (given) => (/^\d{1,3}$/.test(given) ? value(Number(given)) : refused("expected a number from 0 to 999")),
+  }),
+  report: withDefault("text", {
+    placeholder: "FORMAT",
+    help: "text or json: what was done, on standard error; of a --dry-run on standard output",
+    parse: oneOf("text", "json"),
+  }),
+  from: optional({
+    placeholder: "FORMAT",
+    help: `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
+    parse: oneOf(...TRACE_FORMAT_NAMES),
+  }),
+  to: optional({
+    placeholder: "FORMAT",
+    help: "format of OUT; default: inferred from its name, else that of TRACE by its name",
+    parse: oneOf(...TRACE_FORMAT_NAMES),
+  }),
+  force: flag({ short: "f", help: "overwrite OUT if it exists" }),
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel transform",
+  summary: "Changes the objects of a trace by a program: sets and removes fields, deletes and inserts objects.",
+  description: [
+    "PROGRAM is in SimKube's transform language with what its users miss: ||, !, parentheses, null, lists and objects as values, =~, in, insert, escapes in strings. " +
+      "Deletions, SimKube's index and the lives of pods follow the objects. OUT appears only when it is complete.",
+  ],
+  options,
+  operand: {
+    placeholder: "TRACE PROGRAM",
+    help: "the trace and the file of the program; - means standard input; PROGRAM is left out with --expression",
+    isRepeated: true,
+  },
+  examples: [
+    "reel transform day.ndjson.zst changes.skel -o changed.ndjson.zst",
+    "reel transform trace.sktrace -e 'remove(status);' -o small.sktrace",
+    `reel transform trace.sktrace -e 'modify(@t >= 15m && kind == "Deployment", spec.replicas = 3);' --dry-run`,
+    `reel transform trace.sktrace -e 'delete(kind in ["Job", "CronJob"] || metadata.name =~ "^test-");' -o less.sktrace`,
+  ],
+}
+
+type Options = OptionValues<typeof options>
+
+/** The command. `openInput`: tests replace it. */
+export const transformCommand = (openInput: (path: string) => Promise<TraceInput> = openTraceFile): Command =>
+  command(syntax, async (given, terminal, operands) => {
+    const order = readOrder(given, operands, terminal)
+    if (typeof order === "string") {
+      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: order }).message}\n`)
+      return exitCodes.usage
+    }
+    const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
+    const written = await readProgram(order.program, openInput)
+    if (typeof written === "string") {
+      // A program's line and its caret stay on lines of their own.
+      terminal.standardError.write(`${syntax.name}: ${written}\n`)
+      return exitCodes.failed
+    }
+    return runTransform({ ...order, given, written }, terminal, { openInput, say })
+  })
+
+interface Order {
+  readonly trace: string
+  readonly output: string | undefined
+  readonly to: TraceFormatName
+  /** A file, or the text itself. */
+  readonly program: { readonly file: string } | { readonly text: string }
+}
+
+/** Checks that involve more than one option; a problem is a text. */
+const readOrder = (
+  given: Options,
+  [trace, program, more]: ReadonlyArray<string>,
+  { standardOutput }: Terminal,
+): Order | string => {
+  if (trace === undefined) return "missing argument: expected TRACE and PROGRAM"
+  if (more !== undefined) return `unexpected argument ${JSON.stringify(more)}`
+  if (trace === "" || program === "" || given.output === "") return "a file name is empty"
+  if ((program === undefined) === (given.expression === undefined))
+    return program === undefined
+      ? "the program is missing: its file as the second argument, or --expression PROGRAM"
+      : "a PROGRAM and --expression exclude each other"
+  if (trace === "-" && program === "-") return "TRACE and PROGRAM cannot both be standard input"
+  if (given.dryRun ? given.output !== undefined : given.output === undefined)
+    return given.dryRun ? "--dry-run writes nothing; leave out --output" : "--output OUT is required, or --dry-run"
+  const output = given.dryRun ? undefined : given.output
+  const to =
+    given.to ?? (output === undefined ? undefined : formatOfFileName(output)) ?? given.from ?? formatOfFileName(trace)
+  if (to === undefined && output !== undefined)
+    return `--to FORMAT is required (${TRACE_FORMAT_NAMES.join(", ")}): neither ${quoted(output)} nor ${quoted(trace)} implies a format`
+  if (output === "-" && to !== undefined && !factsOf(to).isText && standardOutput.isTTY === true)
+    return `the ${to} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`
+  return {
+    trace,
+    output,
+    to: to ?? "ndjson",
+    program: program === undefined ? { text: given.expression ?? "" } : { file: program },
+  }
+}
+
+/** The program, or why there is none. */
+const readProgram = async (
+  place: Order["program"],
+  openInput: (path: string) => Promise<TraceInput>,
+): Promise<WrittenProgram | string> => {
+  let source: string
+  const name = "text" in place ? "--expression" : place.file === "-" ? "standard input" : place.file
+  try {
+    source =
+      "text" in place
+        ? place.text
+        : place.file === "-"
+          ? await textOf(await openInput("-"))
+          : await readFile(place.file, "utf8")
+  } catch (cause) {
+    return `the program ${quoted(name)} cannot be read: ${messageOf(cause)}`
+  }
+  try {
+    return { text: source, program: parseProgram(source) }
+  } catch (error) {
+    if (!(error instanceof ProgramError)) throw error
+    return `${visible(name)}: ${error.message}`
+  }
+}
+
+const textOf = async ({ bytes }: TraceInput): Promise<string> => {
+  const pieces: Uint8Array[] = []
+  for await (const piece of bytes) pieces.push(piece)
+  return Buffer.concat(pieces).toString("utf8")
+}
+
+interface Surroundings {
+  readonly openInput: (path: string) => Promise<TraceInput>
+  readonly say: (line: string) => void
+}
+
+const runTransform = async (
+  { trace, output, to, given, written }: Order & { readonly given: Options; readonly written: WrittenProgram },
+  terminal: Terminal,
+  { openInput, say }: Surroundings,
+): Promise<ExitCode> => {
+  const abort = new AbortController()
+  const stopListening = terminal.onInterrupt(() => abort.abort())
+  const progress = createLiveLine({
+    stream: terminal.standardError,
+    isEnabled: isLive(terminal.standardError, terminal.environment),
+    clock: backgroundClock,
+  })
+  await using threads = new TransformThreads(availableParallelism())
+  let counts: TransformCounts = noTransformation(written.program)
+  try {
+    const outcome = await convertInto({
+      inputName: trace === "-" ? "standard input" : trace,
+      openInput: () => openInput(trace),
+      from: given.from ?? formatOfFileName(trace),
+      to,
+      excludeOwned: false,
+      compression: output === undefined || output === "-" ? "none" : withoutCompressionExtension(output).compression,
+      transform: (items) => {
+        // A trace may be read twice.
+        counts = noTransformation(written.program)
+        const { run, lanes } = threads
+        return transformedItems(
+          items,
+          { program: written.program, run, lanes, samples: given.dryRun ? given.samples : 0 },
+          counts,
+        )
+      },
+      openSink: async () => {
+        if (output === undefined) return nowhere
+        if (output === "-") return streamOutput(terminal.standardOutput)
+        return openOutputFile(output, { force: given.force, token: randomBytes(8).toString("hex") })
+      },
+      signal: abort.signal,
+      onProgress: ({ bytesRead, size }) =>
+        progress.show(
+          () =>
+            `${formatInteger(counts.objects)} states${size === undefined ? "" : `, ${Math.floor((100 * bytesRead) / Math.max(1, size))} %`}`,
+        ),
+    })
+    progress.close()
+    if (outcome._tag === "Converted") {
+      print({ output, given, written, counts }, outcome.summary, terminal)
+      return exitCodes.ok
+    }
+    const { error } = outcome
+    if (error instanceof TransformFailed && error.at !== undefined) {
+      const { line, column, excerpt } = faultAt(written.text, error.at, error.message)
+      terminal.standardError.write(
+        `${syntax.name}: ${trace}: line ${line}, column ${column} of the program: ${visible(error.message)}\n${excerpt}\nNothing was written\n`,
+      )
+    } else say(error instanceof TransformFailed ? `${trace}: ${error.message}. Nothing was written` : error.message)
+    if (error._tag === "ExportInterrupted") return exitCodes.interrupted
+    return error._tag === "OutputExists" ? exitCodes.usage : exitCodes.failed
+  } finally {
+    progress.close()
+    stopListening()
+  }
+}
+
+/** Where a trial writes. */
+const nowhere: OutputSink = {
+  isDirect: true,
+  write: () => Promise.resolve(),
+  commit: () => Promise.resolve(),
+  discard: () => Promise.resolve(),
+}
+
+const print = (
+  {
+    output,
+    given,
+    written,
+    counts,
+  }: {
+    readonly output: string | undefined
+    readonly given: Options
+    readonly written: WrittenProgram
+    readonly counts: TransformCounts
+  },
+  { bytes }: ConvertSummary,
+  { standardOutput, standardError }: Terminal,
+): void => {
+  const stream = given.dryRun ? standardOutput : standardError
+  if (given.report === "json") {
+    stream.write(`${formatExactJson(reportJson(written, counts) as JsonValue)}\n`)
+    return
+  }
+  const place = output === "-" ? "standard output" : output
+  const head = place === undefined ? summaryLine(counts) : `${place}: ${summaryLine(counts)}, ${formatBytes(bytes)}`
+  const lines = [
+    head,
+    "",
+    ...commandTable(written, counts),
+    ...(given.dryRun ? sampleLines(written, counts, Date.now()) : []),
+  ]
+  stream.write(lines.map((line) => `${visible(line)}\n`).join(""))
+}

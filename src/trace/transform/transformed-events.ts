@@ -1,0 +1,191 @@
+/** Puts what came out of the program back into the trace: names, deletions, moments, index and lives follow the objects. */
+
+import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
+import type { ObjectEvent } from "../event.ts"
+import { simkubeHash } from "../formats/simkube/hash/simkube-hash.ts"
+import { exactJsonIn, formatExactJson, isJsonObject } from "../json/exact-json.ts"
+import { withMember, withoutMember } from "../json/members.ts"
+import type { TraceItem } from "../trace-item.ts"
+import type { HeldBatch, HeldItem } from "./batch-builder.ts"
+import { KeptBatches } from "./kept-batches.ts"
+import { type BatchFailure, CHANGED, DROPPED, type TransformedBatch } from "./object-batch.ts"
+import type { Program } from "./program.ts"
+import { TransformFailed } from "./transform-failed.ts"
+import type { TransformCounts } from "./transformed-items.ts"
+import { NameTaken, type ObjectName, TransformedObjects } from "./transformed-objects.ts"
+
+export class TransformedEvents {
+  readonly #counts: TransformCounts
+  readonly #samples: number
+  readonly #objects = new TransformedObjects()
+  readonly #batches = new KeptBatches()
+  /** Numbers are unique: with insertions, all events get new ones. */
+  readonly #isRenumbered: boolean
+  #sequence = 0
+  #isOfSimkube = false
+  #isIndexed = false
+
+  constructor(program: Program, samples: number, counts: TransformCounts) {
+    this.#counts = counts
+    this.#samples = samples
+    this.#isRenumbered = program.some(({ type }) => type === "insert")
+  }
+
+  /** The items of a stretch of the trace. @throws TransformFailed */
+  *of({ items }: HeldBatch, batch: TransformedBatch | undefined): Generator<TraceItem> {
+    if (batch !== undefined) this.#count(batch)
+    for (const held of items) {
+      const { item, index } = held
+      if (item.type === "event" && item.event.type === "object" && index !== undefined && batch !== undefined)
+        yield* this.#transformed(item, item.event, held, { index, batch })
+      else yield* this.#passed(item)
+    }
+  }
+
+  /** What follows the last event. */
+  *end(): Generator<TraceItem> {
+    yield* this.#batches.end()
+    yield* this.#unindexed()
+  }
+
+  *#transformed(
+    item: Extract<TraceItem, { type: "event" }>,
+    event: ObjectEvent,
+    { isInserted = false }: HeldItem,
+    { index, batch }: { readonly index: number; readonly batch: TransformedBatch },
+  ): Generator<TraceItem> {
+    if (batch.failure?.object === index) throw failed(event, batch.failure)
+    if (isInserted) this.#counts.inserted++
+    else this.#counts.objects++
+    const after = this.#after(event, index, { batch, isInserted })
+    if (after === undefined) {
+      if (!isInserted) this.#counts.dropped++
+      this.#batches.drop()
+      return
+    }
+    if (!isInserted && batch.outcomes[index] === CHANGED && event.object.length > 0) this.#counts.changed++
+    yield* this.#batches.use()
+    yield { ...item, event: this.#numbered(after) }
+  }
+
+  /** What the program leaves of the event. */
+  #after(
+    event: ObjectEvent,
+    index: number,
+    { batch, isInserted }: { readonly batch: TransformedBatch; readonly isInserted: boolean },
+  ): ObjectEvent | undefined {
+    const { outcomes, identities, objects, ends, hashes } = batch
+    if (outcomes[index] === DROPPED) {
+      // A deletion that goes leaves the object.
+      if (event.action === "applied") this.#objects.drop(event)
+      return undefined
+    }
+    const identity = identities.get(index)
+    const { gvk = event.gvk, namespace, name } = identity ?? event
+    const changed = outcomes[index] === CHANGED && event.object.length > 0
+    const object = changed ? objects.subarray(ends[index - 1] ?? 0, ends[index]) : event.object
+    const after = { ...event, gvk, namespace, name, uid: identity?.uid || event.uid, object }
+    if (event.action === "applied") {
+      const hash = hashes.get(index) ?? (isInserted && this.#isOfSimkube ? hashOf(object) : undefined)
+      try {
+        this.#objects.keep(event, after, { hash, isNew: isInserted })
+      } catch (error) {
+        if (!(error instanceof NameTaken)) throw error
+        throw failed(event, { at: undefined, detail: error.message })
+      }
+      return after
+    }
+    const last: ObjectName | "unknown" | undefined = this.#objects.delete(event)
+    // A trace may begin after the last state of an object that is deleted in it.
+    if (last === "unknown") return after
+    if (last === undefined) return undefined
+    const named = { ...after, gvk: last.gvk, namespace: last.namespace, name: last.name }
+    const isRenamed = last.gvk !== gvk || last.namespace !== namespace || last.name !== name
+    return isRenamed && object.length > 0 ? { ...named, object: renamed(object, last) } : named
+  }
+
+  *#passed(item: TraceItem): Generator<TraceItem> {
+    switch (item.type) {
+      case "header":
+        this.#isOfSimkube = item.sanitised === "simkube"
+        return yield item
+      case "config":
+        return yield item
+      case "batch":
+        return yield* this.#batches.begin(item)
+      case "event":
+        yield* this.#batches.use()
+        return yield item.event.type === "gap" ? { ...item, event: this.#numbered(item.event) } : item
+      case "index": {
+        yield* this.#batches.end()
+        const indexed = this.#objects.indexed(item)
+        if (indexed !== undefined) yield indexed
+        return
+      }
+      case "lifecycles": {
+        yield* this.end()
+        const owned = this.#objects.owned(item)
+        if (owned !== undefined) yield { type: "lifecycles", ...owned }
+        return
+      }
+    }
+  }
+
+  /** SimKube's index has every object of the trace. */
+  *#unindexed(): Generator<TraceItem> {
+    if (!this.#isIndexed && this.#isOfSimkube) yield* this.#objects.unindexed()
+    this.#isIndexed = true
+  }
+
+  #numbered<Event extends { readonly sequence: number }>(event: Event): Event {
+    return this.#isRenumbered ? { ...event, sequence: ++this.#sequence } : event
+  }
+
+  #count({ counts, samples }: TransformedBatch): void {
+    for (const [statement, count] of counts.entries()) {
+      const sum = this.#counts.statements[statement]
+      if (sum === undefined) continue
+      sum.kept += count.kept
+      sum.changed += count.changed
+      sum.deleted += count.deleted
+      sum.lacking += count.lacking
+      sum.placeless += count.placeless
+    }
+    for (const sample of samples) {
+      const known = this.#counts.samples.filter(({ statement }) => statement === sample.statement)
+      if (known.length < this.#samples) this.#counts.samples.push(sample)
+    }
+  }
+}
+
+const failed = (
+  { gvk, namespace, name, time }: ObjectEvent,
+  { at, detail }: Omit<BatchFailure, "object">,
+): TransformFailed => {
+  const subject = `${gvk} ${namespace === "" ? name : `${namespace}/${name}`} at ${new Date(time / 1000).toISOString()}`
+  return new TransformFailed({ ...(at !== undefined && { at }), subject, detail })
+}
+
+/** The same object under another name: SimKube's format has a deletion's name in its object alone. */
+const renamed = (object: Uint8Array, { gvk, namespace, name }: ObjectName): Uint8Array => {
+  const body = exactJsonIn(object)
+  const kind = parseGvk(gvk)
+  if (!isJsonObject(body)) return object
+  const metadata = isJsonObject(body.metadata) ? body.metadata : {}
+  const named = withMember(
+    namespace === "" ? withoutMember(metadata, "namespace") : withMember(metadata, "namespace", namespace),
+    "name",
+    name,
+  )
+  const whole = withMember(body, "metadata", named)
+  return Buffer.from(
+    formatExactJson(
+      kind === undefined ? whole : withMember(withMember(whole, "apiVersion", apiVersionOf(kind)), "kind", kind.kind),
+    ),
+  )
+}
+
+const hashOf = (object: Uint8Array): bigint | undefined => {
+  const parsed = exactJsonIn(object)
+  return isJsonObject(parsed) ? simkubeHash(parsed.spec) : undefined
+}

@@ -1,0 +1,233 @@
+/** `reel transform`: what it writes and prints, its exit codes, and input that is no trace or no program. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Readable } from "node:stream"
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
+import { transformCommand } from "../../src/cli/transform.ts"
+import { openTraceFile, type TraceInput } from "../../src/trace/files/trace-input.ts"
+import { NdjsonWriter } from "../../src/trace/formats/ndjson/ndjson-writer.ts"
+import { goldenTrace } from "../trace/recording.ts"
+import { capturedTerminal } from "./captured-terminal.ts"
+
+let folder = ""
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "reel-transform-"))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const path = (name: string): string => join(folder, name)
+const write = (name: string, bytes: Uint8Array | string): string => {
+  writeFileSync(path(name), bytes)
+  return path(name)
+}
+
+interface Ran {
+  readonly code: number
+  readonly output: string
+  readonly error: string
+}
+
+const run = async (
+  argv: ReadonlyArray<string>,
+  openInput: (path: string) => Promise<TraceInput> = openTraceFile,
+): Promise<Ran> => {
+  const terminal = capturedTerminal()
+  const code = await transformCommand(openInput).run(argv, terminal)
+  expect(terminal.listeners()).toBe(0)
+  const text = (written: string): string => written.replaceAll(folder, "FOLDER")
+  return { code, output: text(terminal.standardOutput.text()), error: text(terminal.standardError.text()) }
+}
+
+const start = 1_710_000_000_000_000
+
+/** Two Deployments, one of which changes each second. */
+const ndjson = (changes = 3): Uint8Array => {
+  const pieces: Uint8Array[] = []
+  const writer = new NdjsonWriter({
+    window: { start, end: start + 1_000_000_000 },
+    cut: 9,
+    kinds: ["apps/v1.Deployment"],
+    incomplete: [],
+  })
+  for (let change = 0; change < changes; change++) {
+    const name = change === 1 ? "api" : "web"
+    const object = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { namespace: "shop", name, labels: { app: name } },
+      spec: { replicas: change, template: { spec: { containers: [{ name: "app", image: `app:${change}` }] } } },
+      status: { replicas: change },
+    }
+    const event = {
+      type: "object",
+      sequence: change + 1,
+      time: start + change * 1_000_000,
+      gvk: "apps/v1.Deployment",
+      action: "applied",
+      uid: name,
+      namespace: "shop",
+      name,
+      resourceVersion: String(change),
+      object: Buffer.from(JSON.stringify(object)),
+    } as const
+    writer.add(event)
+    const piece = writer.take()
+    if (piece !== undefined) pieces.push(piece)
+  }
+  pieces.push(writer.end())
+  return Buffer.concat(pieces)
+}
+
+const program = `# Smaller, and without the API.
+remove(status);
+modify(@t >= 2s && metadata.labels.app == "web", spec.replicas = 10);
+modify($c := spec.template.spec.containers[*] | $c.image =~ "^app:", $c.imagePullPolicy = "Never");
+delete(metadata.name == "api");
+modify(spec.missing = spec.nothing);
+`
+
+describe("what it prints", () => {
+  test("a row for each command, on standard error, and the trace is there", async () => {
+    const ran = await run([write("a.ndjson", ndjson()), write("p.skel", program), "-o", path("b.ndjson.zst")])
+    expect(ran).toMatchObject({ code: exitCodes.ok, output: "" })
+    expect(ran.error.replace(/\d+ B$/m, "N B")).toMatchSnapshot()
+    const lines = zstdDecompressSync(readFileSync(path("b.ndjson.zst")))
+      .toString()
+      .trim()
+      .split("\n")
+    expect(lines.slice(1, -1).map((line) => JSON.parse(line).object)).toMatchObject([
+      { spec: { replicas: 0, template: { spec: { containers: [{ imagePullPolicy: "Never" }] } } } },
+      { spec: { replicas: 10 } },
+    ])
+    expect(lines.join("\n")).not.toContain('"status"')
+  })
+
+  test("of a trial, examples too, on standard output; nothing is written", async () => {
+    const ran = await run([write("a.ndjson", ndjson()), write("p.skel", program), "--dry-run", "--samples", "1"])
+    expect(ran).toMatchObject({ code: exitCodes.ok, error: "" })
+    expect(ran.output).toMatchSnapshot()
+    expect(readdirSync(folder).sort()).toEqual(["a.ndjson", "p.skel"])
+  })
+
+  test("the same as JSON", async () => {
+    const ran = await run([
+      write("a.ndjson", ndjson()),
+      "-e",
+      program,
+      "--dry-run",
+      "--samples",
+      "1",
+      "--report",
+      "json",
+    ])
+    expect(JSON.parse(ran.output)).toMatchSnapshot()
+  })
+
+  test("the trace, on standard output", async () => {
+    const ran = await run([write("a.ndjson", ndjson()), "-e", 'delete(metadata.name == "web");', "-o", "-"])
+    expect(ran.code).toBe(exitCodes.ok)
+    expect(ran.output.trim().split("\n")).toHaveLength(3)
+  })
+})
+
+test("threads and this one make the same of a trace with many events", async () => {
+  const trace = write("a.ndjson.zst", zstdCompressSync(ndjson(6000)))
+  const ran = await run([
+    trace,
+    "-e",
+    "remove(status); modify(spec.replicas > 5000, spec.replicas = 1);",
+    "-o",
+    path("b.ndjson"),
+  ])
+  expect(ran.code).toBe(exitCodes.ok)
+  const objects = readFileSync(path("b.ndjson"), "utf8")
+    .trim()
+    .split("\n")
+    .slice(1, -1)
+    .map((line) => JSON.parse(line).object)
+  expect(objects.map(({ spec }) => spec.replicas)).toEqual(
+    Array.from({ length: 6000 }, (_, change) => (change > 5000 ? 1 : change)),
+  )
+})
+
+test("a trace from a pipe becomes one of SimKube's, which has to be read twice", async () => {
+  const openInput = async (): Promise<TraceInput> => ({ bytes: Readable.from([ndjson()]), size: undefined })
+  const ran = await run(["-", "-e", "remove(status);", "-o", path("b.sktrace")], openInput)
+  expect(ran).toMatchObject({ code: exitCodes.ok, error: expect.stringContaining("3 states of objects, 3 changed") })
+})
+
+describe("bad input", () => {
+  test.each([
+    [[], "missing argument: expected TRACE and PROGRAM"],
+    [["a.ndjson"], "the program is missing"],
+    [["a.ndjson", "p", "-e", "remove(a);", "-o", "b.ndjson"], "exclude each other"],
+    [["a.ndjson", "p"], "--output OUT is required, or --dry-run"],
+    [["a.ndjson", "p", "--dry-run", "-o", "b.ndjson"], "--dry-run writes nothing"],
+    [["-", "-", "--dry-run"], "cannot both be standard input"],
+    [["a.ndjson", "p", "q"], "unexpected argument"],
+    [["a", "p", "-o", "b"], "--to FORMAT is required"],
+    [["a.ndjson", "p", "-o", "b.ndjson", "--samples", "many"], "expected a number from 0 to 999"],
+  ])("%j: usage", async (argv, problem) => {
+    expect(await run(argv)).toMatchObject({ code: exitCodes.usage, error: expect.stringContaining(problem) })
+  })
+
+  test("a program with a fault: its name, line, column, and the line with a caret", async () => {
+    const ran = await run([
+      write("a.ndjson", ndjson()),
+      write("p.skel", "remove(status);\nmodify(spec.replicas 3);\n"),
+      "-o",
+      path("b.ndjson"),
+    ])
+    expect(ran).toEqual({
+      code: exitCodes.failed,
+      output: "",
+      error:
+        'reel transform: FOLDER/p.skel: line 2, column 22: expected "=", "=~", "in" or a comparison, found "3"\n  modify(spec.replicas 3);\n                       ^\n',
+    })
+    expect(existsSync(path("b.ndjson"))).toBe(false)
+  })
+
+  test("a program that is not there", async () => {
+    expect(await run([write("a.ndjson", ndjson()), path("p.skel"), "--dry-run"])).toMatchObject({
+      code: exitCodes.failed,
+      error: expect.stringContaining("cannot be read"),
+    })
+  })
+
+  test("a command that cannot be carried out: the object, the moment, the command; nothing is written", async () => {
+    const ran = await run([
+      write("a.ndjson", ndjson()),
+      "-e",
+      "remove(status);\nmodify(metadata.labels.n = 3);",
+      "-o",
+      path("b.ndjson"),
+    ])
+    expect(ran.code).toBe(exitCodes.failed)
+    expect(ran.error).toMatchSnapshot()
+    expect(readdirSync(folder)).toEqual(["a.ndjson"])
+  })
+
+  test("a trace that is cut anywhere: nothing is written", async () => {
+    for (const [name, trace] of [
+      ["a.ndjson", ndjson()],
+      ["a.sktrace", goldenTrace("recording")],
+    ] as const)
+      for (let part = 0; part < 10; part++) {
+        const cut = trace.subarray(0, Math.floor((trace.length * part) / 10))
+        const ran = await run([write(name, cut), "-e", "remove(status);", "-o", path("b.ndjson"), "-f"])
+        expect(ran).toMatchObject({ code: exitCodes.failed, output: "" })
+        expect(existsSync(path("b.ndjson"))).toBe(false)
+      }
+  })
+
+  test("an output that exists stays without --force", async () => {
+    const trace = write("a.ndjson", ndjson())
+    const output = write("b.ndjson", "mine")
+    expect(await run([trace, "-e", "remove(status);", "-o", output])).toMatchObject({ code: exitCodes.usage })
+    expect(readFileSync(output, "utf8")).toBe("mine")
+    expect(await run([trace, "-e", "remove(status);", "-o", output, "-f"])).toMatchObject({ code: exitCodes.ok })
+  })
+})
