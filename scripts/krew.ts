@@ -48,8 +48,12 @@ export const manifestOf = (template: string, { version, homepage, uri, sha256 }:
   }, lines.join("\n"))
 }
 
-/** The archive, compressed. */
-export const krewArchive = async (root: string): Promise<Buffer> => {
+/**
+ * The archive, compressed.
+ *
+ * @param level of gzip; lower ones are for tests.
+ */
+export const krewArchive = async (root: string, level = 9): Promise<Buffer> => {
   const paths = new Set([...(await programFiles(root)), ...programs])
   // One after the other: all 2,500 at once are more than some systems let a process open.
   const files = [...paths].map((path) => ({
@@ -57,7 +61,7 @@ export const krewArchive = async (root: string): Promise<Buffer> => {
     content: readFileSync(join(root, path)),
     isExecutable: programs.has(path),
   }))
-  return gzipSync(Buffer.concat([...archiveOf(files)]), { level: 9 })
+  return gzipSync(Buffer.concat([...archiveOf(files)]), { level })
 }
 
 /** Writes archive and manifest of this version into a directory. */

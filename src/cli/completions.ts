@@ -1,4 +1,7 @@
-/** `reel completions`: scripts for shells, made from the tables that command lines are parsed with. */
+/**
+ * `reel completions`: scripts for shells, made from the tables that command lines are parsed with. They have everything in them, because a script
+ * that asks the program takes 0.15 s each time the key is pressed. Only kubectl does that: it has no other way.
+ */
 
 import { quoted } from "../recorder/configuration/quoted.ts"
 import type { CommandSyntax } from "./command-line/arguments.ts"

@@ -1,9 +1,13 @@
 /** The manifest of the plugin, against what krew's documentation and its validation of an index require. */
-import { readFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { delimiter, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
 import { parse } from "yaml"
-import { manifestOf, type Release } from "../../scripts/krew.ts"
+import { krewArchive, manifestOf, type Release } from "../../scripts/krew.ts"
+import { recordStory } from "../cli/past-recording.ts"
 
 const template = readFileSync(fileURLToPath(new URL("../../krew/reel.yaml", import.meta.url)), "utf8")
 const release: Release = {
@@ -69,4 +73,21 @@ test("values with signs of replacement patterns are taken as they are", () => {
 
 test("a template without a place for a value is an error", () => {
   expect(() => manifestOf(template.replace("SHA256", "none"), release)).toThrow("krew/reel.yaml has no SHA256")
+})
+
+test("the archive has all that the plugin needs but Node, beside nothing else", async () => {
+  const place = mkdtempSync(join(tmpdir(), "kubereel-krew-"))
+  try {
+    writeFileSync(join(place, "archive.tar.gz"), await krewArchive(fileURLToPath(new URL("../..", import.meta.url)), 1))
+    expect(spawnSync("tar", ["-xzf", "archive.tar.gz"], { cwd: place }).status).toBe(0)
+    recordStory(join(place, "recording"))
+    symlinkSync(spec.platforms[0].bin, join(place, "kubectl-reel"))
+    const env = { ...process.env, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) }
+    const run = (...words: ReadonlyArray<string>) =>
+      spawnSync(join(place, "kubectl-reel"), words, { cwd: place, encoding: "utf8", env })
+    expect(run("help").stdout).toMatch(/^Usage: kubectl reel COMMAND/)
+    expect(run("get", "deploy", "--data-dir", "recording").stdout).toMatch(/^shop +web /m)
+  } finally {
+    rmSync(place, { recursive: true })
+  }
 })
