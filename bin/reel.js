@@ -22,9 +22,10 @@ const isNewEnough = (version) => {
 /** Signals that are meant for the recorder. A second SIGINT or SIGTERM is passed on like the first. */
 const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"]
 
-/** Runs this file again under another Node, and ends as that one ends. */
+/** Runs the same program again under another Node, and ends as that one ends. */
 const handOver = (node) => {
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+  // The path by which this one was started, because its name says what to do (src/cli/command-line/invocation.ts).
+  const child = spawn(node, process.argv.slice(1), {
     stdio: "inherit",
     // If the other Node is too old as well, it must not hand over to itself for ever.
     env: { ...process.env, KUBEREEL_HANDED_OVER: "1" },

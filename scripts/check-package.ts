@@ -135,6 +135,8 @@ const useIt = async (user: string): Promise<ReadonlyArray<string>> => {
       symlinkSync(join(root, "node_modules", name), join(user, "node_modules", name))
   const version = await run("npx", ["reel", "version"], { cwd: user })
   done.push(version.stdout.split("\n")[0] ?? "")
+  const plugin = await run("npx", ["kubectl-reel", "help"], { cwd: user })
+  if (!plugin.stdout.startsWith("Usage: kubectl reel ")) fail(`kubectl-reel does not know its name: ${plugin.stdout}`)
   await using cluster = await LocalCluster.start()
   writeFileSync(join(user, "kubeconfig"), kubeconfigOf(cluster.sandbox.url))
   const options: ExecFileOptions = {

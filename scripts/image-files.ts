@@ -50,9 +50,7 @@ const programText = (command: string): string =>
  */
 export const imageFiles = async (root: string, node: string = process.execPath): Promise<ReadonlyArray<ImageFile>> => {
   await checkVersion(root)
-  const scripts = await bundles(root)
-  const program = ["package.json", "LICENSE", "dist/THIRD-PARTY.md", "bin/reel.js", ...scripts, ...(await data(root))]
-  const files: ImageFile[] = [...program, ...(await packageFiles(root, scripts))].map((path) => ({
+  const files: ImageFile[] = (await programFiles(root)).map((path) => ({
     target: `/app/${path}`,
     content: { copyOf: join(root, path) },
     isExecutable: false,
@@ -64,6 +62,13 @@ export const imageFiles = async (root: string, node: string = process.execPath):
   for (const [target, command] of Object.entries(programs))
     files.push({ target, content: { text: programText(command) }, isExecutable: true })
   return files.sort((left, right) => (left.target < right.target ? -1 : 1))
+}
+
+/** Paths below the root of everything that `reel` needs besides Node, with the packages that it does not bundle. */
+export const programFiles = async (root: string): Promise<ReadonlyArray<string>> => {
+  const scripts = await bundles(root)
+  const program = ["package.json", "LICENSE", "dist/THIRD-PARTY.md", "bin/reel.js", ...scripts, ...(await data(root))]
+  return [...program, ...(await packageFiles(root, scripts))]
 }
 
 /** Another Node would make another image of the same commit. */

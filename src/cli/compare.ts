@@ -53,11 +53,13 @@ const syntax: CommandSyntax<typeof options> = {
     count: 2,
     isRepeated: true,
   },
+  exitCodes: { failed: "a report cannot be read, is no report, or is of another trace" },
   examples: [
     "reel compare scheduler-1.34.json scheduler-1.35.json",
     "reel compare before.json after.json --html comparison.html",
     "reel compare before.json after.json --output json | jq .groups",
   ],
+  seeAlso: ["reel replay", "docs/reference/replay-report.md"],
 }
 
 /** Far above any report: what is larger is another file. */

@@ -18,6 +18,7 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
+import { clusterVariables } from "./command-line/variables.ts"
 import { controllerMetrics } from "./controller/controller-metrics.ts"
 import { OutputLines } from "./controller/output-lines.ts"
 import { type Condition, serveHost } from "./host/host-server.ts"
@@ -59,7 +60,7 @@ const options = {
   verbosity: withDefault("info", {
     short: "v",
     placeholder: "LEVEL",
-    help: "from info on, the output of hooks is printed; below, only what needs attention",
+    help: "from info on, the output of hooks is printed; off, error and warn leave it out",
     parse: verbosity,
   }),
 }
@@ -72,7 +73,16 @@ const syntax: CommandSyntax<typeof options> = {
       "docs/reference/simulation-controller.md describes what it does.",
   ],
   options,
+  exitCodes: {
+    failed: "there is no usable kubeconfig, or the address cannot be listened on",
+    notPermitted: "the server refuses the credentials at the start",
+  },
+  environment: [
+    ["CTRL_NAMESPACE", "namespace of the controller's Leases, if --namespace is not given"],
+    ...clusterVariables,
+  ],
   examples: ["reel controller", "reel controller --kubeconfig sandbox.kubeconfig --namespace kubereel"],
+  seeAlso: ["reel run", "reel k8s", "docs/guides/simulations.md", "docs/reference/simulation-controller.md"],
 }
 
 export const controllerCommand = (): Command => command(syntax, (given, terminal) => run(given, terminal))

@@ -17,6 +17,7 @@ import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefau
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { temporaryVariables } from "./command-line/variables.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration, formatRecorded } from "./terminal/quantities.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
@@ -35,7 +36,7 @@ const options = {
   }),
   owned: withDefault("include", {
     placeholder: "MODE",
-    help: "include or exclude objects that other objects of the trace own, directly or indirectly; controllers create them again on replay",
+    help: "include or exclude objects that other objects of the trace own, directly or indirectly, but for the lifecycles of their pods; controllers create them again on replay",
     parse: oneOf("include", "exclude"),
   }),
   force: flag({ short: "f", help: "overwrite OUT if it exists" }),
@@ -54,12 +55,17 @@ const syntax: CommandSyntax<typeof options> = {
     help: "the input and output files; - means standard input or standard output",
     count: 2,
   },
+  exitCodes: {
+    incomplete: "the trace has gaps, or kinds that were not being watched, which the format of OUT cannot say",
+  },
+  environment: temporaryVariables,
   examples: [
     "reel convert trace.sktrace trace.ndjson.zst",
     "reel convert day.ndjson.zst day.sktrace --owned exclude",
     "reel convert day.ndjson recording.yaml.gz",
     "reel convert trace.sktrace - --to ndjson | jq -c .name",
   ],
+  seeAlso: ["reel export", "reel validate", "docs/reference/trace-formats.md"],
 }
 
 type Options = OptionValues<typeof options>

@@ -5,6 +5,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { parseInstant } from "./command-line/instant.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { recorderVariables } from "./command-line/variables.ts"
 import { coverageLines, isWhole, readCoverageAnswer } from "./coverage/coverage-table.ts"
 import { faultOfPlace, type OpenPlace, openPlace, placeOptions } from "./export/connection/recorder-place.ts"
 import { requestCoverage } from "./export/export-client.ts"
@@ -34,13 +35,18 @@ const options = {
 const syntax: CommandSyntax<typeof options> = {
   name: "reel coverage",
   summary: "Shows what is recorded, since when, until when, and what is missing.",
-  description: ["The exit code is 3 if anything is missing from the window."],
+  description: [
+    "For each kind: events, since when and until when it is recorded, whether anything is missing, and its state; then gaps with their reasons, and changes that were received late.",
+  ],
   options,
+  exitCodes: { incomplete: "a kind that is to be recorded lacks a part of the window" },
+  environment: recorderVariables,
   examples: [
     "reel coverage",
     "reel coverage --data-dir /var/lib/kubereel",
     "reel coverage --start -1h -o json | jq '.kinds[] | select(.isComplete | not).gvk'",
   ],
+  seeAlso: ["reel export", "reel store"],
 }
 
 type Options = OptionValues<typeof options>

@@ -38,12 +38,15 @@ const syntax: CommandSyntax<typeof options> = {
     placeholder: "types FILE",
     help: "types: print types; FILE: of these definitions, or - for standard input",
     isRepeated: true,
+    choices: ["types"],
   },
+  exitCodes: { failed: "the file cannot be read, or has no definition with a served version" },
   examples: [
     "reel crd | kubectl apply --server-side -f -",
     "reel crd types simplepod.yaml -o simplepod-types.ts",
     "kubectl get crd simplepods.slinky.dev -o yaml | reel crd types -",
   ],
+  seeAlso: ["reel run", "docs/guides/controllers.md", "docs/reference/simulation-api.md"],
 }
 
 export const crdCommand = (): Command =>

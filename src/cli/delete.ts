@@ -4,6 +4,7 @@ import type { Simulation } from "../simulation/api/simulation.ts"
 import { type CommandSyntax, flag } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
+import { clusterVariables } from "./command-line/variables.ts"
 import { followSimulations } from "./simulation/follow-simulations.ts"
 import { clusterOptions, inCluster } from "./simulation/simulation-cluster.ts"
 
@@ -17,7 +18,9 @@ const syntax: CommandSyntax<typeof options> = {
   summary: "Deletes a Simulation; one that runs is ended, and what it created is removed.",
   options,
   operand: { placeholder: "NAME", help: "name of the Simulation", count: 1 },
+  environment: clusterVariables,
   examples: ["reel delete monday --wait"],
+  seeAlso: ["reel run", "reel status"],
 }
 
 export const deleteCommand = (): Command =>

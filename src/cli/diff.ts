@@ -3,6 +3,7 @@ import { visible } from "../recorder/configuration/quoted.ts"
 import { formatExactJson } from "../trace/json/exact-json.ts"
 import { type CommandSyntax, list, type OptionValues, optional, required, text } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
+import { recorderVariables } from "./command-line/variables.ts"
 import { type Asking, ask, Misasked, outputOption, pastOptions } from "./past/asking.ts"
 import { differenceLines, managersText, objectName } from "./past/describe-change.ts"
 import { readStretch } from "./past/moments.ts"
@@ -37,7 +38,10 @@ const syntax: CommandSyntax<typeof options> = {
   description: ["What happened in between and was undone is not shown; reel events shows it."],
   options,
   operand: { placeholder: "KIND/NAME", help: "one object, or one kind; default: everything", isRepeated: true },
+  exitCodes: { incomplete: "the recording lacks something that concerns the answer; standard error says what" },
+  environment: recorderVariables,
   examples: ["reel diff deploy/web --at 03:00..03:12", "reel diff --at -1h..now -n shop"],
+  seeAlso: ["reel get", "reel events", "docs/guides/recordings.md"],
 }
 
 /** The command. `now`: µs since the Unix epoch. */

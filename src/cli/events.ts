@@ -10,6 +10,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { recorderVariables } from "./command-line/variables.ts"
 import { fieldOption, printChanges } from "./history.ts"
 import { type Asking, ask, Misasked, outputOption, pastOptions } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
@@ -56,12 +57,19 @@ const syntax: CommandSyntax<typeof options> = {
   name: "reel events",
   summary: "Shows what changed in a stretch of time, of all recorded kinds or some.",
   options,
+  exitCodes: {
+    ok: "also after Ctrl-C with --follow",
+    incomplete: "the recording lacks something that concerns the answer; standard error says what",
+    notPermitted: "what may be read has changed, and the recorder refuses to go on",
+  },
+  environment: recorderVariables,
   examples: [
     "reel events --since 10m",
     "reel events --since 03:00 --until 03:12 -n shop",
     "reel events -f -n shop",
     "reel events --since 1d -k deploy --field spec.replicas",
   ],
+  seeAlso: ["reel history", "reel diff", "docs/guides/recordings.md"],
 }
 
 /** The command. `now`: µs since the Unix epoch. */

@@ -11,6 +11,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { describeInstant, formatInstant, parseInstant } from "./command-line/instant.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/variables.ts"
 import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
 import {
   type ExportQuery,
@@ -37,6 +38,14 @@ const syntax: CommandSyntax<typeof exportOptions> = {
     "TIME is a time of day here (03:12, yesterday 03:12), an RFC 3339 time (2026-11-21T10:00:00Z), Unix seconds, now, or a duration such as -10m, 2h or 1h30m.",
   ],
   options: exportOptions,
+  exitCodes: {
+    failed: "nothing was written",
+    usage: "the command line is invalid, or FILE exists and --force is not given",
+    incomplete: "written, but something is missing in the window; standard error says what",
+    notPermitted: "the recorder or the API server refuses the credentials",
+    interrupted: "Ctrl-C; nothing was written",
+  },
+  environment: [...recorderVariables, ...storeVariables, ...temporaryVariables],
   examples: [
     "reel export -o minute.ndjson --start -1m",
     'reel export -o night.ndjson --start "yesterday 23:30" --end 03:12 --kind deploy,po',
@@ -46,6 +55,13 @@ const syntax: CommandSyntax<typeof exportOptions> = {
     "reel export --dry-run --start 2h",
     "reel export -o all.ndjson --start 0 --data-dir /var/lib/kubereel",
     "reel export -o trace.ndjson --in-cluster kubereel/kubereel --context staging",
+  ],
+  seeAlso: [
+    "reel coverage",
+    "reel replay",
+    "reel convert",
+    "docs/reference/trace-formats.md",
+    "docs/reference/export-targets.md",
   ],
 }
 

@@ -13,6 +13,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { recorderVariables } from "./command-line/variables.ts"
 import { type Asking, ask, Misasked, pastOptions } from "./past/asking.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
@@ -36,7 +37,7 @@ const options = {
   }),
   fieldSelector: optional({
     placeholder: "SELECTOR",
-    help: "only objects with these fields, of any name: spec.nodeName=a",
+    help: "only objects with these fields, of any path: spec.nodeName=a,status.phase!=Running",
     parse: text,
   }),
   output: optional({
@@ -60,7 +61,7 @@ const syntax: CommandSyntax<typeof options> = {
   name: "reel get",
   summary: "Shows objects as they were at a moment of a recording, as kubectl get does.",
   description: [
-    "Ages are those at that moment. The exit code is 3 if the recording lacks anything that concerns the answer, which is said as well.",
+    "Ages are those at that moment. Custom kinds have the columns of their CustomResourceDefinition if that is recorded.",
   ],
   options,
   operand: {
@@ -68,11 +69,17 @@ const syntax: CommandSyntax<typeof options> = {
     help: "kinds and a name as with kubectl: pods, deploy web, deploy/web, pods,services",
     isRepeated: true,
   },
+  exitCodes: {
+    failed: "the object that was named did not exist, or there is no answer",
+    incomplete: "the recording lacks something that concerns the answer; standard error says what",
+  },
+  environment: recorderVariables,
   examples: [
     "reel get pods -A --at 03:12",
     "reel get deploy web -n shop --at -10m -o yaml --data-dir /var/lib/kubereel",
     "reel get pods -A --at 2026-11-21T10:00:00Z -o json | jq '.items[].metadata.name'",
   ],
+  seeAlso: ["reel history", "reel events", "reel diff", "reel serve", "docs/guides/recordings.md"],
 }
 
 /** The command. `now`: µs since the Unix epoch. */

@@ -13,6 +13,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { recorderVariables } from "./command-line/variables.ts"
 import { type Asking, ask, outputOption, pastOptions } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { changeLines, objectName } from "./past/describe-change.ts"
@@ -55,10 +56,13 @@ const syntax: CommandSyntax<typeof options> = {
   ],
   options,
   operand: { placeholder: "KIND/NAME", help: "the object, as with kubectl: deploy/web", isRepeated: true },
+  exitCodes: { incomplete: "the recording lacks something that concerns the answer; standard error says what" },
+  environment: recorderVariables,
   examples: [
     "reel history deploy/web -n shop --since 2h",
     "reel history deploy/web --field spec.replicas --data-dir /var/lib/kubereel",
   ],
+  seeAlso: ["reel get", "reel events", "reel why", "docs/guides/recordings.md"],
 }
 
 /** The command. `now`: µs since the Unix epoch. */

@@ -32,6 +32,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { clusterVariables } from "./command-line/variables.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
 import { type Condition, serveHost } from "./host/host-server.ts"
@@ -123,7 +124,7 @@ const options = {
   }),
   "state-directory": optional({
     placeholder: "DIRECTORY",
-    help: "where modules with checkpoint: true keep what they know, so that they miss no deletion while the host is down",
+    help: "where modules with checkpoint: true keep what they know, so that they miss no deletion while the host is down; they are refused without it. For one host at a time",
     parse: text,
   }),
   "unload-after": withDefault("1m", {
@@ -142,11 +143,19 @@ const syntax: CommandSyntax<typeof options> = {
   ],
   options,
   operand: { placeholder: "DIRECTORY", help: "the modules", count: 1 },
+  exitCodes: {
+    failed:
+      "there is no usable kubeconfig, or the address cannot be listened on; with --replay: a file was refused, a module trapped, or the last run for some object failed",
+    notPermitted: "the server refuses the credentials at the start",
+    interrupted: "with --replay: Ctrl-C",
+  },
+  environment: clusterVariables,
   examples: [
     "reel host modules",
     "reel host modules --kubeconfig sandbox.kubeconfig --workers 4",
     "reel host modules --replay production.ndjson.zst --journal journal.ndjson",
   ],
+  seeAlso: ["reel k8s", "docs/guides/controllers.md", "docs/reference/modules.md", "docs/reference/rehearsal.md"],
 }
 
 /** `loadReplay`: what `--replay` needs, which is loaded for it only: a host in production needs no sandbox (26 MB). */

@@ -21,6 +21,7 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { readKinds } from "./command-line/kind-option.ts"
 import { describeRefused } from "./command-line/refused-credentials.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { clusterVariables } from "./command-line/variables.ts"
 import { k8sHostCommand } from "./k8s/host/k8s-host.ts"
 import { readK8sConfiguration } from "./k8s/k8s-configuration.ts"
 import { k8sOptions } from "./k8s/k8s-options.ts"
@@ -40,6 +41,13 @@ const syntax: CommandSyntax<typeof k8sOptions> = {
     "Changes nothing in the cluster: it only looks up the resource names that RBAC rules need. docs/guides/in-cluster.md explains the manifests.",
   ],
   options: k8sOptions,
+  exitCodes: {
+    failed: "the cluster cannot be reached; nothing was printed",
+    usage: "the command line or the configuration is invalid",
+    incomplete: "printed, but a kind is not installed, so the roles have no rule for it",
+    notPermitted: "the server refuses the credentials; nothing was printed",
+  },
+  environment: clusterVariables,
   examples: [
     "reel k8s --config tracer.yml --image registry.example.com/kubereel:0.1.0 | kubectl apply -f -",
     "reel k8s --record-namespace shop --auth none --volume-claim --size 50Gi",
@@ -49,6 +57,7 @@ const syntax: CommandSyntax<typeof k8sOptions> = {
     "reel k8s --host modules --image registry.example.com/kubereel:0.1.0",
     "reel k8s --simulation --image registry.example.com/kubereel:0.1.0",
   ],
+  seeAlso: ["reel record", "docs/guides/in-cluster.md", "docs/reference/configuration.md"],
 }
 
 type Options = OptionValues<typeof k8sOptions>
@@ -64,7 +73,11 @@ export const k8sCommand = (): Command => {
     if (has(argv, "--host")) return host
     return has(argv, "--simulation") ? simulation : recorder
   }
-  return { ...recorder, run: (argv, terminal) => chosen(argv).run(argv, terminal) }
+  return {
+    ...recorder,
+    variants: [host.syntax, simulation.syntax],
+    run: (argv, terminal) => chosen(argv).run(argv, terminal),
+  }
 }
 
 const defaultApiServerPorts: ReadonlyArray<number> = [443, 6443]

@@ -26,6 +26,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { readKind } from "./command-line/kind-option.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { clusterVariables } from "./command-line/variables.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
 import { leaseOf, leaseOptions, leaseProblem } from "./record/record-lease.ts"
@@ -108,13 +109,13 @@ const options = {
   }),
   retainFor: list({
     placeholder: "DURATION",
-    help: "how long what was recorded is kept, such as 30d; of a kind: v1.Event=1d; default: for ever",
+    help: "how long what was recorded is kept, such as 30d, at least 10m; of a kind: v1.Event=1d; default: for ever",
     parse: ofKinds((text) => readRetainFor(text)),
     split: true,
   }),
   retainBytes: list({
     placeholder: "SIZE",
-    help: "how much the recording may take on disk, such as 20Gi; of a kind: v1.Event=1Gi; default: any",
+    help: "how much the recording may take on disk, such as 20Gi, at least 64Mi; of a kind: v1.Event=1Gi, at least 1Mi; default: any",
     parse: ofKinds((text, gvk) => readRetainBytes(text, gvk !== undefined)),
     split: true,
   }),
@@ -131,7 +132,7 @@ const options = {
   }),
   bind: withDefault("127.0.0.1", {
     placeholder: "ADDRESS",
-    help: "address to listen on; an address that other machines can reach needs --auth",
+    help: "address to listen on; one that other machines can reach needs --auth or --allow-anonymous",
     parse: parseHost,
   }),
   ...accessOptions,
@@ -144,7 +145,7 @@ const options = {
   allowSecrets: flag({ help: "no effect any more: v1.Secret is recorded with redacted values" }),
   logFormat: withDefault("text", {
     placeholder: "FORMAT",
-    help: "text for people, json (one object per line) for programs",
+    help: "text for people, json for programs: one object per line with time, level, message and facts",
     parse: oneOf("text", "json"),
   }),
   verbose: count({ short: "v", help: "also log every recorded event" }),
@@ -153,8 +154,19 @@ const options = {
 const syntax: CommandSyntax<typeof options> = {
   name: "reel record",
   summary: "Records a cluster until stopped by Ctrl-C or SIGTERM.",
-  description: ['While it runs, "reel export" exports the recording to a file.'],
+  description: ["While it runs, reel export exports the recording to a file."],
   options,
+  exitCodes: {
+    ok: "stopped, and everything was being recorded",
+    incomplete: "stopped while a kind was not being recorded, or the last events could not be written",
+    notPermitted: "the server refuses these credentials, or all kinds that are not being recorded",
+    leaseLost: "the Lease could not be renewed in time, so that another recorder may record now",
+    interrupted: "a second signal ended it at once",
+  },
+  environment: [
+    ...clusterVariables,
+    ["NO_COLOR", "the log is not coloured on a terminal; FORCE_COLOR: it is, wherever it goes"],
+  ],
   examples: [
     "reel record",
     "reel record --all --except events",
@@ -163,6 +175,14 @@ const syntax: CommandSyntax<typeof options> = {
     "reel record -c tracer.yml --namespace shop,stock --context staging",
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --lease kubereel/recorder",
     "reel record -c tracer.yml --bind 0.0.0.0 --auth kubernetes --allow-target s3://traces/shop",
+  ],
+  seeAlso: [
+    "reel export",
+    "reel coverage",
+    "reel get",
+    "reel k8s",
+    "docs/reference/configuration.md",
+    "docs/reference/http-api.md",
   ],
 }
 

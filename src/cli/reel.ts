@@ -1,21 +1,12 @@
 /** `reel`: finds the command and runs it. Commands are loaded on demand, so that none pays for another. */
 import { quoted } from "../recorder/configuration/quoted.ts"
 import { nearest } from "../recorder/configuration/spelling.ts"
-import { type Command, command } from "./command-line/command.ts"
+import { type CommandEntry, command, commandNamed } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { renderExitCodes, renderHelp, renderOverview } from "./command-line/help.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { columnsOf, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
-
-/** A command before it is loaded. `summary` repeats the summary of its syntax. */
-interface CommandEntry {
-  readonly name: string
-  /** Other names, which SimKube's skctl has. */
-  readonly aliases?: ReadonlyArray<string>
-  readonly summary: string
-  readonly load: () => Promise<Command>
-}
 
 /** All commands, in the order in which `reel help` lists them. */
 export const commands: readonly CommandEntry[] = [
@@ -160,12 +151,14 @@ export const commands: readonly CommandEntry[] = [
     summary: "Prints the CustomResourceDefinitions of Simulations, or TypeScript types of other ones.",
     load: async () => (await import("./crd.ts")).crdCommand(),
   },
+  {
+    name: "completions",
+    summary: "Prints a script that completes commands, options and their values in a shell.",
+    load: async () => (await import("./completions.ts")).completionsCommand(commands),
+  },
   { name: "version", summary: "Prints the version.", load: async () => versionCommand },
   { name: "help", summary: "Shows help for a command.", load: async () => helpCommand },
 ]
-
-const find = (name: string): CommandEntry | undefined =>
-  commands.find((entry) => entry.name === name || entry.aliases?.includes(name) === true)
 
 const unknownCommand = (name: string, terminal: Terminal): ExitCode => {
   const meant = nearest(
@@ -179,7 +172,13 @@ const unknownCommand = (name: string, terminal: Terminal): ExitCode => {
 }
 
 const versionCommand = command(
-  { name: "reel version", summary: "Prints the version.", options: {} },
+  {
+    name: "reel version",
+    summary: "Prints the version.",
+    description: ["And that of Node, for reports of bugs; --version of any command prints the former alone."],
+    options: {},
+    examples: ["reel version"],
+  },
   async (_, { standardOutput }) => {
     standardOutput.write(`kubereel ${readVersion()} (Node ${process.version})\n`)
     return exitCodes.ok
@@ -197,7 +196,10 @@ const helpCommand = command(
     operand: {
       placeholder: "COMMAND",
       help: "the command; if omitted, all commands are listed. exit-codes: what the exit codes of all commands mean",
+      choices: [...commands.map((entry) => entry.name), exitCodesTopic],
     },
+    examples: ["reel help", "reel help export", "reel help exit-codes"],
+    seeAlso: ["reel completions", "docs/reference/cli.md", "docs/reference/exit-codes.md"],
   },
   async (_, terminal, [name]) => {
     const columns = columnsOf(terminal.standardOutput)
@@ -209,7 +211,7 @@ const helpCommand = command(
       terminal.standardOutput.write(renderExitCodes(columns))
       return exitCodes.ok
     }
-    const entry = find(name)
+    const entry = commandNamed(commands, name)
     if (entry === undefined) return unknownCommand(name, terminal)
     terminal.standardOutput.write(renderHelp((await entry.load()).syntax, columns))
     return exitCodes.ok
@@ -235,6 +237,6 @@ const dispatch = async (argv: readonly string[], terminal: Terminal): Promise<Ex
   }
   if (name === "--help" || name === "-h") return helpCommand.run([], terminal)
   if (name === "--version") return versionCommand.run([], terminal)
-  const entry = find(name)
+  const entry = commandNamed(commands, name)
   return entry === undefined ? unknownCommand(name, terminal) : (await entry.load()).run(rest, terminal)
 }

@@ -5,6 +5,7 @@ import { type CommandSyntax, type OptionValues, optionName } from "./command-lin
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { storeVariables } from "./command-line/variables.ts"
 import { keysHelp } from "./replay/control/control-keys.ts"
 import { faultOfControl } from "./replay/control/control-server.ts"
 import { runCleanUp } from "./replay/replay-clean.ts"
@@ -28,6 +29,17 @@ const syntax: CommandSyntax<typeof replayOptions> = {
     placeholder: "TRACE",
     help: "a trace of any format: a file, s3://BUCKET/KEY (also gs:// and azure://), or - for standard input; or the data directory of a recorder",
   },
+  exitCodes: {
+    failed: "stopped early, or nothing was created because the cluster lacks kinds",
+    incomplete:
+      "done, but the cluster refused objects or the trace has gaps; with --dry-run: the cluster lacks something",
+    notPermitted: "only permissions are missing, or the server refuses the credentials",
+    interrupted: "Ctrl-C or SIGTERM; what was created is removed",
+  },
+  environment: [
+    ["KUBEREEL_TOKEN", "token to present to the recorder of --recorder, if --token-file is not given"],
+    ...storeVariables,
+  ],
   examples: [
     "reel replay day.ndjson.zst --speed 10",
     "reel replay day.sktrace --kubeconfig staging.kubeconfig --report replay.json",
@@ -35,6 +47,7 @@ const syntax: CommandSyntax<typeof replayOptions> = {
     "reel replay /var/lib/kubereel --from 2026-11-20T03:10:00Z --repetitions 3",
     "reel replay --clean NAME --kubeconfig staging.kubeconfig",
   ],
+  seeAlso: ["reel compare", "reel run", "reel validate", "docs/guides/replay.md", "docs/reference/replay-report.md"],
 }
 
 type Options = OptionValues<typeof replayOptions>

@@ -7,6 +7,7 @@ import type { CommandSyntax } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { clusterVariables } from "./command-line/variables.ts"
 import { awaitEnd } from "./simulation/await-end.ts"
 import { readHookFiles } from "./simulation/hook-files.ts"
 import { runOptions } from "./simulation/run-options.ts"
@@ -20,14 +21,27 @@ const syntax: CommandSyntax<typeof runOptions> = {
   description: [
     "Creates a Simulation, which the controller of the cluster (reel controller, or SimKube's) carries out. The options are those of skctl run; hooks and metrics are " +
       "optional here.",
-    "docs/guides/simulations.md shows what has to be in the cluster.",
   ],
   options: runOptions,
   operand: { placeholder: "NAME", help: "name of the Simulation", count: 1 },
+  exitCodes: {
+    failed: "with --wait or --sandbox: the Simulation failed, was deleted meanwhile, or took longer than --timeout",
+    incomplete: "with --wait or --sandbox: it has finished, but the cluster refused writes",
+    interrupted: "Ctrl-C; with --wait the Simulation goes on",
+  },
+  environment: clusterVariables,
+  files: [["config/hooks/", "hooks that are used without --hooks: default.yml, autoscaler.yml"]],
   examples: [
     "reel run monday -f s3://traces/monday.sktrace --speed 10 --wait",
     "reel run monday -f s3://traces/monday.sktrace --dry-run | kubectl apply -f -",
     "reel run look --sandbox -f monday.sktrace --speed 100",
+  ],
+  seeAlso: [
+    "reel status",
+    "reel controller",
+    "reel replay",
+    "docs/guides/simulations.md",
+    "docs/reference/simulation-api.md",
   ],
 }
 

@@ -37,7 +37,7 @@ const options = {
   }),
   kubeconfig: withDefault("sandbox.kubeconfig", {
     placeholder: "FILE",
-    help: "where to write a kubeconfig for the sandbox",
+    help: "where to write a kubeconfig for the sandbox; one of an earlier sandbox is overwritten",
     parse: text,
   }),
   authorization: optional({
@@ -61,12 +61,14 @@ const syntax: CommandSyntax<typeof options> = {
     "docs/guides/sandbox.md lists what behaves as in Kubernetes and what does not.",
   ],
   options,
+  exitCodes: { ok: "stopped by Ctrl-C or SIGTERM", failed: "the port is in use, or the file cannot be written" },
   examples: [
     "reel sandbox --workload demo",
     "KUBECONFIG=sandbox.kubeconfig kubectl get pods -A -w",
     "reel sandbox --authorization rbac",
     "reel record --config tracer.yml --kubeconfig sandbox.kubeconfig",
   ],
+  seeAlso: ["reel serve", "reel record", "docs/guides/sandbox.md"],
 }
 
 type Options = OptionValues<typeof options>

@@ -37,6 +37,7 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { describeInstant } from "./command-line/instant.ts"
 import { parseSize } from "./command-line/size.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { storeVariables } from "./command-line/variables.ts"
 import { recorderToken } from "./export/connection/recorder-token.ts"
 import { isExportError, TokenUnreadable } from "./export/export-errors.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
@@ -97,7 +98,6 @@ const syntax: CommandSyntax<typeof options> = {
   summary: "Serves a recording or a trace as a read-only API server: kubectl sees the cluster as it was.",
   description: [
     "Every moment is served at once: the path /at/TIME in a server's URL names one. What was not recorded is not there; what may be missing or outdated is said in warnings.",
-    "docs/guides/history.md shows how.",
   ],
   options,
   operand: {
@@ -106,6 +106,12 @@ const syntax: CommandSyntax<typeof options> = {
     count: 1,
     isRepeated: true,
   },
+  exitCodes: {
+    ok: "stopped by Ctrl-C or SIGTERM",
+    failed: "the source cannot be read, the port is in use, or the file cannot be written",
+    usage: "the command line is invalid, or the first moment is outside of the recording",
+  },
+  environment: [["KUBEREEL_TOKEN", "token to present to the recorder at URL"], ...storeVariables],
   examples: [
     "reel serve ./recording --at 03:12 --at end",
     "KUBECONFIG=history.kubeconfig kubectl --context 03:12 get pods -A",
@@ -114,6 +120,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel serve http://127.0.0.1:7777 --at 03:12",
     "reel serve day.ndjson.zst --play --speed 10",
   ],
+  seeAlso: ["reel get", "reel sandbox", "docs/guides/history.md"],
 }
 
 type Options = OptionValues<typeof options>

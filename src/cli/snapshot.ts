@@ -11,6 +11,7 @@ import { type CommandSyntax, flag, list, oneOf, optional, required, text } from 
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { clusterVariables } from "./command-line/variables.ts"
 import { exportOptions, parseOutput } from "./export/export-options.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { runSnapshot, type SnapshotCommandOrder, type SnapshotCommandSurroundings } from "./snapshot/snapshot-run.ts"
@@ -86,10 +87,17 @@ const syntax: CommandSyntax<typeof options> = {
     "The file appears only when it is complete; a failed snapshot leaves nothing behind.",
   ],
   options,
+  exitCodes: {
+    failed: "nothing was written, because no kind could be listed or for another reason",
+    incomplete: "written without kinds that are not installed or may not be listed, or with unknown owners",
+    notPermitted: "listing is forbidden for all kinds, or the server refuses the credentials",
+  },
+  environment: clusterVariables,
   examples: [
     "reel snapshot -c tracer.yml -o now.sktrace",
     "reel snapshot -c tracer.yml -o now.ndjson.zst --exclude-namespace kube-system",
   ],
+  seeAlso: ["reel record", "reel convert", "docs/reference/configuration.md"],
 }
 
 const systemSurroundings: SnapshotCommandSurroundings = {

@@ -9,6 +9,7 @@ import { type CommandSyntax, flag, type OptionValues, oneOf, withDefault } from 
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { clusterVariables } from "./command-line/variables.ts"
 import { followSimulations } from "./simulation/follow-simulations.ts"
 import { clusterOptions, inCluster } from "./simulation/simulation-cluster.ts"
 import { describeEnd, describeProgress, hasEnded, simulationTable } from "./simulation/simulation-lines.ts"
@@ -34,7 +35,9 @@ const syntax: CommandSyntax<typeof options> = {
   summary: "Shows Simulations and how far they are.",
   options,
   operand: { placeholder: "NAME", help: "only this Simulation" },
+  environment: clusterVariables,
   examples: ["reel status", "reel status monday --watch", "reel status -o wide"],
+  seeAlso: ["reel run", "reel pause", "reel delete", "docs/guides/simulations.md"],
 }
 
 type Options = OptionValues<typeof options>

@@ -62,14 +62,18 @@ const syntax: CommandSyntax<typeof options> = {
   summary: "Shows what a recording takes, checks it, makes it smaller, copies it.",
   description: [
     "info shows what is recorded from when on, what it takes on disk by kind, how fast it grows, and who reads it.",
-    "verify reads all of the recording, also while it is being written, and changes nothing. The exit code is 3 if anything is damaged. Damaged blocks of events are gaps in " +
+    "verify reads all of the recording, also while it is being written, and changes nothing. Damaged blocks of events are gaps in " +
       "exports, which contain everything else; other damage makes exports fail.",
     "compact removes from a recording that no recorder writes what nothing refers to any more, and gives free space back. A running recorder does that itself, if it is told how much to keep.",
-    "backup copies a recording, also while it is being written, and verifies the copy, in which a recorder can go on. The exit code is 3 if the copy is damaged, as the recording then is.",
-    "salvage writes a copy without what is damaged, where a recorder can go on and exports work. The exit code is 3 if anything is lost.",
+    "backup copies a recording, also while it is being written, and verifies the copy, in which a recorder can go on.",
+    "salvage writes a copy without what is damaged, where a recorder can go on and exports work. It says what it recovered and what is lost.",
   ],
   options,
-  operand: { placeholder: actions.join(" | "), help: "what to do" },
+  operand: { placeholder: actions.join(" | "), help: "what to do", choices: actions },
+  exitCodes: {
+    failed: "nothing can be read",
+    incomplete: "verify, backup: something is damaged; salvage: something is lost",
+  },
   examples: [
     "reel store info --data-dir /var/lib/kubereel",
     "reel store verify --data-dir /var/lib/kubereel",
@@ -77,6 +81,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel store compact --data-dir ./backup --retain-for 7d",
     "reel store salvage --data-dir /var/lib/kubereel --to ./salvaged",
   ],
+  seeAlso: ["reel coverage", "reel record", "docs/guides/recordings.md"],
 }
 
 /** The command. */

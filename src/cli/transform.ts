@@ -28,6 +28,7 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { temporaryVariables } from "./command-line/variables.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { formatBytes, formatInteger } from "./terminal/quantities.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
@@ -90,12 +91,17 @@ const syntax: CommandSyntax<typeof options> = {
     help: "the trace and the file of the program; - means standard input; PROGRAM is left out with --expression",
     isRepeated: true,
   },
+  exitCodes: {
+    failed: "the program or the trace is none, or a command cannot be carried out; nothing is written",
+  },
+  environment: temporaryVariables,
   examples: [
     "reel transform day.ndjson.zst changes.skel -o changed.ndjson.zst",
     "reel transform trace.sktrace -e 'remove(status);' -o small.sktrace",
     `reel transform trace.sktrace -e 'modify(@t >= 15m && kind == "Deployment", spec.replicas = 3);' --dry-run`,
     `reel transform trace.sktrace -e 'delete(kind in ["Job", "CronJob"] || metadata.name =~ "^test-");' -o less.sktrace`,
   ],
+  seeAlso: ["reel validate", "reel convert", "docs/reference/transform.md"],
 }
 
 type Options = OptionValues<typeof options>

@@ -27,6 +27,7 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { temporaryVariables } from "./command-line/variables.ts"
 import { formatCount } from "./terminal/quantities.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { reportJson } from "./validate/report-json.ts"
@@ -76,11 +77,16 @@ const syntax: CommandSyntax<typeof options> = {
   name: "reel validate",
   summary: "Checks a trace for what a replay would trip over: missing Secrets, accounts, kinds, owners and the like.",
   description: [
-    "A reference is found if its object does not exist in the trace at that time, in the same namespace. The exit code is 1 if there are errors, or if the trace " +
-      "is cut off; warnings alone leave it at 0. skctl's forms check TRACE, explain CODE and print work too.",
+    "A reference is found if its object does not exist in the trace at that time, in the same namespace. " +
+      "Each missing one is named once, with the number of recorded states that have it. skctl's forms check TRACE, explain CODE and print work too.",
   ],
   options,
   operand: { placeholder: "TRACE", help: "the trace in any format; - means standard input", isRepeated: true },
+  exitCodes: {
+    ok: "no errors; there may be warnings",
+    failed: "there are errors, or the trace is cut off or damaged; with --fix: some remain that only people can decide",
+  },
+  environment: temporaryVariables,
   examples: [
     "reel validate trace.sktrace",
     "reel validate day.ndjson.zst -o sarif > findings.sarif",
@@ -88,6 +94,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel validate trace.sktrace --generate-transform > repair.skel",
     "reel validate --explain E0003",
   ],
+  seeAlso: ["reel replay", "reel convert", "docs/reference/validation.md"],
 }
 
 type Options = OptionValues<typeof options>

@@ -2,6 +2,7 @@
 import { type CommandSyntax, type OptionValues, optional, text, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { recorderVariables } from "./command-line/variables.ts"
 import { type Asking, ask, Misasked, pastOptions } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { readMoment } from "./past/moments.ts"
@@ -27,7 +28,10 @@ const syntax: CommandSyntax<typeof options> = {
     "Shows what led to the state or the end of an object: its owners' changes, scheduling, conditions, deletion.",
   options,
   operand: { placeholder: "KIND/NAME", help: "the object, as with kubectl: pod/web-0", isRepeated: true },
+  exitCodes: { incomplete: "the recording lacks something that concerns the answer; standard error says what" },
+  environment: recorderVariables,
   examples: ["reel why pod/web-0 -n shop", "reel why pod/web-0 --until 03:12 --data-dir /var/lib/kubereel"],
+  seeAlso: ["reel history", "reel events", "docs/guides/recordings.md"],
 }
 
 /** The command. `now`: µs since the Unix epoch. */

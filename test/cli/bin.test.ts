@@ -36,10 +36,12 @@ const putNode = async (script?: string): Promise<void> => {
 const pretend = (version: string): string =>
   `data:text/javascript,Object.defineProperty(process,"version",{value:"${version}"})`
 
-const start = (version: string | undefined, ...argv: string[]): ChildProcess => {
+const start = (version: string | undefined, ...argv: string[]): ChildProcess => startAs("reel.js", version, ...argv)
+
+const startAs = (name: string, version: string | undefined, ...argv: string[]): ChildProcess => {
   const { KUBEREEL_HANDED_OVER: _, NODE_OPTIONS: __, ...env } = process.env
   const preload = version === undefined ? [] : ["--import", pretend(version)]
-  return spawn(process.execPath, [...preload, join(checkout, "bin/reel.js"), ...argv], {
+  return spawn(process.execPath, [...preload, join(checkout, "bin", name), ...argv], {
     env,
     stdio: ["ignore", "pipe", "pipe"],
   })
@@ -107,6 +109,16 @@ describe("reel on an old Node", () => {
       })
     },
   )
+
+  test("hands the name on by which it was called, which says what it does", async () => {
+    await putNode()
+    await copyFile(join(bin, "../kubectl-reel.js"), join(checkout, "bin/kubectl-reel.js"))
+    await symlink("kubectl-reel.js", join(checkout, "bin/kubectl_complete-reel"))
+    await put("dist/cli.js", 'console.log(process.argv[1].replace(/.*[/]/, ""))')
+    const names = ["kubectl-reel.js", "kubectl_complete-reel"]
+    for (const name of names)
+      expect(await ending(startAs(name, "v20.20.2"))).toMatchObject({ code: 0, output: `${name}\n` })
+  })
 
   test("says in one line what to do when the checkout has none", async () => {
     await put("dist/cli.js", sayAndExit("built", 0))

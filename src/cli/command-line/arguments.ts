@@ -9,12 +9,16 @@
 import { parseArgs } from "node:util"
 import { quoted } from "../../recorder/configuration/quoted.ts"
 import { nearest } from "../../recorder/configuration/spelling.ts"
+import type { exitCodeMeanings } from "./exit-codes.ts"
 import { UsageError } from "./usage-error.ts"
 
 /** The result of reading one text: a value, or the reason why the text is not one (continues "…: "). */
 export type Reading<T> =
   | { readonly _tag: "Value"; readonly value: T }
   | { readonly _tag: "Refused"; readonly reason: string }
+
+/** Reads one text. `choices`: the only texts that it accepts. */
+type Parse<T> = ((text: string) => Reading<T>) & { readonly choices?: readonly string[] }
 
 export const value = <T>(value: T): Reading<T> => ({ _tag: "Value", value })
 export const refused = (reason: string): Reading<never> => ({ _tag: "Refused", reason })
@@ -25,6 +29,8 @@ export interface Option<T> {
   readonly short: string | undefined
   /** Name of the value in help; `undefined` for an option without one. */
   readonly placeholder: string | undefined
+  /** All values that it takes, if they are few words; for completions. */
+  readonly choices: readonly string[] | undefined
   /** One sentence without a full stop. */
   readonly help: string
   /** The values given, in order; an option without a value contributes an empty string each time it is given. */
@@ -38,16 +44,17 @@ interface Described {
 
 interface DescribedValue<T> extends Described {
   readonly placeholder: string
-  readonly parse: (text: string) => Reading<T>
+  readonly parse: Parse<T>
 }
 
 const option = <T>(
-  described: Described & { placeholder?: string },
+  described: Described & { placeholder?: string; parse?: { readonly choices?: readonly string[] } },
   note: string,
   read: Option<T>["read"],
 ): Option<T> => ({
   short: described.short,
   placeholder: described.placeholder,
+  choices: described.parse?.choices,
   help: described.help + note,
   read,
 })
@@ -95,14 +102,16 @@ export const text = (given: string): Reading<string> => (given === "" ? refused(
 const alternatives = (choices: ReadonlyArray<string>): string =>
   choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`
 
-export const oneOf =
-  <const T extends string>(...choices: readonly T[]) =>
-  (given: string): Reading<T> => {
+/** One of these words. */
+export const oneOf = <const T extends string>(...choices: readonly T[]): Parse<T> => {
+  const parse = (given: string): Reading<T> => {
     const choice = choices.find((choice) => choice === given)
     if (choice !== undefined) return value(choice)
     const meant = nearest(given, choices)
     return refused(`must be ${alternatives(choices)}${meant === undefined ? "" : `; did you mean ${meant}?`}`)
   }
+  return Object.assign(parse, { choices })
+}
 
 /** A decimal integer within inclusive bounds. */
 export const integerBetween =
@@ -131,16 +140,28 @@ export interface CommandSyntax<Table extends OptionTable = OptionTable> {
   readonly options: Table
   /**
    * What may follow the options; absent: nothing. `count` is the number of operands required; default: none or one. `isRepeated`: more may
-   * follow.
+   * follow. `choices`: words that one of them may be, for completions.
    */
   readonly operand?: {
     readonly placeholder: string
     readonly help: string
     readonly count?: number
     readonly isRepeated?: boolean
+    readonly choices?: readonly string[]
   }
+  /** What an exit code means if this command has more to say of it than {@link exitCodeMeanings}. Without full stops, like all that follows. */
+  readonly exitCodes?: Partial<Readonly<Record<keyof typeof exitCodeMeanings, string>>>
+  /** Variables that it reads, with what they are for. */
+  readonly environment?: readonly DescribedName[]
+  /** Files that it reads or writes without being told their names, with what they are for. */
+  readonly files?: readonly DescribedName[]
   readonly examples?: readonly string[]
+  /** Other commands, and pages below docs/. */
+  readonly seeAlso?: readonly string[]
 }
+
+/** The name of a variable or a file, and one sentence without a full stop. */
+export type DescribedName = readonly [name: string, meaning: string]
 
 type ParsedArguments<Table extends OptionTable> =
   | { readonly _tag: "Options"; readonly options: OptionValues<Table>; readonly operands: readonly string[] }
@@ -170,7 +191,9 @@ export const parseArguments = <Table extends OptionTable>(
   for (const token of tokensOf(argv, byName)) {
     if (token.kind === "positional") operands.push(token.value)
     if (token.kind !== "option") continue
-    if (token.name === common.help) return { _tag: "Help" }
+    // Also where an option's value was forgotten, as in "--host --help".
+    if (token.name === common.help || (token.value === `--${common.help}` && token.inlineValue !== true))
+      return { _tag: "Help" }
     if (token.name === common.version) return { _tag: "Version" }
     const known = byName.get(token.name)
     const mistake = known === undefined ? unknownOption(token.rawName, byName) : mistakeIn(token, known.option)

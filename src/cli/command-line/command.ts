@@ -8,9 +8,25 @@ import { renderHelp } from "./help.ts"
 /** One `reel` command, as the dispatcher sees it. */
 export interface Command {
   readonly syntax: CommandSyntax
+  /** Syntaxes that an option selects in place of that one, with options of their own: `reel k8s --host`. */
+  readonly variants?: ReadonlyArray<CommandSyntax>
   /** Arguments after the command's name. Rejects only for defects. */
   readonly run: (argv: readonly string[], terminal: Terminal) => Promise<ExitCode>
 }
+
+/** A command before it is loaded. */
+export interface CommandEntry {
+  readonly name: string
+  /** Other names, which SimKube's skctl has. */
+  readonly aliases?: ReadonlyArray<string>
+  /** Repeats the summary of its syntax. */
+  readonly summary: string
+  readonly load: () => Promise<Command>
+}
+
+/** The command with this name or alias. */
+export const commandNamed = (commands: ReadonlyArray<CommandEntry>, name: string): CommandEntry | undefined =>
+  commands.find((entry) => entry.name === name || entry.aliases?.includes(name) === true)
 
 /** Wraps a command's body in what all commands share: parsing, `--help`, `--version` and usage errors. */
 export const command = <Table extends OptionTable>(

@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { asTyped } from "./invocation.ts"
 
 /** The command line is invalid: exit code 2, nothing was done. */
 export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", {
@@ -8,6 +9,6 @@ export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", {
   problem: Schema.String,
 }) {
   override get message(): string {
-    return `${this.command}: ${this.problem}\nTry "${this.command} --help".`
+    return asTyped(`${this.command}: ${this.problem}\nTry "${this.command} --help".`)
   }
 }

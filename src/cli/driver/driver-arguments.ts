@@ -11,13 +11,18 @@ import {
   text,
   withDefault,
 } from "../command-line/arguments.ts"
+import { clusterVariables, storeVariables } from "../command-line/variables.ts"
 import { parseSettling } from "../replay/replay-values.ts"
 
 const port = integerBetween(0, 65_535)
 
 export const driverOptions = {
   simName: required({ placeholder: "NAME", help: "the Simulation", parse: text }),
-  controllerNs: required({ placeholder: "NAMESPACE", help: "namespace of the controller", parse: text }),
+  controllerNs: required({
+    placeholder: "NAMESPACE",
+    help: "namespace of the controller, where SimKube's keeps a Lease of the driver",
+    parse: text,
+  }),
   tracePath: required({
     placeholder: "TRACE",
     help: "a path, file:///PATH, s3://BUCKET/KEY (also gs:// and azure://) or http(s)://HOST/PATH; or the data directory of a recorder",
@@ -29,7 +34,11 @@ export const driverOptions = {
     parse: text,
   }),
   keyPath: required({ placeholder: "FILE", help: "its key, PEM", parse: text }),
-  admissionWebhookPort: withDefault("8888", { placeholder: "PORT", help: "port of the webhook", parse: port }),
+  admissionWebhookPort: withDefault("8888", {
+    placeholder: "PORT",
+    help: "port of the webhook, on all addresses",
+    parse: port,
+  }),
   verbosity: optional({
     short: "v",
     placeholder: "LEVEL",
@@ -60,7 +69,7 @@ export const driverOptions = {
   }),
   metricsPort: optional({
     placeholder: "PORT",
-    help: "serve the metrics of the replay at /metrics; default: nowhere",
+    help: "serve the metrics of the replay at /metrics, on all addresses; default: nowhere",
     parse: port,
   }),
 }
@@ -69,11 +78,25 @@ export const driverSyntax: CommandSyntax<typeof driverOptions> = {
   name: "reel driver",
   summary: "Replays one repetition of a Simulation; the controller of Simulations starts it.",
   description: [
-    "Takes the arguments of SimKube's driver, and DRIVER_NAME, the pod's name, from the environment; JOB_COMPLETION_INDEX says which repetition it is.",
-    "Follows pauses and the speed of the Simulation, and removes what it created, also after a failure or SIGTERM. The exit code is 0, 1, or 4 if the server refuses the credentials.",
-    "docs/reference/simulation-driver.md says what it does and writes.",
+    "Takes the arguments of SimKube's driver. Follows pauses and the speed of the Simulation, and removes what it created, also after a failure or SIGTERM.",
   ],
   options: driverOptions,
+  exitCodes: {
+    ok: "the repetition is complete, also if the cluster refused writes",
+    failed: "it is not complete, or was stopped",
+    notPermitted: "the server refuses the credentials",
+  },
+  environment: [
+    ["DRIVER_NAME", "name of the driver's pod; required"],
+    ["JOB_COMPLETION_INDEX", "which repetition it is, from 0 on; default: 0"],
+    ["KUBEREEL_TERMINATION_LOG", "file for the last message; default: /dev/termination-log"],
+    ...clusterVariables,
+    ...storeVariables,
+  ],
+  examples: [
+    "DRIVER_NAME=here reel driver --sim-name monday --controller-ns simkube --trace-path monday.sktrace --cert-path tls.crt --key-path tls.key",
+  ],
+  seeAlso: ["reel controller", "reel run", "docs/reference/simulation-driver.md"],
 }
 
 /** What a driver is to do. Times are ms. */

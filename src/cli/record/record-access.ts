@@ -45,12 +45,12 @@ const parseLimit = (given: string): Reading<number> =>
 export const accessOptions = {
   auth: withDefault("none", {
     placeholder: "HOW",
-    help: "who may export and read metrics and coverage: anyone who can reach the address (none), anyone with a token from --token-file (token), or users who may create exports.kubereel.dev (kubernetes)",
+    help: "who may export and read metrics and coverage. none: anyone who can reach the address; token: anyone with one of the tokens in --token-file; kubernetes: users who may create exports.kubereel.dev",
     parse: oneOf("none", "token", "kubernetes"),
   }),
   tokenFile: optional({
     placeholder: "FILE",
-    help: "for --auth token: file with one token per line; read again for each request",
+    help: "for --auth token: file with one token per line, each of at least 16 characters; read again for each request",
     parse: text,
   }),
   allowAnonymous: flag({ help: "allow --auth none on an address that other machines can reach" }),

@@ -28,12 +28,12 @@ const defaultDurationMs = 15_000
 export const leaseOptions = {
   lease: optional({
     placeholder: "NAMESPACE/NAME",
-    help: "record only while holding this Lease, which is made if necessary: of several recorders with one Lease, one records and the others stand by",
+    help: "record only while holding this Lease, which is made if necessary: of several recorders with one Lease, one records and the others stand by; needs --data-dir",
     parse: parseLease,
   }),
   leaseDuration: optional({
     placeholder: "DURATION",
-    help: "for --lease: another recorder takes over after so long without a sign of life; default: 15s",
+    help: "for --lease: another recorder takes over after so long without a sign of life, whole seconds from 3s to 1h; default: 15s",
     parse: parseLeaseDuration,
   }),
 }

@@ -63,7 +63,7 @@ export const replayOptions = {
   }),
   kubeconfig: optional({
     placeholder: "FILE",
-    help: "kubeconfig of the cluster to replay into",
+    help: "kubeconfig of the cluster to replay into; KUBECONFIG alone names none, because a replay writes",
     parse: text,
   }),
   context: optional({
@@ -164,7 +164,7 @@ export const replayOptions = {
   strict: flag({ help: "stop at the first object that the cluster refuses" }),
   concurrency: withDefault("16", {
     placeholder: "NUMBER",
-    help: "writes at the same time",
+    help: "writes at the same time, at most 256",
     parse: integerBetween(1, 256),
   }),
   maxLag: withDefault("30s", {
@@ -202,18 +202,18 @@ export const replayOptions = {
   noFidelity: flag({ help: "do not record the cluster for --report and --html, which then lack the comparison" }),
   settle: withDefault("10s", {
     placeholder: "DURATION",
-    help: "how long the recording may go on at the end until nothing has changed for a second",
+    help: "how long the recording may go on at the end until nothing has changed for a second; 0s does not wait",
     parse: parseSettling,
   }),
   recording: optional({
     placeholder: "DIRECTORY",
-    help: "keep the recording of the cluster here; default: it is removed after the comparison",
+    help: "keep the recording of the cluster in this directory, which must be absent or empty; default: it is removed after the comparison",
     parse: text,
   }),
   keep: flag({ help: "leave what was created in the cluster" }),
   clean: optional({
     placeholder: "NAME",
-    help: "only remove what the replay of this name created, for example after it was killed",
+    help: "only remove what the replay of this name created, for example after it was killed; needs --kubeconfig or --context",
     parse: parseName,
   }),
 }

@@ -143,7 +143,7 @@ export const runOptions = {
   wait: flag({ help: "wait until the simulation has ended; the exit code says how" }),
   timeout: optional({
     placeholder: "DURATION",
-    help: "for --wait and --sandbox: give up after this time; default: never",
+    help: "for --wait and --sandbox: give up after this time, while the Simulation goes on in a cluster; default: never",
     parse: parseTimeout,
   }),
   dryRun: flag({ help: "only print the manifest, for kubectl apply" }),

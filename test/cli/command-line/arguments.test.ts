@@ -79,6 +79,16 @@ describe("options", () => {
     expect(accepted("--config=--port").config).toBe("--port")
   })
 
+  test("--help is help where the value of an option was forgotten, and text where it is given with =", () => {
+    expect(parse("--config", "--help")._tag).toBe("Help")
+    expect(parse("--config=--help")._tag).toBe("Options")
+  })
+
+  test("an option of a choice tells its choices, for completions, and others tell none", () => {
+    const { format, config, force } = options
+    expect([format.choices, config.choices, force.choices]).toEqual([["text", "json"], undefined, undefined])
+  })
+
   test("--help and --version take precedence over every mistake before or after them", () => {
     expect(parse("--colour", "--help")._tag).toBe("Help")
     expect(parse("-h")._tag).toBe("Help")

@@ -1,4 +1,4 @@
-import * as fc from "fast-check"
+import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { seededRandomness } from "../../../src/rehearsal/stage/seeded-randomness.ts"
 import { VirtualClock } from "../../../src/rehearsal/stage/virtual-clock.ts"

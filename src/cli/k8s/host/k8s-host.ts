@@ -27,11 +27,17 @@ const syntax: CommandSyntax<typeof hostOptions> = {
       "docs/guides/controllers-in-cluster.md explains the manifests.",
   ],
   options: hostOptions,
+  exitCodes: {
+    failed:
+      "a module or a kind is missing or not valid, a ConfigMap would be too large, or the cluster cannot be reached; nothing was printed",
+    incomplete: "printed, but a WebAssembly module has no permissions, so the roles have no rules for it",
+  },
   examples: [
     "reel k8s --host modules --image registry.example.com/kubereel:0.1.0 | kubectl apply --server-side -f -",
     "reel k8s --host modules --crd simplepod-crd.yaml --offline",
     "reel k8s --host modules --modules image --image registry.example.com/controllers:3",
   ],
+  seeAlso: ["reel host", "docs/guides/controllers-in-cluster.md"],
 }
 
 type Options = OptionValues<typeof hostOptions>

@@ -23,6 +23,7 @@ const syntax: CommandSyntax<typeof simulationOptions> = {
     "reel k8s --simulation --image registry.example.com/kubereel:0.1.0 | kubectl apply --server-side -f -",
     "reel k8s --simulation --namespace simulations --replicas 2",
   ],
+  seeAlso: ["reel controller", "reel crd", "docs/guides/simulations.md"],
 }
 
 const defaultApiServerPorts: ReadonlyArray<number> = [443, 6443]
