@@ -28,7 +28,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: "inspect",
     aliases: ["xray"],
-    summary: "Shows what is in a trace or a recording: events by kind and time, objects, pods, gaps, sizes.",
+    summary: "Shows what is in a trace or a recording: a summary, or in a terminal its events and objects.",
     load: async () => (await import("./inspect.ts")).inspectCommand(),
   },
   {

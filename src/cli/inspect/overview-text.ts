@@ -1,8 +1,7 @@
 /** What a recording has, as lines for people and as a document for programs. */
-import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
-import { formatInstant } from "../command-line/instant.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
+import { instantText, localMoment } from "./moment-text.ts"
 import type { RecordingOverview } from "./recording-overview.ts"
 import { histogramJson } from "./summary-json.ts"
 import { alignedRight, gapLines, histogramLines } from "./summary-lines.ts"
@@ -13,8 +12,7 @@ const mostRows = 20
 /** Lines without line breaks. `nowMs`: decides whether times have a date. */
 export const overviewLines = (name: string, overview: RecordingOverview, nowMs: number): ReadonlyArray<string> => {
   const { range, kinds, namespaces, bars, gaps, lateChanges } = overview
-  const local = (micros: number | undefined): string =>
-    micros === undefined ? "-" : formatLocalTime(micros / 1000, nowMs)
+  const local = (micros: number | undefined): string => (micros === undefined ? "-" : localMoment(micros, nowMs))
   const events = kinds.reduce((sum, each) => sum + each.events, 0)
   const hasStates = kinds.some(({ state }) => state !== undefined)
   const table = alignedRight([
@@ -60,7 +58,7 @@ const namespaceLines = (namespaces: RecordingOverview["namespaces"]): ReadonlyAr
 /** A document for JSON.stringify: times are RFC 3339, `null` where there is nothing. */
 export const overviewJson = (name: string, overview: RecordingOverview): object => {
   const { range, kinds, namespaces, bars, gaps, lateChanges } = overview
-  const instant = (micros: number | undefined): string | null => (micros === undefined ? null : formatInstant(micros))
+  const instant = (micros: number | undefined): string | null => (micros === undefined ? null : instantText(micros))
   return {
     recording: name,
     first: instant(range?.from),

@@ -109,6 +109,24 @@ export const recorderOverview = async (
   }
 }
 
+/** Events that the interactive view reads of a recording unless a window is given: some seconds of reading, and 100 MB of states. */
+const mostRecent = 200_000
+
+/** µs since the Unix epoch: where to begin so that at most some 200,000 events come up to `end`; 0: from the beginning. */
+export const recentStart = ({ bars }: Pick<RecordingOverview, "bars">, end: number): number => {
+  let events = 0
+  for (const bar of bars.toReversed()) {
+    if (bar.start >= end) continue
+    if (events + bar.events > mostRecent) {
+      // Within the bar, as if its events were spread evenly.
+      const part = (mostRecent - events) / bar.events
+      return Math.min(end, Math.floor(bar.end - (bar.end - bar.start) * part))
+    }
+    events += bar.events
+  }
+  return 0
+}
+
 /** The kinds in order, and from when to when they are. */
 const withRange = (kinds: ReadonlyArray<KindOverview>): Pick<RecordingOverview, "range" | "kinds"> => {
   const shown = kinds.filter(({ gvk, events }) => gvk !== podLivesKind || events > 0)

@@ -1,6 +1,6 @@
 /** The summary of a trace for programs: times are RFC 3339, sizes bytes of JSON, running times seconds; `null` where there is nothing. */
 import type { GapEvent, LateChanges } from "../../trace/event.ts"
-import { formatInstant } from "../command-line/instant.ts"
+import { instantText } from "./moment-text.ts"
 import type { HistogramBar } from "./time-histogram.ts"
 import type { TraceSummary } from "./trace-summary.ts"
 
@@ -11,9 +11,9 @@ export const summaryJson = (name: string, format: string, summary: TraceSummary,
   return {
     ...{ trace: name, format, cut },
     sanitised: header?.sanitised ?? "none",
-    window: window === undefined ? null : { start: formatInstant(window.start), end: formatInstant(window.end) },
-    first: first === undefined ? null : formatInstant(first),
-    last: last === undefined ? null : formatInstant(last),
+    window: window === undefined ? null : { start: instantText(window.start), end: instantText(window.end) },
+    first: first === undefined ? null : instantText(first),
+    last: last === undefined ? null : instantText(last),
     all: { ...all, vanished },
     kinds: kinds.map(({ name: gvk, ...counts }) => ({ gvk, ...counts })),
     namespaces: namespaces.map(({ name: namespace, ...counts }) => ({ namespace, ...counts })),
@@ -31,7 +31,7 @@ export const histogramJson = (bars: ReadonlyArray<HistogramBar>): object | null 
   const [first] = bars
   if (first === undefined) return null
   return {
-    start: formatInstant(first.start),
+    start: instantText(first.start),
     barSeconds: (first.end - first.start) / 1_000_000,
     events: bars.map(({ events }) => events),
   }
@@ -46,7 +46,7 @@ export const gapJson = ({
   reason,
   detail,
 }: Pick<GapEvent, "gvk" | "namespace" | "fromTime" | "toTime" | "reason" | "detail">): object => ({
-  ...{ gvk, namespace, from: formatInstant(fromTime), to: formatInstant(toTime), reason, detail },
+  ...{ gvk, namespace, from: instantText(fromTime), to: instantText(toTime), reason, detail },
 })
 
 /** Changes that were received late. */
@@ -61,6 +61,6 @@ export const lateJson = ({
   cause,
 }: LateChanges): object => ({
   ...{ gvk, namespace, events, cause },
-  ...{ notBefore: formatInstant(notBefore), notAfter: formatInstant(notAfter) },
-  ...{ receivedFrom: formatInstant(receivedFrom), receivedTo: formatInstant(receivedTo) },
+  ...{ notBefore: instantText(notBefore), notAfter: instantText(notAfter) },
+  ...{ receivedFrom: instantText(receivedFrom), receivedTo: instantText(receivedTo) },
 })

@@ -1,10 +1,10 @@
 /** The summary of a trace in lines that people read. */
-import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import type { GapEvent, LateChanges } from "../../trace/event.ts"
 import { describeLate } from "../export/export-forecast.ts"
 import { displayWidth } from "../terminal/display-width.ts"
 import { formatBytes, formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
+import { localMoment } from "./moment-text.ts"
 import type { PodTimesSummary } from "./pod-times.ts"
 import { barText, type HistogramBar } from "./time-histogram.ts"
 import type { EventCounts, NamedCounts, TraceSummary } from "./trace-summary.ts"
@@ -58,7 +58,7 @@ export const summaryLines = (
 }
 
 const timeLines = ({ header, first, last }: TraceSummary, nowMs: number): ReadonlyArray<string> => {
-  const local = (micros: number): string => formatLocalTime(micros / 1000, nowMs)
+  const local = (micros: number): string => localMoment(micros, nowMs)
   const span = (from: number, to: number): string =>
     `${local(from)} to ${local(to)}, ${formatDuration((to - from) / 1000)}`
   const window = header?.window
@@ -82,7 +82,7 @@ const podLine = ({ ran, ended, running, times, total }: PodTimesSummary): string
 export const histogramLines = (bars: ReadonlyArray<HistogramBar>, nowMs: number): ReadonlyArray<string> => {
   const [first, last] = [bars[0], bars.at(-1)]
   if (first === undefined || last === undefined || bars.length < 2) return []
-  const local = (micros: number): string => formatLocalTime(micros / 1000, nowMs)
+  const local = (micros: number): string => localMoment(micros, nowMs)
   const most = Math.max(...bars.map(({ events }) => events))
   const [left, right] = [local(first.start), local(last.end)]
   const space = Math.max(2, bars.length - left.length - right.length)
@@ -143,7 +143,7 @@ type ShownGap = Pick<GapEvent, "gvk" | "namespace" | "fromTime" | "toTime" | "de
 
 /** A line for each of the first gaps, and one for the number of the others. `count`: of all. */
 export const gapLines = (gaps: ReadonlyArray<ShownGap>, count: number, nowMs: number): ReadonlyArray<string> => {
-  const local = (micros: number): string => formatLocalTime(micros / 1000, nowMs)
+  const local = (micros: number): string => localMoment(micros, nowMs)
   const listed = gaps.slice(0, mostListed)
   return [
     ...listed.map(

@@ -28,6 +28,8 @@ export class TimeHistogram {
 
   /** `time`: µs since the Unix epoch. */
   add(time: number, events = 1): void {
+    // Traces that others wrote may have anything.
+    if (!Number.isFinite(time)) return
     this.#extend(time)
     this.#count(Math.floor(time / this.#width), events)
   }

@@ -9,6 +9,14 @@ import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { emitKeypressEvents, type Key } from "node:readline"
 
+/** What a screen has to do around a time in which the terminal is another's. */
+export interface Suspension {
+  /** Before the command is suspended, or quits with Ctrl-\\. */
+  readonly suspending: () => void
+  /** After it goes on. */
+  readonly resumed: () => void
+}
+
 /** Raw mode turns the terminal's own signals off, so that they have to be sent. */
 const signalKeys: ReadonlyMap<string, NodeJS.Signals> = new Map([
   ["\u0003", "SIGINT"],
@@ -35,6 +43,7 @@ export const keepInterrupts = (
 export const listenToKeyboard = (
   listener: (key: string) => void,
   interrupted: "pipeline" | "self" = "pipeline",
+  suspension?: Suspension,
 ): (() => void) | undefined => {
   const { stdin } = process
   if (stdin.isTTY !== true || !isInForeground()) return undefined
@@ -56,16 +65,24 @@ export const listenToKeyboard = (
     else listener(sequence.length === 1 ? sequence : (name ?? sequence))
   }
   const send = (signal: NodeJS.Signals): void => {
-    if (signal !== "SIGINT") stop()
+    if (signal !== "SIGINT") {
+      suspension?.suspending()
+      stop()
+    }
     if (process.platform === "win32" || (signal === "SIGINT" && interrupted === "self")) process.emit(signal, signal)
     // The process group, as the terminal does.
     else process.kill(0, signal)
   }
+  const resume = (): void => {
+    if (!isInForeground()) return
+    start()
+    suspension?.resumed()
+  }
   emitKeypressEvents(stdin)
   start()
-  process.on("SIGCONT", start)
+  process.on("SIGCONT", resume)
   return () => {
-    process.off("SIGCONT", start)
+    process.off("SIGCONT", resume)
     stop()
   }
 }
