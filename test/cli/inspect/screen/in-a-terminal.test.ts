@@ -24,7 +24,14 @@ test.skipIf(!(await hasTerminals()))(
   async () => {
     const trace = join(temporaryDirectory(), "a.sktrace")
     writeFileSync(trace, goldenTrace("recording"))
-    const words = ["sh", "-c", '"$0" "$1" inspect "$2"; echo "ended with $?"', process.execPath, command, trace]
+    const words = [
+      "sh",
+      "-c",
+      '"$0" "$1" inspect "$2"; echo "ended with $?"; read -r line',
+      process.execPath,
+      command,
+      trace,
+    ]
     terminal = await openTerminal(words, {})
     await shows(/a\.sktrace {2}11 events/)
     await terminal.type("/web")
@@ -33,7 +40,7 @@ test.skipIf(!(await hasTerminals()))(
     await shows(/│apps\/v1\.Deployment team-a\/web/)
     await terminal.resize(30, 6)
     await shows(/^apps\/v1\.Deployment team-a\/web$/m)
-    await terminal.resize(1, 1)
+    await terminal.resize(3, 2)
     await terminal.resize(100, 20)
     await terminal.press("Escape")
     await shows(/\? help {3}Space open/)
