@@ -7,7 +7,13 @@
  */
 import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
-import { emitKeypressEvents, type Key } from "node:readline"
+import { emitKeypressEvents, type Interface, type Key } from "node:readline"
+
+/**
+ * ms after which an escape character is the key Esc and not the beginning of another key's sequence, which arrives at once even over slow lines. Node's 500 make Esc
+ * feel broken, and a key that follows it sooner swallows it.
+ */
+const escapeCodeTimeout = 50
 
 /** What a screen has to do around a time in which the terminal is another's. */
 export interface Suspension {
@@ -78,7 +84,8 @@ export const listenToKeyboard = (
     start()
     suspension?.resumed()
   }
-  emitKeypressEvents(stdin)
+  // Of an interface nothing else is read.
+  emitKeypressEvents(stdin, { escapeCodeTimeout } as unknown as Interface)
   start()
   process.on("SIGCONT", resume)
   return () => {

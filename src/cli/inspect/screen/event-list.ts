@@ -14,6 +14,9 @@ import { StateFindings } from "./state-findings.ts"
 export const sorts = ["start", "created", "changed", "deleted", "vanished"] as const
 export type EventSort = (typeof sorts)[number]
 
+/** Added to the number of a sort. */
+const estimated = 8
+
 /** One object: of the same name, but with another UID or made again, it is another one. */
 export interface ListedObject {
   readonly gvk: string
@@ -101,7 +104,8 @@ export class EventList {
     const created = isSnapshot ? 0 : isNew || isGone ? 1 : 2
     this.#times.set(index, event.time)
     this.#objectOf.set(index, object)
-    this.#sorts.set(index, event.action === "deleted" ? 3 : event.action === "vanished" ? 4 : created)
+    const sort = event.action === "deleted" ? 3 : event.action === "vanished" ? 4 : created
+    this.#sorts.set(index, event.received === undefined ? sort : sort + estimated)
     this.#pieces.set(index, place.piece)
     this.#offsets.set(index, place.offset)
     this.#lengths.set(index, place.length)
@@ -127,7 +131,12 @@ export class EventList {
   }
 
   sort(index: number): EventSort {
-    return sorts[this.#sorts.get(index)] ?? "changed"
+    return sorts[this.#sorts.get(index) % estimated] ?? "changed"
+  }
+
+  /** Whether its time is an estimate, because it was received later. */
+  isEstimate(index: number): boolean {
+    return this.#sorts.get(index) >= estimated
   }
 
   /** The index of its object. */

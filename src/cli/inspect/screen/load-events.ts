@@ -18,9 +18,11 @@ export const loadEvents = async (
 ): Promise<string> => {
   const validation = new TraceValidation({ namespacePrefix })
   let gaps = 0
+  let incomplete = 0
   const cut = await takeItems(inTurns(items, onProgress, signal), (item) => {
     validation.add(item)
     list.judgement.configure(item)
+    if (item.type === "header") incomplete = item.incomplete.length
     if (item.type !== "event") return
     if (item.event.type === "object") list.add(item.event, item.isSnapshot)
     else gaps++
@@ -28,6 +30,7 @@ export const loadEvents = async (
   list.judgement.settle(validation.finish().rules.flatMap(({ findings }) => findings))
   const notes = [
     ...(cut === undefined ? [] : [`cut off or damaged: ${cut.message}`]),
+    ...(incomplete === 0 ? [] : [`incomplete kinds: ${incomplete}`]),
     ...(gaps === 0 ? [] : [`${formatCount(gaps, "gap")}, where changes are missing: -o text names them`]),
   ]
   return notes.join("; ")

@@ -34,7 +34,12 @@ export const objectLines = (list: EventList, event: number, nowMs: number): Read
   const said = sort === "start" ? "as it was at the start" : sort === "vanished" ? "was gone, found" : sort
   return [
     [span(visible(`${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`), "title")],
-    [span(`${said} ${localMoment(list.time(event), nowMs)}, ${versionText(list, event)}`, "dim")],
+    [
+      span(
+        `${said}${list.isEstimate(event) ? " about" : ""} ${localMoment(list.time(event), nowMs)}, ${versionText(list, event)}`,
+        "dim",
+      ),
+    ],
     ...findingLines(list, event),
     ...(sort === "start" || before === undefined || object === undefined || isDeletion(sort)
       ? []

@@ -258,6 +258,11 @@ test("a finding is shown in the states that have it alone", async () => {
   expect(rows.map((row) => /\dE/.test(row))).toEqual([true, false])
 })
 
+test("a time that is an estimate is said to be one", async () => {
+  const late = event(5, "v1.Pod", "a", { received: (start + 9) * 1_000_000 })
+  expect(shown(press(await screenOf([late]), " ")).join("\n")).toMatch(/^created about /m)
+})
+
 test("gaps are told in the last line", async () => {
   const gap: GapEvent = {
     ...{ type: "gap", sequence: 1, time: start * 1e6, gvk: "v1.Pod", namespace: "", reason: "expired", detail: "" },
