@@ -141,7 +141,8 @@ const inspect = async (
   const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
   const abort = new AbortController()
   const stopListening = terminal.onInterrupt(() => abort.abort())
-  const course: Course = { given, terminal, say, signal: abort.signal, nowMs: now() / 1000, isInteractive }
+  const giveUp = (): void => abort.abort()
+  const course: Course = { given, terminal, say, signal: abort.signal, giveUp, nowMs: now() / 1000, isInteractive }
   try {
     return subject.tag === "trace"
       ? await inspectTrace(subject, course, openInput)
@@ -166,6 +167,8 @@ interface Course {
   readonly terminal: Terminal
   readonly say: (line: string) => void
   readonly signal: AbortSignal
+  /** Ends what is being read: a pipe may never go on. */
+  readonly giveUp: () => void
   readonly nowMs: number
   readonly isInteractive: boolean
 }
@@ -179,14 +182,17 @@ const printJson = (terminal: Terminal, document: object): void =>
 /** The interactive view; `undefined`: there is no keyboard. It is loaded when it is needed. */
 const look = async (
   name: string,
-  { terminal, nowMs }: Course,
+  { terminal, nowMs, giveUp }: Course,
   items: (signal: AbortSignal) => Promise<TraceItems>,
 ): Promise<ExitCode | undefined> => {
   const { runScreen } = await import("./inspect/screen/screen-session.ts")
   const { loadEvents } = await import("./inspect/screen/load-events.ts")
   return runScreen({
     ...{ terminal, name, nowMs, clock: backgroundClock },
-    load: async (list, onProgress, signal) => loadEvents(await items(signal), list, onProgress, signal),
+    load: async (list, onProgress, signal) => {
+      signal.addEventListener("abort", giveUp, { once: true })
+      return loadEvents(await items(signal), list, onProgress, signal)
+    },
   })
 }
 

@@ -6,12 +6,14 @@ import { zstdCompressSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { exportCommand } from "../../src/cli/export.ts"
+import { recentStart } from "../../src/cli/inspect/recording-overview.ts"
 import { inspectCommand } from "../../src/cli/inspect.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { type RecorderProcess, Workplace } from "../recorder/recorder/recorder-command.ts"
 import { goldenTrace } from "../trace/recording.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
+import { keyboardTerminal, shows } from "./inspect/screen/keyboard-terminal.ts"
 import { recordStory, storyStart } from "./past-recording.ts"
 import { filesOf } from "./recorded-directory.ts"
 
@@ -137,6 +139,66 @@ describe("a recorder", () => {
     const full = await live(server, "--full", "-o", "json")
     expect(JSON.parse(full.output).all).toMatchObject({ atEnd: 2 })
   })
+})
+
+describe("in a terminal", () => {
+  test("a trace is looked through until q", async () => {
+    const terminal = keyboardTerminal()
+    const ended = inspectCommand({ now: () => storyStart }).run([trace], terminal)
+    await shows(terminal, "1 gap")
+    terminal.press("j")
+    terminal.press(" ")
+    expect(terminal.standardOutput.text()).toContain("apps/v1.ReplicaSet shop/web-1")
+    terminal.press("q")
+    expect(await ended).toBe(exitCodes.ok)
+    expect([terminal.standardError.text(), terminal.listeners()]).toEqual(["", 0])
+  })
+
+  test("a directory is, also from a moment on, with the state there", async () => {
+    const terminal = keyboardTerminal()
+    const ended = inspectCommand({ now: () => storyStart }).run(
+      [directory, "--start", "2026-03-02T03:05:00Z"],
+      terminal,
+    )
+    await shows(terminal, "10 events")
+    terminal.press("q")
+    expect(await ended).toBe(exitCodes.ok)
+  })
+
+  test("-o text, --full and a terminal without a keyboard get the summary", async () => {
+    for (const words of [[trace, "-o", "text"], [directory, "--full"], [trace]]) {
+      const terminal = { ...keyboardTerminal(), onKey: () => undefined }
+      expect(await inspectCommand({ now: () => storyStart }).run(words, terminal)).toBe(exitCodes.ok)
+      expect(terminal.standardOutput.text()).toMatch(/^events {4}12: /m)
+    }
+  })
+
+  test("what cannot be read is told without a screen", async () => {
+    const terminal = keyboardTerminal()
+    expect(await inspectCommand().run([join(folder, "absent")], terminal)).toBe(exitCodes.failed)
+    expect(terminal.standardOutput.text()).toBe("")
+  })
+
+  test("a pipe that never goes on does not keep q from quitting", async () => {
+    async function* bytes() {
+      yield readFileSync(trace).subarray(0, 2000)
+      await new Promise(() => undefined)
+    }
+    const terminal = keyboardTerminal()
+    const openInput = async () => ({ bytes: bytes(), size: undefined })
+    const ended = inspectCommand({ now: () => storyStart, openInput }).run(["fifo"], terminal)
+    await shows(terminal, "reading")
+    terminal.press("q")
+    expect(await ended).toBe(exitCodes.ok)
+  })
+})
+
+test("of a large recording the view begins where the last 200,000 events begin", () => {
+  const bars = Array.from({ length: 10 }, (_, bar) => ({ start: bar * 100, end: bar * 100 + 100, events: 100_000 }))
+  expect(recentStart({ bars }, 1000)).toBe(800)
+  expect(recentStart({ bars }, 500)).toBe(300)
+  expect(recentStart({ bars: [{ start: 0, end: 100, events: 400_000 }] }, 100)).toBe(50)
+  expect(recentStart({ bars: bars.slice(8) }, 1000)).toBe(0)
 })
 
 describe("what cannot be inspected", () => {

@@ -1,6 +1,7 @@
 /** The screen as lines: as many as the terminal has rows, none wider than it has columns. */
 import { visible } from "../../../recorder/configuration/quoted.ts"
 import { timeOf } from "../../past/describe-change.ts"
+import { displayWidth } from "../../terminal/display-width.ts"
 import { formatDuration, formatInteger } from "../../terminal/quantities.ts"
 import { localMoment } from "../moment-text.ts"
 import { barText } from "../time-histogram.ts"
@@ -38,8 +39,16 @@ const titleLine = ({ name, events, list, progress }: ScreenState, { columns }: S
     text === ""
       ? `${formatInteger(list.length)} events`
       : `${formatInteger(events.length)} of ${formatInteger(list.length)} events: ${visible(text)}`
-  const left = [span(visible(name), "title"), span(`  ${count}`)]
+  const left = [span(endOf(visible(name), Math.ceil(columns / 2)), "title"), span(`  ${count}`)]
   return spreadLine(left, [span(progress, "dim")], columns)
+}
+
+/** The end of a long path says more than its beginning. */
+const endOf = (name: string, columns: number): string => {
+  if (displayWidth(name) <= columns) return name
+  const characters = [...name]
+  while (characters.length > 0 && displayWidth(characters.join("")) >= columns) characters.shift()
+  return `…${characters.join("")}`
 }
 
 /** The bars with the one of the selected event marked, and below them the times at both ends. */

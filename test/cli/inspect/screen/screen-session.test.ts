@@ -3,10 +3,9 @@ import { describe, expect, test } from "vitest"
 import { exitCodes } from "../../../../src/cli/command-line/exit-codes.ts"
 import { loadEvents } from "../../../../src/cli/inspect/screen/load-events.ts"
 import { runScreen, type ScreenSession } from "../../../../src/cli/inspect/screen/screen-session.ts"
-import type { Suspension } from "../../../../src/cli/terminal/keyboard.ts"
 import { memorySpool } from "../../../../src/trace/spool.ts"
-import { capturedTerminal } from "../../captured-terminal.ts"
 import { start, story } from "./inspected-story.ts"
+import { type KeyboardTerminal, keyboardTerminal, shows } from "./keyboard-terminal.ts"
 
 const enter = "\u001b[?1049h"
 const leave = "\u001b[?1049l"
@@ -15,28 +14,7 @@ async function* chunks() {
   yield story
 }
 
-/** A terminal with a keyboard. */
-const keyboardTerminal = (rows = 20) => {
-  const captured = capturedTerminal({ output: { isTTY: true, columns: 80 } })
-  Object.assign(captured.standardOutput, { rows })
-  let press: ((key: string) => void) | undefined
-  let suspension: Suspension | undefined
-  return {
-    ...captured,
-    onKey: (listener: (key: string) => void, given?: Suspension) => {
-      press = listener
-      suspension = given
-      return () => {
-        press = undefined
-      }
-    },
-    press: (key: string) => press?.(key),
-    suspension: () => suspension,
-    hasListener: () => press !== undefined,
-  }
-}
-
-const run = (terminal: ReturnType<typeof keyboardTerminal>, given: Partial<ScreenSession> = {}) =>
+const run = (terminal: KeyboardTerminal, given: Partial<ScreenSession> = {}) =>
   runScreen({
     ...{ terminal, name: "a.ndjson", nowMs: start * 1000, spool: memorySpool },
     clock: { after: () => ({ cancel: () => undefined }) },
@@ -45,7 +23,7 @@ const run = (terminal: ReturnType<typeof keyboardTerminal>, given: Partial<Scree
   })
 
 /** Whether the terminal is as before, and no one listens to it. */
-const expectLeft = (terminal: ReturnType<typeof keyboardTerminal>): void => {
+const expectLeft = (terminal: KeyboardTerminal): void => {
   const output = terminal.standardOutput.text()
   expect(output.split(enter)).toHaveLength(2)
   expect(output.split(leave)).toHaveLength(2)
@@ -55,11 +33,6 @@ const expectLeft = (terminal: ReturnType<typeof keyboardTerminal>): void => {
     0,
     0,
   ])
-}
-
-/** Waits until something is on the screen. */
-const shows = async (terminal: ReturnType<typeof keyboardTerminal>, text: string): Promise<void> => {
-  while (!terminal.standardOutput.text().includes(text)) await new Promise((resolve) => setImmediate(resolve))
 }
 
 describe("the terminal is left as it was", () => {
@@ -158,6 +131,6 @@ test("a key repaints only the rows that it changes, another size all of them", a
 
 test("without a keyboard nothing is shown", async () => {
   const terminal = { ...keyboardTerminal(), onKey: () => undefined }
-  expect(await run(terminal as unknown as ReturnType<typeof keyboardTerminal>)).toBeUndefined()
+  expect(await run(terminal)).toBeUndefined()
   expect(terminal.standardOutput.text()).toBe("")
 })

@@ -263,6 +263,11 @@ test("a time that is an estimate is said to be one", async () => {
   expect(shown(press(await screenOf([late]), " ")).join("\n")).toMatch(/^created about /m)
 })
 
+test("of a long path the end is in the title", async () => {
+  const state = { ...(await screenOf()), name: `/srv/${"long/".repeat(40)}day.ndjson` }
+  expect(shown(state)[0]).toMatch(/^….*\/day\.ndjson {2}10 events$/)
+})
+
 test("gaps are told in the last line", async () => {
   const gap: GapEvent = {
     ...{ type: "gap", sequence: 1, time: start * 1e6, gvk: "v1.Pod", namespace: "", reason: "expired", detail: "" },
