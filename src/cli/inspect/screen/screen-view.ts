@@ -1,4 +1,4 @@
-/** The screen as lines: as many as the terminal has rows, none wider than it has columns. */
+/** The screen as lines (docs/decisions/0057-the-view-of-a-trace-is-a-state-machine.md): as many as the terminal has rows, none wider than it has columns. */
 import { visible } from "../../../recorder/configuration/quoted.ts"
 import { timeOf } from "../../past/describe-change.ts"
 import { displayWidth } from "../../terminal/display-width.ts"
