@@ -53,7 +53,7 @@ const syntax: CommandSyntax<typeof options> = {
   description: [
     "Compressed input is detected regardless of its name; OUT is compressed if its name ends with .zst or .gz.",
     "OUT appears only when it is complete. Converting a SimKube trace to NDJSON and back reproduces it byte for byte.",
-    "With perfetto, OUT shows the lives of objects, pods and containers in the Perfetto UI.",
+    "With perfetto, OUT shows the lives of objects, pods and containers in the Perfetto UI; with parquet, it is a table of events.",
   ],
   options,
   operand: {
@@ -67,6 +67,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel convert day.ndjson recording.yaml.gz",
     "reel convert trace.sktrace - --to ndjson | jq -c .name",
     "reel convert day.ndjson.zst day.pftrace",
+    "reel convert day.ndjson.zst day.parquet",
   ],
 }
 

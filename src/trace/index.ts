@@ -4,7 +4,6 @@
  * - NDJSON, complete and lossless: {@link NdjsonWriter}, {@link NdjsonReader}. For keeping, searching, converting.
  * - SimKube's format, version 2: {@link SimkubeTraceWriter}, {@link SimkubeTraceReader}. For replaying with SimKube.
  * - Any format by its name, to and from one model of items: {@link openDecoder}, {@link openEncoder}, {@link convertTrace}.
- * - Views for other programs, which nothing reads back: {@link openView}.
  *
  * Every reader takes bytes as they arrive and throws only its own tagged error; no reader or writer holds a whole trace.
  */
@@ -35,4 +34,3 @@ export * from "./selection/filters.ts"
 export * from "./selection/label-selector.ts"
 export * from "./spool.ts"
 export * from "./trace-item.ts"
-export * from "./views/views.ts"

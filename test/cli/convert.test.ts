@@ -74,7 +74,7 @@ describe("reel convert", () => {
     expect(terminal.standardOutput.text()).toBe(Buffer.from(trace).toString("utf8"))
   })
 
-  test.each(["out.ndjson", "out.sktrace", "out.yaml", "out.pftrace"])(
+  test.each(["out.ndjson", "out.sktrace", "out.yaml", "out.pftrace", "out.parquet"])(
     "a bad trace for %s: offset and reason, exit code 1, no file",
     async (out) => {
       for (const [name, bytes, reason] of [
@@ -89,6 +89,11 @@ describe("reel convert", () => {
           /byte \d+: malformed/,
         ],
         ["bad.ndjson", Buffer.from('{"format":"kubereel"}\n'), /byte 0: line 1: version undefined/],
+        [
+          "odd.ndjson",
+          Buffer.from('{"format":"kubereel","version":[{}]}\n'),
+          /byte 0: line 1: a version that is no integer, expected 1/,
+        ],
         ["old.sktrace", Buffer.from([0x94, 0x80]), /byte 0: version: version 1, which SimKube up to 1\.1\.1 wrote/],
         ["bad.yaml", Buffer.from("a: 1\n---\nb: [\n"), /byte 0: a document without apiVersion or kind/],
         ["cut.zst", zstdCompressSync(trace).subarray(0, 200), /zstd data is damaged/],
@@ -146,6 +151,30 @@ describe("reel convert", () => {
       expect((await convert(["-", path("c"), "--to", "perfetto"], { openInput })).code).toBe(exitCodes.ok)
       expect(readFileSync(path("c")).equals(bytes)).toBe(true)
       expect(opened).toBe(1)
+    })
+
+    test("that cannot represent gaps says so with exit code 3, one that can does not", async () => {
+      const gap = {
+        ...{
+          sequence: 1,
+          time: 2_000_000,
+          action: "gap",
+          gvk: "v1.Pod",
+          namespace: "",
+          fromVersion: "1",
+          toVersion: "2",
+        },
+        ...{ fromTime: 1_000_000, toTime: 2_000_000, reason: "expired", detail: "" },
+      }
+      const head =
+        '{"format":"kubereel","version":1,"window":{"start":1,"end":9000000},"cut":2,"kinds":["v1.Pod"],"incomplete":[]}'
+      writeFileSync(path("a.ndjson"), `${head}\n${JSON.stringify(gap)}\n{"end":{"snapshot":0,"events":0,"gaps":1}}\n`)
+      expect((await convert([path("a.ndjson"), path("b.pftrace")])).code).toBe(exitCodes.ok)
+      expect(await convert([path("a.ndjson"), path("b.parquet")])).toMatchObject({
+        code: exitCodes.incomplete,
+        error: expect.stringContaining("1 gap, which the parquet format cannot represent"),
+      })
+      expect(existsSync(path("b.parquet"))).toBe(true)
     })
 
     test("is not written to a terminal, and is no input", async () => {
@@ -306,8 +335,11 @@ describe("reel convert", () => {
     [["a"], "missing argument: expected IN OUT"],
     [[], "missing argument: expected IN OUT"],
     [["a", "b", "c"], 'unexpected argument "c"'],
-    [["a", "b"], '--to FORMAT is required (ndjson, simkube, kwok, perfetto): "b" does not imply a format'],
-    [["a", "-"], "--to FORMAT is required (ndjson, simkube, kwok, perfetto): standard output does not imply a format"],
+    [["a", "b"], '--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet): "b" does not imply a format'],
+    [
+      ["a", "-"],
+      "--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet): standard output does not imply a format",
+    ],
     [
       ["a", "b.ndjson", "--from", "simcube"],
       '--from "simcube": must be ndjson, simkube or kwok; did you mean simkube?',

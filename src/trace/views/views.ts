@@ -21,6 +21,11 @@ export const VIEWS = [
     summary: "lives of objects, pods and containers on a time line: the trace format of the Perfetto UI",
     extensions: [".pftrace", ".perfetto-trace"],
   },
+  {
+    name: "parquet",
+    summary: "one row for each event, for DuckDB, pandas, Spark and the like",
+    extensions: [".parquet"],
+  },
 ] as const satisfies ReadonlyArray<ViewFacts>
 
 /** The name of a view. */
@@ -43,5 +48,7 @@ export const openView = async (name: ViewName): Promise<TraceEncoder> => {
   switch (name) {
     case "perfetto":
       return (await import("./perfetto/perfetto-encoder.ts")).perfettoEncoder()
+    case "parquet":
+      return (await import("./parquet/parquet-encoder.ts")).parquetEncoder()
   }
 }

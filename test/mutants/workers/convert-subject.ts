@@ -70,15 +70,24 @@ const problemsOf = ({ code, error, output }: Conversion): string[] => {
     : [`${problems.join(", ")}; exit code ${code}, ${output.length} bytes; stderr: ${error.slice(0, 3000)}`]
 }
 
+/** Views are not read back by kubereel, but by the programs that they are for. */
+const problemsOfView = (view: ViewName, output: Buffer): string[] => {
+  switch (view) {
+    case "perfetto":
+      drawingOf(output)
+      return []
+    case "parquet": {
+      const ends = [output.subarray(0, 4), output.subarray(-4)].map((end) => end.toString())
+      return ends.every((end) => end === "PAR1") ? [] : [`a Parquet file with the ends ${ends.join(" and ")}`]
+    }
+  }
+}
+
 const examine = async (task: ConvertTask): Promise<string[]> => {
   const there = await convert(task)
   const problems = problemsOf(there)
   if (problems.length > 0 || there.code === exitCodes.failed) return problems
-  // Of a view it reads nothing back; that every slice has its end is checked by reading it as Perfetto does.
-  if (isView(task.to)) {
-    drawingOf(there.output)
-    return problems
-  }
+  if (isView(task.to)) return [...problems, ...problemsOfView(task.to, there.output)]
   // What it has written it must be able to read.
   const back = await convert({
     ...task,
