@@ -27,7 +27,7 @@ export interface EventRow {
   readonly uid: string | null
   readonly resourceVersion: string | null
   readonly operation: Operation
-  /** JSON pointers of what differs from the object's state before; `null`: there is none before, or none now. */
+  /** Of an update: JSON pointers of what differs from the object's state before. `null`: it is none, or what it was before is not known. */
   readonly changed: ReadonlyArray<string> | null
   /** The object as in the trace, with memory of its own; `null`: a deletion without it. */
   readonly object: Uint8Array | null
@@ -97,7 +97,9 @@ const changedIn = (
   before: LastState | undefined,
   after: JsonObject | undefined,
 ): ReadonlyArray<string> | null => {
-  if (before === undefined || after === undefined || before.object.length === 0) return null
+  // A trace of SimKube has stubs for deletions, of which everything would differ.
+  if (event.action !== "applied" || before === undefined || after === undefined || before.object.length === 0)
+    return null
   return guarded(event, VIEW, () =>
     changedPointers(parseExactJson(before.object), after, (pointer) => bookkeeping.has(pointer)),
   )

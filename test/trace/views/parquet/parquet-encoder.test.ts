@@ -99,7 +99,7 @@ describe("a Parquet file of events", () => {
         uid: "d",
         resourceVersion: "9",
         operation: "deleted",
-        changed: [],
+        changed: null,
       },
       {
         time: expect.any(String),
