@@ -63,7 +63,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "convert",
-    summary: "Converts a trace to another format.",
+    summary: "Converts a trace to another format, or to a view for another program.",
     load: async () => (await import("./convert.ts")).convertCommand(),
   },
   {

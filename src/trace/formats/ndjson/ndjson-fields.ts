@@ -21,7 +21,11 @@ const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped",
 export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
   if (own(fields, "format") !== NDJSON_FORMAT) throw fail("format", `not a trace: no "format":"${NDJSON_FORMAT}"`)
   const version = own(fields, "version")
-  if (version !== NDJSON_VERSION) throw fail("format", `version ${String(version)}, expected ${NDJSON_VERSION}`)
+  if (version !== NDJSON_VERSION) {
+    const shown =
+      version === undefined || typeof version === "number" ? `version ${version}` : "a version that is no integer"
+    throw fail("format", `${shown}, expected ${NDJSON_VERSION}`)
+  }
   const window = own(fields, "window")
   const incomplete = own(fields, "incomplete")
   const kinds = own(fields, "kinds")
