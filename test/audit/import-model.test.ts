@@ -5,6 +5,7 @@ import { expect, test } from "vitest"
 import { compareResourceVersions, parseResourceVersion } from "../../src/kube/resource-version.ts"
 import type { ObjectEvent } from "../../src/trace/event.ts"
 import type { JsonObject, JsonValue } from "../../src/trace/json/exact-json.ts"
+import { rounds } from "../harness/effort.ts"
 import { imported } from "./imported.ts"
 import { comparable, ModelServer, modelKinds, type Step } from "./model-server.ts"
 
@@ -66,9 +67,12 @@ const logsOf = (
 ) => {
   const files: JsonObject[][] = []
   for (let server = 0; server < servers; server++) {
-    // Two events, 0.25 s: seven steps are less than the window for reordering.
+    // Seven times 0.6 s is less than the window for reordering.
     const own = events
-      .map((event, index) => ({ event, index, place: index + (jitter[index % jitter.length] ?? 0) * 2 }))
+      .map((event, index) => {
+        const time = Date.parse(String(event.stageTimestamp))
+        return { event, index, place: time + (jitter[index % jitter.length] ?? 0) * 600 }
+      })
       .filter(({ index }) => index % servers === server)
       .toSorted((one, other) => one.place - other.place)
       .map(({ event }) => event)
@@ -79,7 +83,7 @@ const logsOf = (
 
 test("what is imported is what the server has, at the end and in between", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 80 }), layout, async (steps, how) => {
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 120, size: "max" }), layout, async (steps, how) => {
       const server = new ModelServer()
       server.take({ do: "create", kind: "ConfigMap", name: "first", value: 0 })
       for (const each of steps) server.take(each)
@@ -107,13 +111,13 @@ test("what is imported is what the server has, at the end and in between", async
       }
       expect(state).toEqual(server.state)
     }),
-    { numRuns: 150 },
+    { numRuns: rounds(400) },
   )
 })
 
 test("without responses nothing is invented, and every kind that was written to has a gap or its end", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40, size: "max" }), async (steps) => {
       const server = new ModelServer()
       server.take({ do: "create", kind: "ConfigMap", name: "first", value: 0 })
       for (const each of steps) server.take(each)
@@ -127,7 +131,7 @@ test("without responses nothing is invented, and every kind that was written to 
       expect(gaps.length).toBeGreaterThan(0)
       for (const { fromTime, toTime, time } of gaps) expect([fromTime <= toTime, time]).toEqual([true, toTime])
     }),
-    { numRuns: 50 },
+    { numRuns: rounds(200) },
   )
 })
 

@@ -8,6 +8,11 @@ import type { TraceItem } from "../../src/trace/trace-item.ts"
 
 export const testKey = Buffer.from("a key of more than 16 bytes")
 
+/** Small ones, so that a log is not there as a whole. */
+function* chunksOf(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; start += 1500) yield bytes.subarray(start, start + 1500)
+}
+
 export interface Ran {
   readonly outcome: ImportOutcome
   /** Everything that was written, if it was kept. */
@@ -22,7 +27,7 @@ export const ran = async (logs: ReadonlyArray<string | Uint8Array>, given: Parti
     logs: logs.map((_, index) => `log-${index}`),
     openInput: async (name) => {
       const bytes = Buffer.from(logs[Number(name.slice(4))] as string)
-      return { bytes: Readable.from([bytes], { objectMode: false }), size: bytes.length }
+      return { bytes: Readable.from(chunksOf(bytes), { objectMode: false }), size: bytes.length }
     },
     isExcluded: () => false,
     redactionKey: testKey,
