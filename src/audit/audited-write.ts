@@ -71,8 +71,10 @@ const effectiveSubresources: ReadonlySet<string> = new Set(["scale", "binding", 
 /** Groups whose resources are questions to the server, which nothing stores. */
 const questionGroups: ReadonlySet<string> = new Set(["authentication.k8s.io", "authorization.k8s.io"])
 
+/** Whether the names can be those of a resource, so that a kind can be made of them. */
+export const isResource = ({ group, version, resource }: AuditedResource): boolean =>
+  /^[a-z0-9.-]*$/.test(group) && /^[a-z0-9]+$/.test(version) && /^[a-z0-9-]+$/.test(resource)
+
 /** Whether a write to it can change a stored object: not `pods/exec`, `serviceaccounts/token`, or a review of access. */
-export const changesObjects = ({ group, resource }: AuditedResource, subresource: string): boolean =>
-  !questionGroups.has(group) &&
-  resource !== "" &&
-  (isWholeObject(subresource) || effectiveSubresources.has(subresource))
+export const changesObjects = ({ group }: AuditedResource, subresource: string): boolean =>
+  !questionGroups.has(group) && (isWholeObject(subresource) || effectiveSubresources.has(subresource))

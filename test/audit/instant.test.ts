@@ -24,13 +24,15 @@ test.each([
   "2026-02-30T00:00:00Z",
   "2026-03-01T24:00:00Z",
   "2026-13-01T00:00:00Z",
+  "1969-12-31T23:59:59Z",
+  "2300-01-01T00:00:00Z",
 ])("%j is no time", (text) => {
   expect(microsOf(text)).toBeUndefined()
 })
 
 test("what Date writes is read as the same moment", () => {
   fc.assert(
-    fc.property(fc.date({ min: new Date(0), max: new Date("9000-01-01"), noInvalidDate: true }), (date) => {
+    fc.property(fc.date({ min: new Date(0), max: new Date("2255-01-01"), noInvalidDate: true }), (date) => {
       expect(microsOf(date.toISOString())).toBe(date.getTime() * 1000)
     }),
   )

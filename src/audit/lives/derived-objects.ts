@@ -25,8 +25,12 @@ export const bound = (pod: JsonObject, binding: JsonObject | undefined): JsonObj
   return node === "" ? undefined : withInner(pod, "spec", "nodeName", node)
 }
 
+/** The server accepts any integer; a date has an end. */
+const longestGrace = 2 ** 31
+
 /** After it was marked as deleted. `time`: µs since the Unix epoch. */
-export const markedAsDeleted = (object: JsonObject, time: number, graceSeconds: number): JsonObject => {
+export const markedAsDeleted = (object: JsonObject, time: number, grace: number): JsonObject => {
+  const graceSeconds = Math.min(Math.max(Math.trunc(grace), 0), longestGrace)
   const end = new Date(Math.floor(time / 1_000_000) * 1000 + graceSeconds * 1000)
   const marked = withInner(object, "metadata", "deletionTimestamp", end.toISOString().replace(".000Z", "Z"))
   return withInner(marked, "metadata", "deletionGracePeriodSeconds", graceSeconds)

@@ -200,10 +200,11 @@ export class LifeRecord {
     this.known.add(write, { gvk, namespace, name, uid, resourceVersion, state, isPending: false })
   }
 
-  /** `undefined`: of a kind of which nothing is wanted. */
+  /** `undefined`: of a kind of which nothing is wanted, or an object whose kind is none, which is a loss. */
   #placeOf(write: AuditedWrite, object: JsonObject) {
     const facts = factsOf(object)
     const gvk = parseGvk(`${facts.apiVersion}.${facts.kind}`)
+    if (gvk === undefined) this.lose(write, write.name, "no-object")
     if (gvk === undefined || this.#isExcluded(gvk)) return undefined
     this.kinds.learn(write, gvk)
     if (facts.kind === "Namespace" && facts.name === "kube-system" && facts.uid !== "") this.clusterUid = facts.uid

@@ -9,10 +9,10 @@ import type { AuditedResource } from "../audited-write.ts"
 
 /** Why the object after a change is unknown, in words that follow "changes". */
 export const lossReasons = {
-  "metadata-level": "logged at level Metadata, which has no objects",
-  "patch-at-request-level": "made by patches logged at level Request, which has no responses",
+  "metadata-level": "logged at level Metadata",
+  "patch-at-request-level": "made by patches, which level Request logs without their results",
   "generated-name": "that created objects whose names the server made, logged at level Request",
-  truncated: "whose entries were too long for the log, so that it left out the objects",
+  truncated: "whose entries were too long for the log",
   "no-object": "whose entries have no whole object",
   "other-version": "made in another API version than that of the object in the trace",
   "unseen-object": "of a part of an object that the log had not shown before",
@@ -75,9 +75,9 @@ export class Losses {
     return closed(gap, time, version)
   }
 
-  /** The gaps that the end of the log leaves open. */
+  /** The gaps that the end of the log leaves open: they include its last moment. */
   *ended(time: number): Generator<Gap> {
-    for (const gap of this.#open.values()) yield closed(gap, time, "")
+    for (const gap of this.#open.values()) yield { ...closed(gap, time, ""), toTime: time + 1 }
     this.#open.clear()
   }
 
@@ -97,7 +97,7 @@ const closed = ({ place, fromTime, fromVersion, reasons }: OpenGap, time: number
   detail: `the audit log has no objects for ${describeLosses(reasons)}`,
 })
 
-/** `3 changes logged at level Metadata, which has no objects; 1 change …` */
+/** `3 changes logged at level Metadata; 1 change …` */
 export const describeLosses = (reasons: LossCounts): string =>
   [...reasons]
     .map(([reason, count]) => `${count} ${count === 1 ? "change" : "changes"} ${lossReasons[reason]}`)

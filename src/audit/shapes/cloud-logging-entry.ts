@@ -7,7 +7,7 @@
  * out for that.
  */
 import { type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
-import { type AuditEntry, type AuditedResource, changesObjects, unknownEntry } from "../audited-write.ts"
+import { type AuditEntry, type AuditedResource, changesObjects, isResource, unknownEntry } from "../audited-write.ts"
 import { microsOf } from "../instant.ts"
 import { member, objectMember, textMember } from "../json-fields.ts"
 import { isDryRun, writeVerbOf } from "./kubernetes-event.ts"
@@ -25,7 +25,8 @@ export const cloudLoggingEntry = (entry: JsonObject): AuditEntry => {
   const verb = writeVerbOf(method.slice(method.lastIndexOf(".") + 1))
   if (textMember(payload, "serviceName") !== "k8s.io" || verb === undefined) return noWrite
   const place = placeOf(textMember(payload, "resourceName"))
-  if (place === undefined) return unknownEntry("an entry of Cloud Logging without a readable protoPayload.resourceName")
+  if (place === undefined || !isResource(place))
+    return unknownEntry("an entry of Cloud Logging without a readable protoPayload.resourceName")
   if (!changesObjects(place, place.subresource)) return noWrite
   // A code of google.rpc.Status: 0, which may be left out, is success.
   if ((member(objectMember(payload, "status"), "code") ?? 0) !== 0) return noWrite

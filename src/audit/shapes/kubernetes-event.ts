@@ -7,6 +7,7 @@ import {
   type AuditEntry,
   type AuditLevel,
   changesObjects,
+  isResource,
   unknownEntry,
   type WriteVerb,
   writeVerbs,
@@ -37,6 +38,7 @@ export const kubernetesEntry = (event: JsonObject): AuditEntry => {
   const group = textMember(reference, "apiGroup")
   const [resource, subresource] = [textMember(reference, "resource"), textMember(reference, "subresource")]
   const version = textMember(reference, "apiVersion")
+  if (!isResource({ group, version, resource })) return unknownEntry("an audit event whose objectRef names no resource")
   if (!changesObjects({ group, version, resource }, subresource)) return noWrite
   const code = member(objectMember(event, "responseStatus"), "code")
   if (typeof code !== "number") return unknownEntry("an audit event without responseStatus.code")
