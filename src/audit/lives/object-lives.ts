@@ -27,7 +27,7 @@ export class ObjectLives {
   add(given: AuditedWrite): void {
     const isLate = given.time < this.#time
     if (isLate) this.record.counts.late++
-    const write = isLate ? { ...given, time: this.#time } : given
+    const write = asStored(isLate ? { ...given, time: this.#time } : given)
     this.#time = write.time
     if (this.record.excludes(write)) return
     // Before pods had a subresource for it, bindings were a collection of their own.
@@ -86,3 +86,7 @@ export class ObjectLives {
     this.record.derive(write, (before) => scaled(before, scale))
   }
 }
+
+/** Events are one resource in two groups: the namespace controller deletes in the one what was made in the other. */
+const asStored = (write: AuditedWrite): AuditedWrite =>
+  write.group === "events.k8s.io" && write.resource === "events" ? { ...write, group: "" } : write

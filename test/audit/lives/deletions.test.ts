@@ -162,6 +162,23 @@ describe("a deletion of a collection", () => {
     expect(lived.lives.record.counts).toMatchObject({ found: 1, unseenDeletions: 1 })
   })
 
+  test("ends Events that were made in another group", () => {
+    const made = (group: string, name: string) =>
+      stored(group, "Event", 1, { metadata: { name, uid: name }, reason: "Started" })
+    const lived = livesOf([
+      create(made("events.k8s.io/v1", "a"), { resource: "events.k8s.io/v1 events" }),
+      create(made("v1", "b"), { resource: "events" }),
+      collection({ resource: "events", response: { ...listOf(made("v1", "a"), made("v1", "b")), kind: "EventList" } }),
+    ])
+    expect(lived.changes.map(({ action, gvk, name }) => [action, gvk, name])).toEqual([
+      ["applied", "events.k8s.io/v1.Event", "a"],
+      ["applied", "v1.Event", "b"],
+      ["deleted", "events.k8s.io/v1.Event", "a"],
+      ["deleted", "v1.Event", "b"],
+    ])
+    expect(lived.changes[2]?.object).toMatchObject({ apiVersion: "events.k8s.io/v1" })
+  })
+
   test("without a response is one of all that is known in the namespace", () => {
     const elsewhere = create(pod(1, { name: "d", uid: "d", namespace: "other" }, { nodeName: "" }), {
       namespace: "other",

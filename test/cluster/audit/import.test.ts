@@ -100,12 +100,16 @@ beforeAll(async () => {
   await writeFile(path("key"), key)
   await apply(definition)
   await kubectl(logged.cluster, "wait", "--for=condition=Established", "crd/widgets.audit.example.com")
+  // Waits for the storage of the kind, which the server makes a moment later.
+  await kubectl(logged.cluster, "get", "widgets.audit.example.com", "--all-namespaces")
   observer = await Observer.start({ connection: logged.cluster.connection, kinds, file: path("ledger") })
 })
 afterAll(async () => {
   await observer?.stop()
   await churn(logged.cluster, prefix, "clean")
   await kubectl(logged.cluster, "delete", "namespace", space, "--ignore-not-found", "--wait=false")
+  for (const held of ["configmap/held", "widget/dial"])
+    await free(held).catch(() => "it is gone, unless the test failed")
   await kubectl(logged.cluster, "delete", "crd", "widgets.audit.example.com", "--ignore-not-found", "--wait=false")
   await logged[Symbol.asyncDispose]()
   await rm(directory, { recursive: true, force: true })
@@ -118,11 +122,13 @@ const apply = async (text: string, ...words: ReadonlyArray<string>): Promise<voi
 
 const own = (...words: string[]): Promise<string> => kubectl(logged.cluster, "-n", space, ...words)
 
-const raw = async (verb: "create" | "delete", address: string, body?: Json): Promise<void> => {
+const create = async (address: string, body: Json): Promise<void> => {
   await writeFile(path("body.json"), JSON.stringify(body))
-  const words = body === undefined ? [] : ["-f", path("body.json")]
-  await kubectl(logged.cluster, verb, "--raw", address, ...words)
+  await kubectl(logged.cluster, "create", "--raw", address, "-f", path("body.json"))
 }
+
+const free = (name: string): Promise<string> =>
+  own("patch", name, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
 
 /** Writes of every kind that are not in the scripted workload. */
 const live = async (): Promise<void> => {
@@ -131,7 +137,7 @@ const live = async (): Promise<void> => {
   await own("rollout", "status", "deployment/front", "--timeout=60s")
   await own("wait", "--for=condition=Ready", "pod/evicted", "--timeout=60s")
   const generated = { apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "made-" }, data: { a: "1" } }
-  for (let count = 0; count < 3; count++) await raw("create", `/api/v1/namespaces/${space}/configmaps`, generated)
+  for (let count = 0; count < 3; count++) await create(`/api/v1/namespaces/${space}/configmaps`, generated)
   await own("scale", "deployment/front", "--replicas=3")
   await own("scale", "widgets/dial", "--replicas=4")
   await own("patch", "widgets/dial", "--subresource=status", "--type=merge", "-p", '{"status":{"replicas":4}}')
@@ -140,14 +146,19 @@ const live = async (): Promise<void> => {
   await own("delete", "deployment", "front", "--dry-run=server")
   await own("create", "configmap", "held").catch(() => "it exists, so this fails")
   const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "evicted", namespace: space } }
-  await raw("create", `/api/v1/namespaces/${space}/pods/evicted/eviction`, eviction)
+  await create(`/api/v1/namespaces/${space}/pods/evicted/eviction`, eviction)
   await own("wait", "--for=delete", "pod/evicted", "--timeout=60s")
   await own("delete", "configmap", "held", "--wait=false")
-  await own("patch", "configmap", "held", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
-  await raw("delete", `/api/v1/namespaces/${space}/configmaps?fieldSelector=metadata.name%21%3Dkube-root-ca.crt`)
+  await free("configmap/held")
+  await kubectl(
+    logged.cluster,
+    "delete",
+    "--raw",
+    `/api/v1/namespaces/${space}/configmaps?fieldSelector=metadata.name%21%3Dkube-root-ca.crt`,
+  )
   await own("delete", "deployment", "front", "--cascade=foreground", "--timeout=60s")
   await own("delete", "widget", "dial", "--wait=false")
-  await own("patch", "widget", "dial", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+  await free("widget/dial")
 }
 
 interface Line {
@@ -161,7 +172,9 @@ interface Line {
 }
 
 interface Trace {
+  /** Of the observed kinds. */
   readonly lines: ReadonlyArray<Line>
+  readonly all: ReadonlyArray<Line>
   readonly text: string
   readonly said: string
 }
@@ -173,7 +186,7 @@ const importLog = async (): Promise<Trace> => {
   const text = await readFile(path("day.ndjson"), "utf8")
   const parsed = text.split("\n").flatMap((line) => (line === "" ? [] : [parseExactly(line) as unknown as Line]))
   const observed = new Set(kinds.map(({ gvk }) => gvk))
-  return { lines: parsed.filter(({ gvk }) => observed.has(gvk)), text, said: stderr }
+  return { lines: parsed.filter(({ gvk }) => observed.has(gvk)), all: parsed, text, said: stderr }
 }
 
 /** The objects that the server lists, redacted, by UID. */
@@ -181,14 +194,19 @@ const listed = async (): Promise<ReadonlyMap<string, JsonObject>> => {
   const all = new Map<string, JsonObject>()
   for (const { gvk, path } of kinds) {
     const { body } = await get(logged.cluster.connection, path)
-    const apiVersion = gvk.slice(0, gvk.lastIndexOf("."))
     for (const item of at(body, "items") as unknown as ReadonlyArray<JsonObject>) {
-      const object = { apiVersion, kind: gvk.slice(apiVersion.length + 1), ...item }
+      const object = withKind(gvk, item)
       const [line] = redactedLedger([{ line: "listed", gvk, uid: "", resourceVersion: "", object }], key)
       all.set(textAt(object, "metadata", "uid"), (line as ObjectLine).object)
     }
   }
   return all
+}
+
+/** Items of lists have neither. */
+const withKind = (gvk: string, item: JsonObject): JsonObject => {
+  const apiVersion = gvk.slice(0, gvk.lastIndexOf("."))
+  return { apiVersion, kind: gvk.slice(apiVersion.length + 1), ...item }
 }
 
 /** What exists at the end of a trace, by UID. */
@@ -198,6 +216,17 @@ const stateOf = ({ lines }: Trace): ReadonlyMap<string, JsonObject> => {
     if (action === "applied" && object !== undefined) state.set(uid, object)
     else state.delete(uid)
   return state
+}
+
+/** UIDs of the Events that exist at the end of a trace. */
+const eventsOf = ({ all }: Trace): ReadonlySet<string> => {
+  const uids = new Set<string>()
+  for (const { action, gvk, uid } of all)
+    if (/^(?:events\.k8s\.io\/)?v1\.Event$/.test(gvk)) {
+      if (action === "applied") uids.add(uid)
+      else uids.delete(uid)
+    }
+  return uids
 }
 
 const describeObject = (object: JsonObject | undefined): string =>
@@ -228,7 +257,8 @@ const watched = async () => {
   const deleted = new Set<string>()
   for (const line of redactedLedger(parseLedger(await readFile(path("ledger"), "utf8")), key)) {
     if (line.line === "list") continue
-    const { uid, resourceVersion, object } = line
+    const { gvk, uid, resourceVersion } = line
+    const object = withKind(gvk, line.object)
     if (line.line === "DELETED") deleted.add(uid)
     else states.set(`${uid} ${resourceVersion}`, { object, before: last.get(uid) })
     last.set(uid, object)
@@ -240,6 +270,8 @@ const without = (object: JsonObject, ...names: ReadonlyArray<string>): JsonObjec
   const metadata = Object.entries(at(object, "metadata") as JsonObject).filter(([name]) => !names.includes(name))
   return { ...object, metadata: Object.fromEntries(metadata) }
 }
+
+const isMarked = (object: JsonObject): boolean => at(object, "metadata", "deletionTimestamp") !== undefined
 
 test("what exists at the end is what the server has, and every state is one that was watched", async () => {
   await Promise.all([churn(logged.cluster, prefix), live()])
@@ -265,13 +297,14 @@ test("what exists at the end is what the server has, and every state is one that
     if (!equal(without(object, ...fields), without(state.object, ...fields))) strange.push(describeObject(object))
   }
   expect(strange).toEqual([])
-  // Bindings and marks of evictions and of deleted collections have no version in the log; all others are there.
+  // The log has no version of bindings, of evictions, of the marks of deleted collections, and of a pod's last moment; all others are there.
   const missing = [...states].filter(([id, { object, before }]) => {
+    if (imported.has(id) || before === undefined) return false
     const isBinding = textAt(object, "spec", "nodeName") !== textAt(before, "spec", "nodeName")
-    const isMark =
-      at(before, "metadata", "deletionTimestamp") === undefined &&
-      at(object, "metadata", "deletionTimestamp") !== undefined
-    return !imported.has(id) && before !== undefined && !isBinding && !isMark
+    const isMark = at(before, "metadata", "deletionTimestamp") === undefined && isMarked(object)
+    const isLast = isMarked(object) && at(object, "metadata", "deletionGracePeriodSeconds") === 0
+    const isEvicted = JSON.stringify(at(object, "status", "conditions") ?? []).includes('"EvictionByEvictionAPI"')
+    return !isBinding && !isMark && !isLast && !isEvicted
   })
   expect(missing.map(([, { object }]) => describeObject(object))).toEqual([])
   const ended = new Set(
@@ -286,6 +319,9 @@ test("what was deleted with its namespaces is gone, and the namespaces are", asy
   await kubectl(logged.cluster, "delete", "namespace", space)
   const { trace, found } = await settledDifferences()
   expect(found).toEqual([])
-  const vanished = trace.lines.filter(({ action }) => action === "vanished")
-  expect(vanished).toEqual([])
+  expect(trace.lines.filter(({ action }) => action === "vanished")).toEqual([])
+  // Events are made in one group and deleted in another.
+  const { body } = await get(logged.cluster.connection, "/api/v1/events")
+  const items = at(body, "items") as unknown as ReadonlyArray<JsonObject>
+  expect([...eventsOf(trace)].toSorted()).toEqual(items.map((item) => textAt(item, "metadata", "uid")).toSorted())
 }, 180_000)
