@@ -28,6 +28,7 @@ import { ObjectLives } from "./lives/object-lives.ts"
 import { ObjectRedaction } from "./object-redaction.ts"
 import type { LogListener } from "./reading/log-file.ts"
 import { mergedWrites } from "./reading/merged-writes.ts"
+import { VersionOrder } from "./reading/version-order.ts"
 
 /** Examples of what is no audit entry. */
 const mostExamples = 5
@@ -55,26 +56,29 @@ export const importAudit = async (order: AuditImport): Promise<ImportOutcome> =>
   }
 }
 
-const transfer = async (order: AuditImport, sink: OutputSink, openSpool: () => Spool): Promise<ImportSummary> => {
+const transfer = async (given: AuditImport, sink: OutputSink, openSpool: () => Spool): Promise<ImportSummary> => {
   const progress: ImportProgress = { bytesRead: 0, changes: 0, isWriting: false }
   const events = new EventSpool(openSpool())
   const kinds = new Set<string>()
-  const lives = new ObjectLives(spooledInto(events, kinds, order), order.isExcluded)
+  const lives = new ObjectLives(spooledInto(events, kinds, given), given.isExcluded)
   const { record } = lives
   const seen = new SeenTexts((bytes) => {
     progress.bytesRead += bytes
-    order.onProgress(progress)
+    given.onProgress(progress)
   })
-  const logs = order.logs.map((log) => {
+  const logs = given.logs.map((log) => {
     const name = log === "-" ? "standard input" : log
-    return { name, open: () => order.openInput(log), signal: order.signal }
+    return { name, open: () => given.openInput(log), signal: given.signal }
   })
+  const order = new VersionOrder()
   let writes = 0
   for await (const write of mergedWrites(logs, seen)) {
     writes++
-    lives.add(write)
+    order.push(write)
+    for (const ready of order.ready()) lives.add(ready)
     progress.changes = events.changes
   }
+  for (const ready of order.ready(true)) lives.add(ready)
   if (writes === 0) throw seen.nothing()
   lives.end(seen.to)
   const header: TraceHeader = {
@@ -85,13 +89,13 @@ const transfer = async (order: AuditImport, sink: OutputSink, openSpool: () => S
     ...(record.clusterUid !== undefined && { clusterUid: record.clusterUid }),
   }
   progress.isWriting = true
-  order.onProgress(progress)
+  given.onProgress(progress)
   const written = { bytes: 0, leftOut: nothingLeftOut }
   const pieces = async function* (): AsyncGenerator<Uint8Array, void> {
-    written.leftOut = yield* encodedEvents(header, events, order.format, openSpool)
+    written.leftOut = yield* encodedEvents(header, events, given.format, openSpool)
   }
-  for await (const piece of compressed(pieces(), order.compression)) {
-    if (order.signal.aborted) throw new ExportInterrupted()
+  for await (const piece of compressed(pieces(), given.compression)) {
+    if (given.signal.aborted) throw new ExportInterrupted()
     await sink.write(piece)
     written.bytes += piece.length
   }

@@ -44,11 +44,7 @@ export class Deletions {
     if (response !== undefined && member(response, "kind") !== "Status" && objectMember(response, "metadata"))
       return this.#deleteReturning(write, known, response)
     const deletedUid = textMember(objectMember(response, "details"), "uid")
-    if (known === undefined) {
-      if (deletedUid !== "") this.#record.known.remember(deletedUid)
-      this.#record.counts.unseenDeletions++
-      return this.#record.recover(write, write.name, "")
-    }
+    if (known === undefined) return this.#record.endUnseen(write, deletedUid, write.namespace, write.name, "")
     if (deletedUid !== "" && this.#record.isOther(known, deletedUid)) {
       this.#record.counts.superseded++
       return
@@ -62,6 +58,8 @@ export class Deletions {
   }
 
   #deleteReturning(write: AuditedWrite, known: KnownObject | undefined, response: JsonObject): void {
+    // An empty object: another deletion of a pod without a grace period was faster.
+    if (factsOf(response).name === "") return
     const isPartial = member(response, "kind") === "PartialObjectMetadata"
     if (isPartial && known === undefined) {
       if (!outlivesDeletion(response)) this.#record.finish(write, undefined, response, write.namespace, write.name)
@@ -99,6 +97,8 @@ export class Deletions {
     const { name, namespace, uid } = factsOf(before)
     const place = { ...write, namespace, name }
     const known = this.#record.known.get(write, namespace, name)
+    // Deleted between the list and the response.
+    if (known === undefined && this.#record.known.wasDeleted(uid)) return
     if (this.#record.isOther(known, uid)) {
       this.#record.counts.superseded++
       return

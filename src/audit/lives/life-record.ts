@@ -151,17 +151,20 @@ export class LifeRecord {
     name: string,
   ): void {
     const { apiVersion, kind, uid, resourceVersion } = factsOf(object)
-    if (known === undefined) {
-      if (uid !== "") this.known.remember(uid)
-      this.counts.unseenDeletions++
-      return this.recover({ ...write, namespace }, name, resourceVersion)
-    }
+    if (known === undefined) return this.endUnseen(write, uid, namespace, name, resourceVersion)
     // In another API version it is not a state of the object in the trace.
     if (`${apiVersion}.${kind}` !== known.gvk) return this.end(write, known)
     const version = compared(resourceVersion, known.resourceVersion) < 0 ? known.resourceVersion : resourceVersion
     const event: LifeEvent = { ...eventOf(known, write.time), action: "deleted", resourceVersion: version }
     this.#output.changed(event, object)
     this.#forget(write, known, version)
+  }
+
+  /** The end of an object that does not exist as far as the record knows: it was not shown before, or is deleted a second time. */
+  endUnseen(write: AuditedWrite, uid: string, namespace: string, name: string, resourceVersion: string): void {
+    if (uid === "" || !this.known.wasDeleted(uid)) this.counts.unseenDeletions++
+    if (uid !== "") this.known.remember(uid)
+    this.recover({ ...write, namespace }, name, resourceVersion)
   }
 
   /** The end of an object whose last state is the one that is known. */

@@ -73,6 +73,19 @@ describe("a deletion with its response", () => {
     expect(actions(events)).toEqual(["applied", "applied", "deleted"])
   })
 
+  test("counts once if two are made at the same time, of which the later one finds nothing", () => {
+    const empty = { apiVersion: "v1", kind: "Pod", metadata: {}, spec: { containers: null }, status: {} }
+    const lived = livesOf([
+      create(pod(1)),
+      remove({ response: empty }),
+      remove({ at: 2, response: pod(3, { ...marked, deletionGracePeriodSeconds: 0 }) }),
+      remove({ at: 2, response: empty }),
+      remove({ at: 2, response: success() }),
+    ])
+    expect(lived.changes.map(({ action }) => action)).toEqual(["applied", "deleted"])
+    expect(lived.lives.record.counts).toMatchObject({ unseenDeletions: 0, superseded: 0 })
+  })
+
   test("of an object that the log has not shown is no event, but counted, and late entries do not bring it back", () => {
     for (const response of [success(), pod(5)]) {
       const lived = livesOf([remove({ response }), auditEvent({ at: 2, resource: "pods", response: pod(4) })])
