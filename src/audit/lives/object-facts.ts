@@ -69,7 +69,8 @@ export const graceSeconds = (object: JsonObject): number => {
  */
 export const wouldOutliveDeletion = (before: JsonObject, request: JsonObject | undefined, isLast: boolean): boolean => {
   const policy = member(request, "propagationPolicy")
-  if (hasFinalizers(before) || policy === "Foreground" || policy === "Orphan") return true
+  // The server gives every namespace a finalizer.
+  if (hasFinalizers(before) || isOf(before, "Namespace") || policy === "Foreground" || policy === "Orphan") return true
   if (graceSeconds(before) === 0) return false
   const asked = member(request, "gracePeriodSeconds")
   if (typeof asked === "number") return asked > 0

@@ -76,6 +76,7 @@ export class ObjectLives {
   }
 
   #bind(write: AuditedWrite): void {
+    if (write.request === undefined) return this.record.lose(write, write.name, whyWithoutBody(write))
     this.record.derive(write, (pod) => bound(pod, write.request))
   }
 

@@ -22,7 +22,7 @@ const builtInKinds: Readonly<Record<string, string>> = {
   "discovery.k8s.io": "EndpointSlice",
   "events.k8s.io": "Event",
   "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
-  "networking.k8s.io": "Ingress IngressClass NetworkPolicy",
+  "networking.k8s.io": "Ingress IngressClass IPAddress NetworkPolicy ServiceCIDR",
   "node.k8s.io": "RuntimeClass",
   policy: "PodDisruptionBudget",
   "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding Role RoleBinding",

@@ -19,7 +19,7 @@ export const reportLines = (summary: ImportSummary, format: TraceFormatName): Re
   for (const [gvk, reasons] of summary.losses) lines.push(`${gvk}: no objects for ${describeLosses(reasons)}`)
   for (const [gvk, count] of summary.sent)
     lines.push(
-      `${gvk}: ${formatCount(count, "state")} as clients sent them, without what the server filled in; a policy of level RequestResponse has it`,
+      `${gvk}: ${formatCount(count, "state")} as sent by clients, without what the server filled in, which level RequestResponse logs`,
     )
   lines.push(
     `objects that were not written while the logs were made are not in the trace${found === 0 ? "" : `; ${formatInteger(found)} that existed before ${found === 1 ? "appears" : "appear"} with the first change`}`,

@@ -130,13 +130,16 @@ describe("a deletion without a response", () => {
     expect(livesOf(events).state.size).toBe(1)
   })
 
-  test("leaves a namespace until it is finalized", () => {
-    const facts = { resource: "namespaces", namespace: "web" }
-    const events = [create(namespace(1, ["kubernetes"]), facts), remove({ ...facts, ...metadata })]
-    expect(livesOf(events).state.size).toBe(1)
-    const finalized = auditEvent({ ...facts, ...metadata, at: 5, subresource: "finalize" })
-    expect(livesOf([...events, finalized]).state.size).toBe(0)
-  })
+  test.each([[["kubernetes"]], [[]]])(
+    "leaves a namespace with the finalizers %j until it is finalized",
+    (finalizers) => {
+      const facts = { resource: "namespaces", namespace: "web" }
+      const events = [create(namespace(1, finalizers), facts), remove({ ...facts, ...metadata })]
+      expect(livesOf(events).state.size).toBe(1)
+      const finalized = auditEvent({ ...facts, ...metadata, at: 5, subresource: "finalize" })
+      expect(livesOf([...events, finalized]).state.size).toBe(0)
+    },
+  )
 })
 
 describe("a deletion of a collection", () => {

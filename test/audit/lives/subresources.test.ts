@@ -78,6 +78,7 @@ describe("binding", () => {
   test("without its body is a loss", () => {
     const binding = pods({ verb: "create", subresource: "binding", level: "Metadata" })
     expect(reasonsOf(livesOf([created(pod(1), "pods"), binding]))).toEqual(["metadata-level"])
+    expect(reasonsOf(livesOf([binding]))).toEqual(["metadata-level"])
   })
 })
 
