@@ -67,6 +67,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./convert.ts")).convertCommand(),
   },
   {
+    name: "import",
+    summary: "Makes a trace out of the audit logs of a cluster that has no recorder.",
+    load: async () => (await import("./import.ts")).importCommand(),
+  },
+  {
     name: "validate",
     aliases: ["val"],
     summary: "Checks a trace for what a replay would trip over: missing Secrets, accounts, kinds, owners and the like.",
