@@ -11,7 +11,8 @@
  *    ended before. So everything that is kept is in proportion to what is alive and what is in the window.
  * 6. Free pages are given back.
  *
- * On a full disk even that needs room: then a reserve is given up (disk-reserve.ts), and made again once there is room.
+ * On a full disk even that needs room: then a reserve is given up (disk-reserve.ts), and made again once there is room. Where only time makes more removable,
+ * commits wait until then: once they had taken what is left of the room, nothing could be removed when its time is up.
  *
  * A process may end anywhere: 4 is gone on with from what the rows say, 5 walks everything, the rest is done again. An error of the disk gives up the
  * step; the next one begins where rows say.
@@ -78,12 +79,14 @@ export class Retention {
   /** Carried over, or ended, since superseded events were last looked for; and what was alive then. */
   #uncollected: number
   #aliveThen = 0
+  /** How many had been carried over when superseded ones were last removed for want of room; `undefined`: never. */
+  #supersededThrough: number | undefined
   #reserve: DiskReserve
   /** Commits find no room. */
   #isPressed = false
   /** The reserve is to be made again, and for that more to be removed. Once for each time that there was no room: others may take what was given back. */
   #isOwed: boolean
-  /** The reserve has been given up for what is being removed: until then commits wait, or they would take the room. */
+  /** The reserve has been given up for what is being removed: meanwhile commits wait, or they would take the room. */
   #isMakingRoom = false
   /** The log is to be written into the database, for which there was no room before. */
   #isLogLeft = false
@@ -117,13 +120,13 @@ export class Retention {
     this.#uncollected = carriedThrough(this.#database, this.#retained.lastSequence())
   }
 
-  /** The reserve of a process that ended while it made room is not whole, and what is left of the room is not for commits. */
+  /** A process that ended while it made room has left a reserve that is not whole, and what is left of the room is not for commits. */
   setPolicy(policy: RetentionPolicy): void {
     this.#policy = policy
     this.#isMakingRoom = this.#isOwed && removesAnything(policy) && this.#reserve.available() < this.#reserve.bytes
   }
 
-  /** Whether the room that there is serves to make more, which ends within one round. Nothing may be committed meanwhile. */
+  /** Whether the room that there is serves to make more. Nothing may be committed meanwhile. */
   get isMakingRoom(): boolean {
     return this.#isMakingRoom
   }
@@ -215,18 +218,25 @@ export class Retention {
     if (!this.#isPressed && !this.#isMakingRoom) yield* this.#merge()
     yield* this.#giveBack()
     if (removesAnything(this.#policy)) yield* this.#restore()
-    else this.#reserve.lend()
-    this.#isOwed = false
-    this.#isMakingRoom = false
+    else this.#reserve.remove()
+    this.#isMakingRoom = this.#reserve.isLent && this.#waitsForMore()
+    this.#isOwed = this.#isMakingRoom
   }
 
-  /** While someone reads, the file keeps its length, although its last pages are free. */
+  /** Whether more can be removed later, although nothing is recorded until then. With a limit of bytes all that could be has been, if no one reads it. */
+  #waitsForMore(): boolean {
+    return this.#isHeldUp || (this.#policy.bytes === undefined && shortestOf(this.#policy) !== Number.POSITIVE_INFINITY)
+  }
+
+  /** While someone reads, the file keeps its length, although its last pages are free, and the log what has been written into the file. */
   *#restore(): Generator<void, void, void> {
     const until = this.#parts.now() + CUT_MICROS
     for (let attempt = 0; attempt < CUT_ATTEMPTS && !this.#reserve.restore(); attempt++) {
-      const { database, file } = this.diskUse()
-      if (file <= database || this.#parts.now() > until) return
-      this.#parts.database.checkpoint("PASSIVE")
+      const { database, file, log } = this.diskUse()
+      const isLogTooLong = this.#isMakingRoom && log > 0
+      if ((file <= database && !isLogTooLong) || this.#parts.now() > until) return
+      if (isLogTooLong) this.#parts.database.emptyLog()
+      else this.#parts.database.checkpoint("PASSIVE")
       yield
     }
   }
@@ -249,18 +259,32 @@ export class Retention {
         // Commits wait: the rest is for the next round.
         if (this.#isMakingRoom && this.#lacking(this.diskUse().free) <= 0) return
       }
+      if (this.#isPressed) yield* this.#removeSuperseded()
     }
+  }
+
+  /** Of blocks whose objects change often nearly all is carried over, and on a full disk that cannot wait until there is a lot of it. */
+  *#removeSuperseded(): Generator<void, void, void> {
+    const carried = this.#carried
+    if (this.#supersededThrough === carried) return
+    yield* this.#counted(this.#sweeping.superseded())
+    this.#supersededThrough = carried
   }
 
   /** What has just been recorded is merged between strides: both replace blocks. */
   *#merge(): Generator<void, void, void> {
-    yield* this.#merging.round(this.#retained.lastSequence(), shortestOf(this.#policy) / STRIDES)
+    try {
+      yield* this.#merging.round(this.#retained.lastSequence(), shortestOf(this.#policy) / STRIDES)
+    } catch (error) {
+      // The blocks stay as they are, and are merged once there is room: the reserve is for what removes something.
+      if (!(error instanceof DiskFullError)) throw error
+    }
   }
 
   /** Removes everything that nothing refers to, for a recording that is to be as small as it can. */
   *compact(): Generator<void, void, void> {
     this.#work = undefined
-    this.#reserve.lend()
+    this.#reserve.remove()
     this.#reserve = new DiskReserve(this.#parts.directory, 0)
     this.#isOwed = false
     this.#retained.reload()
@@ -313,9 +337,12 @@ export class Retention {
       const { database, log } = this.diskUse()
       const isLarge = database + log > (this.#policy.bytes ?? Number.POSITIVE_INFINITY)
       const isForReserve = this.isShort && !this.#reserve.isWhole && this.#reserve.available() < this.#reserve.bytes
-      this.#isGivingBack = giveBack(this.#database, isLarge || isForReserve)
+      // The log of a full disk cannot begin anew while the file is shorter than its pages: free ones do not help a commit then. With a limit of bytes so
+      // much is removed that it can.
+      const isForLog = this.#isPressed && removesAnything(this.#policy) && this.#policy.bytes === undefined
+      this.#isGivingBack = giveBack(this.#database, isLarge || isForReserve || isForLog)
       // Only then is the file shorter.
-      if (isForReserve) this.#parts.database.checkpoint("PASSIVE")
+      if (isForReserve || isForLog) this.#parts.database.checkpoint("PASSIVE")
       if (!this.#isGivingBack) return
       yield
     }
