@@ -201,9 +201,10 @@ export class Retention {
       this.#isGivingBack = false
       this.#retained.reload()
       const known = this.#parts.database.noteTrouble(toArchiveError(this.#parts.directory, "retention", error))
-      const canGoOn = known instanceof DiskFullError && removesAnything(this.#policy) && this.#lend()
-      this.#isMakingRoom = canGoOn
-      this.#isLogLeft = known instanceof DiskFullError
+      const isFull = known instanceof DiskFullError
+      const canGoOn = isFull && removesAnything(this.#policy) && this.#lend()
+      this.#isMakingRoom = canGoOn || (isFull && this.#reserve.isLent && this.#waitsForMore())
+      this.#isLogLeft = isFull
       if (!canGoOn) throw known
       this.#isOwed = true
       return true
@@ -215,7 +216,7 @@ export class Retention {
     this.#isLogLeft = false
     yield* this.#remove()
     // It needs some room before it gives back more.
-    if (!this.#isPressed && !this.#isMakingRoom) yield* this.#merge()
+    if (!this.#isPressed && !this.#isMakingRoom) yield* this.#mergeIfRoom()
     yield* this.#giveBack()
     if (removesAnything(this.#policy)) yield* this.#restore()
     else this.#reserve.remove()
@@ -273,10 +274,14 @@ export class Retention {
 
   /** What has just been recorded is merged between strides: both replace blocks. */
   *#merge(): Generator<void, void, void> {
+    yield* this.#merging.round(this.#retained.lastSequence(), shortestOf(this.#policy) / STRIDES)
+  }
+
+  /** Without room the blocks stay as they are, and are merged later: the reserve is for what removes something. */
+  *#mergeIfRoom(): Generator<void, void, void> {
     try {
-      yield* this.#merging.round(this.#retained.lastSequence(), shortestOf(this.#policy) / STRIDES)
+      yield* this.#merge()
     } catch (error) {
-      // The blocks stay as they are, and are merged once there is room: the reserve is for what removes something.
       if (!(error instanceof DiskFullError)) throw error
     }
   }

@@ -5,7 +5,7 @@
 import { statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { DiskFullError } from "../../../src/archive/archive-errors.ts"
+import { DiskFullError, systemCodeOf } from "../../../src/archive/archive-errors.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { verifyRecording } from "../../../src/archive/damage/verify-recording.ts"
 import { lendReserve, RESERVE_BYTES, RESERVE_FILE } from "../../../src/archive/retention/disk-reserve.ts"
@@ -49,9 +49,13 @@ class FullDevice implements Disposable {
     return statSync(join(this.data, RESERVE_FILE), { throwIfNoEntry: false })?.size
   }
 
-  /** Another program's file. */
+  /** Another program's file, of as much as there is room for. */
   take(bytes: number): void {
-    writeFileSync(join(this.#device.path, "ballast"), Buffer.alloc(bytes))
+    try {
+      writeFileSync(join(this.#device.path, "ballast"), Buffer.alloc(bytes))
+    } catch (error) {
+      if (systemCodeOf(error) !== "ENOSPC") throw error
+    }
   }
 
   [Symbol.dispose](): void {
@@ -134,6 +138,28 @@ describe.skipIf(skipped !== undefined)(
       expect(canCommit(writer)).toBe(true)
       writer.close()
       expect(verifyRecording(full.data)).toMatchObject({ faults: [], damagedBlocks: [] })
+    })
+
+    test("nor do they while another program has left nothing of it to remove anything with", () => {
+      using full = new FullDevice()
+      full.writer.abandon()
+      lendReserve(full.data)
+      const writer = full.open()
+      new Changes(writer, full.changes.next).append(full.clock.micros)
+      full.take(5 * megabyte)
+      retain(writer)
+      expect(full.reserve).toBe(0)
+      full.take(20 * megabyte)
+      full.clock.micros += hour
+      for (let attempt = 0; attempt < 3; attempt++) {
+        expect(() => retain(writer)).toThrow(DiskFullError)
+        expect(canCommit(writer)).toBe(false)
+      }
+      full.take(5 * megabyte)
+      expect(canCommit(writer)).toBe(false)
+      retain(writer)
+      expect(full.reserve).toBe(RESERVE_BYTES)
+      expect(canCommit(writer)).toBe(true)
     })
   },
 )
