@@ -302,7 +302,7 @@ export class Retention {
   #next(): PlannedStride | undefined {
     const nowMicros = this.#parts.now()
     const kinds = this.#parts.kinds.all()
-    const demand = { nowMicros, excess: this.#excess(), isShort: this.isShort }
+    const demand = { nowMicros, ...this.#demand(), isShort: this.isShort }
     const planFor = (leasedFrom: number) => this.#plan.next(this.#policy, kinds, { ...demand, leasedFrom })
     removeExpiredLeases(this.#parts.directory, nowMicros)
     const leasedFrom = this.#leasedFrom()
@@ -312,14 +312,14 @@ export class Retention {
     return stride
   }
 
-  /** Bytes on disk beyond what is allowed, as far as removing rows helps. */
-  #excess(): number {
+  /** Bytes on disk, and those beyond what is allowed, as far as removing rows helps. */
+  #demand(): { readonly used: number; readonly excess: number } {
     const { bytes } = this.#policy
-    if (bytes === undefined) return 0
     const { database, free, log } = this.diskUse()
     const used = database - free + log
+    if (bytes === undefined) return { used, excess: 0 }
     const isRoomy = this.#reserve.isWhole && !this.isShort
-    return isRoomy ? used - bytes : Math.max(used - bytes, this.#lacking(free))
+    return { used, excess: isRoomy ? used - bytes : Math.max(used - bytes, this.#lacking(free)) }
   }
 
   /**
