@@ -234,7 +234,8 @@ export class Retention {
     const until = this.#parts.now() + CUT_MICROS
     for (let attempt = 0; attempt < CUT_ATTEMPTS && !this.#reserve.restore(); attempt++) {
       const { database, file, log } = this.diskUse()
-      const isLogTooLong = this.#isMakingRoom && log > 0
+      // Commits that need not wait for the reserve do not wait for readers of the log either.
+      const isLogTooLong = this.#isMakingRoom && this.#waitsForMore() && log > 0
       if ((file <= database && !isLogTooLong) || this.#parts.now() > until) return
       if (isLogTooLong) this.#parts.database.emptyLog()
       else this.#parts.database.checkpoint("PASSIVE")
