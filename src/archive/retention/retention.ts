@@ -11,8 +11,8 @@
  *    ended before. So everything that is kept is in proportion to what is alive and what is in the window.
  * 6. Free pages are given back.
  *
- * On a full disk even that needs room: then a reserve is given up (disk-reserve.ts), and made again once there is room. Where only time makes more removable,
- * commits wait until then: once they had taken what is left of the room, nothing could be removed when its time is up.
+ * On a full disk even that needs room: then a reserve is given up (disk-reserve.ts), and made again once there is room. Without a limit of bytes
+ * commits wait until it is: once they had taken what is left of the room, nothing could be removed when its time is up.
  *
  * A process may end anywhere: 4 is gone on with from what the rows say, 5 walks everything, the rest is done again. An error of the disk gives up the
  * step; the next one begins where rows say.
@@ -203,7 +203,7 @@ export class Retention {
       const known = this.#parts.database.noteTrouble(toArchiveError(this.#parts.directory, "retention", error))
       const isFull = known instanceof DiskFullError
       const canGoOn = isFull && removesAnything(this.#policy) && this.#lend()
-      this.#isMakingRoom = canGoOn || (isFull && this.#reserve.isLent && this.#waitsForMore())
+      this.#isMakingRoom = canGoOn || (isFull && this.#reserve.isLent && this.#isKeptForLater())
       this.#isLogLeft = isFull
       if (!canGoOn) throw known
       this.#isOwed = true
@@ -220,13 +220,16 @@ export class Retention {
     yield* this.#giveBack()
     if (removesAnything(this.#policy)) yield* this.#restore()
     else this.#reserve.remove()
-    this.#isMakingRoom = this.#reserve.isLent && this.#waitsForMore()
+    this.#isMakingRoom = this.#reserve.isLent && this.#isKeptForLater()
     this.#isOwed = this.#isMakingRoom
   }
 
-  /** Whether more can be removed later, although nothing is recorded until then. With a limit of bytes all that could be has been, if no one reads it. */
-  #waitsForMore(): boolean {
-    return this.#isHeldUp || (this.#policy.bytes === undefined && shortestOf(this.#policy) !== Number.POSITIVE_INFINITY)
+  /**
+   * Whether what is left of a reserve that was given up is for removing more later. With a limit of bytes commits may have it: all that could be removed
+   * has been, if no one reads it, and what they add can be removed in its turn.
+   */
+  #isKeptForLater(): boolean {
+    return removesAnything(this.#policy) && (this.#isHeldUp || this.#policy.bytes === undefined)
   }
 
   /** While someone reads, the file keeps its length, although its last pages are free, and the log what has been written into the file. */
@@ -235,7 +238,7 @@ export class Retention {
     for (let attempt = 0; attempt < CUT_ATTEMPTS && !this.#reserve.restore(); attempt++) {
       const { database, file, log } = this.diskUse()
       // Commits that need not wait for the reserve do not wait for readers of the log either.
-      const isLogTooLong = this.#isMakingRoom && this.#waitsForMore() && log > 0
+      const isLogTooLong = this.#isMakingRoom && this.#isKeptForLater() && log > 0
       if ((file <= database && !isLogTooLong) || this.#parts.now() > until) return
       if (isLogTooLong) this.#parts.database.emptyLog()
       else this.#parts.database.checkpoint("PASSIVE")
