@@ -1,6 +1,6 @@
 /**
- * A limit of time alone on a full disk. Until the time of something is up nothing can be removed, and the reserve must last until then: without it
- * nothing can be removed afterwards either.
+ * A limit of time alone, or of one kind, on a full disk. Until the time of something is up nothing can be removed, and the reserve must last until then:
+ * without it nothing can be removed afterwards either.
  */
 import { statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,6 +9,7 @@ import { DiskFullError, systemCodeOf } from "../../../src/archive/archive-errors
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { verifyRecording } from "../../../src/archive/damage/verify-recording.ts"
 import { lendReserve, RESERVE_BYTES, RESERVE_FILE } from "../../../src/archive/retention/disk-reserve.ts"
+import type { RetentionPolicy } from "../../../src/archive/retention/policy.ts"
 import { LoopDevice, noLoopDevice } from "../../harness/loop-device.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
@@ -18,16 +19,20 @@ import { Changes, canCommit, fill, retain } from "./filling-changes.ts"
 const megabyte = 1024 * 1024
 const hour = 3_600_000_000
 
+const forAnHour: RetentionPolicy = { forMicros: hour, kinds: new Map() }
+
 /** A small device, and a recording on it that is kept for an hour and has filled it within some hundred ms. */
 class FullDevice implements Disposable {
   readonly #device = new LoopDevice(temporaryDirectory(), 20 * megabyte, ["-O", "^has_journal"])
   readonly data = join(this.#device.path, "data")
   readonly clock = { micros: START }
   readonly changes: Changes
+  readonly #policy: RetentionPolicy
   writer: ArchiveWriter
 
   /** `before`: called before each commit. */
-  constructor(before: (device: FullDevice) => void = () => undefined) {
+  constructor(before: (device: FullDevice) => void = () => undefined, policy: RetentionPolicy = forAnHour) {
+    this.#policy = policy
     this.writer = this.open()
     retain(this.writer)
     this.changes = new Changes(this.writer)
@@ -41,8 +46,14 @@ class FullDevice implements Disposable {
   /** As after the end of the process before. */
   open(): ArchiveWriter {
     this.writer = ArchiveWriter.open(this.data, { now: () => this.clock.micros })
-    this.writer.retention.setPolicy({ forMicros: hour, kinds: new Map() })
+    this.writer.retention.setPolicy(this.#policy)
     return this.writer
+  }
+
+  /** Fills also what there is without removing anything: pages that are free in the file, and room of the log. */
+  useUp(): void {
+    for (retain(this.writer); canCommit(this.writer); retain(this.writer))
+      expect(fill(this.writer, this.clock, this.changes)).toBeInstanceOf(DiskFullError)
   }
 
   get reserve(): number | undefined {
@@ -86,13 +97,8 @@ describe.skipIf(skipped !== undefined)(
     test("a full disk goes on once the time of some blocks is up, however often", () => {
       using full = new FullDevice()
       const { writer, clock, changes } = full
-      // Pages that are free in the file, and room of the log, which are there without removing anything.
-      const useUp = (): void => {
-        for (retain(writer); canCommit(writer); retain(writer))
-          expect(fill(writer, clock, changes)).toBeInstanceOf(DiskFullError)
-      }
       for (let round = 1; round <= 4; round++) {
-        useUp()
+        full.useUp()
         expect(full.reserve).toBe(RESERVE_BYTES)
         const { blocks, removedThrough } = writer.retention.statistics
         // The states that 20 objects have at the end of one block live on until the next is removed too.
@@ -105,6 +111,13 @@ describe.skipIf(skipped !== undefined)(
       expect(full.reserve).toBe(RESERVE_BYTES)
       writer.abandon()
       expect(verifyRecording(full.data)).toMatchObject({ faults: [], damagedBlocks: [] })
+    })
+
+    test("a limit of one kind does not let another one fill the disk up to the last of the reserve", () => {
+      using full = new FullDevice(undefined, { kinds: new Map([["v1.Event", { bytes: megabyte }]]) })
+      full.useUp()
+      expect(full.reserve).toBe(RESERVE_BYTES)
+      expect(full.writer.retention.statistics.blocks).toBe(0)
     })
 
     test("a recording that needed the reserve to be opened makes it again, although nothing can be removed", () => {
