@@ -4,11 +4,12 @@ import { formatExactJson } from "../trace/json/exact-json.ts"
 import { type CommandSyntax, list, type OptionValues, optional, required, text } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { recorderVariables } from "./command-line/variables.ts"
-import { type Asking, ask, Misasked, outputOption, pastOptions } from "./past/asking.ts"
+import { type Asking, ask, Misasked, outputOption } from "./past/asking.ts"
 import { differenceLines, managersText, objectName } from "./past/describe-change.ts"
 import { readStretch } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
 import { askPast } from "./past/past-client.ts"
+import { pastOptions } from "./past/past-places.ts"
 
 const options = {
   at: required({ placeholder: "TIME..TIME", help: "the two moments: 03:00..03:12, -1h..now", parse: text }),

@@ -62,6 +62,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./serve.ts")).serveCommand(),
   },
   {
+    name: "mcp",
+    summary: "Serves the past to assistants as tools, over the Model Context Protocol on standard input and output.",
+    load: async () => (await import("./mcp.ts")).mcpCommand(),
+  },
+  {
     name: "convert",
     summary: "Converts a trace to another format.",
     load: async () => (await import("./convert.ts")).convertCommand(),
