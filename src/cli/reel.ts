@@ -42,7 +42,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "diff",
-    summary: "Shows what is different between two moments: objects created, deleted and changed, field by field.",
+    summary: "Shows what is different between two moments, or between two traces: objects and changes, field by field.",
     load: async () => (await import("./diff.ts")).diffCommand(),
   },
   {
