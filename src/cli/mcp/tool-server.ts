@@ -53,7 +53,9 @@ export const serveTools = async ({ tools, answer, input, terminal }: ToolServing
   let problem: string | undefined
   server.onerror = (cause) => {
     problem = messageOf(cause)
-    say(`what came is no message of the protocol: ${problem.replaceAll(/\s+/g, " ").slice(0, 300)}`)
+    const isMessage = !/^(?:SyntaxError|\$?ZodError)$/.test(cause.name)
+    const told = problem.replaceAll(/\s+/g, " ").slice(0, 300)
+    say(isMessage ? told : `what came is no message of the protocol: ${told}`)
   }
   return new Promise((resolve) => {
     let isEnding = false
