@@ -246,6 +246,35 @@ test("a token that changes is presented, a refusal is a tool error, and a cancel
   }
 })
 
+test("an answer that has no end is left after 50,000 further items, and says that it was", async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  const server = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "application/x-ndjson" }).on("close", resolve)
+    const change = { type: "changed", gvk: "v1.Pod", namespace: "shop", name: "web", uid: "u", time: 1, sequence: 1 }
+    const lines = `${JSON.stringify(change)}\n`.repeat(1000)
+    const write = (): void => {
+      while (response.write(lines));
+    }
+    response.on("drain", write)
+    write()
+  })
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  const reader = await connected("--server", `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  try {
+    const answer = await call("events", { limit: 2 }, reader)
+    expect(answer).toMatchObject({
+      isComplete: null,
+      furtherAtLeast: 50_000,
+      notes: [expect.stringMatching(/not known/)],
+    })
+    expect(answer.items).toHaveLength(2)
+    await closed
+  } finally {
+    await reader.close()
+    server.close()
+  }
+})
+
 test("a recorder that is not there, and a directory that has no recording, are tool errors", async () => {
   const nowhere = await connected("--data-dir", join(place, "nowhere"))
   try {
@@ -277,6 +306,16 @@ test("what is no message is passed over, and what was asked before the input end
   expect(code).toBe(exitCodes.ok)
   expect(answers).toMatchObject([{ id: 1 }, { id: 2, result: { content: [{ type: "text" }] } }])
   expect(Buffer.concat(errors).toString()).toMatch(/^(?:reel mcp: what came is no message of the protocol: .*\n){3}$/)
+})
+
+test("if nothing reads the answers, the process ends", async () => {
+  const child = spawn(process.execPath, [bin, "mcp", "--data-dir", join(place, "one")], { env: environment })
+  child.stdout.destroy()
+  const initialise = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } }
+  for (const id of [1, 2, 3])
+    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method: "initialize", params: initialise })}\n`)
+  child.stdin.on("error", () => undefined)
+  expect((await once(child, "close"))[0]).toBe(exitCodes.failed)
 })
 
 test("places that contradict each other are a usage error", () => {

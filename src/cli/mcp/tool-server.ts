@@ -71,6 +71,8 @@ export const serveTools = async ({ tools, answer, input, terminal }: ToolServing
     const stopListening = terminal.onInterrupt(() => end(undefined))
     input.once("end", () => transport.answered().then(() => end(undefined)))
     input.once("error", (cause) => end(`standard input cannot be read: ${cause.message}`))
+    // Answers that nothing takes would be waited for without end.
+    terminal.standardOutput.once("error", (cause) => end(`standard output cannot be written: ${cause.message}`))
     // The transport closes by itself if a message is larger than it takes.
     server.onclose = () => end(problem ?? "the connection was closed")
     server.connect(transport).catch((cause: unknown) => end(messageOf(cause)))
