@@ -42,7 +42,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "diff",
-    summary: "Shows what is different between two moments: objects created, deleted and changed, field by field.",
+    summary: "Shows what is different between two moments, or between two traces: objects and changes, field by field.",
     load: async () => (await import("./diff.ts")).diffCommand(),
   },
   {
@@ -60,6 +60,11 @@ export const commands: readonly CommandEntry[] = [
     name: "serve",
     summary: "Serves a recording or a trace as a read-only API server: kubectl sees the cluster as it was.",
     load: async () => (await import("./serve.ts")).serveCommand(),
+  },
+  {
+    name: "mcp",
+    summary: "Serves the past to assistants as tools, over the Model Context Protocol on standard input and output.",
+    load: async () => (await import("./mcp.ts")).mcpCommand(),
   },
   {
     name: "convert",
