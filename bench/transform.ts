@@ -84,7 +84,7 @@ const measuresOf = (
   { all, one }: { readonly all: number[]; readonly one: number[] },
   events: number,
 ): ReadonlyArray<Measure> => {
-  const must: Bound = { relation: "at least", value: 20_000 }
+  const must: Bound = { relation: "at least", value: 10_000 }
   return [
     { name: "events", unit: "1/s", digits: 0, ours: all.map((each) => events / each), must },
     { name: "– whole run", unit: "s", digits: 1, ours: all },

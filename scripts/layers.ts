@@ -31,6 +31,7 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "blob", imports: [] },
   { folder: "trace", imports: names, reason: "A trace is read and written without a cluster." },
   { folder: "validation", imports: ["trace", ...names], reason: "A trace is judged without a cluster." },
+  { folder: "audit", imports: ["trace", "kube"], reason: "A log is imported without a cluster." },
   { folder: "wire", imports: ["trace", ...names] },
   {
     folder: "archive",
@@ -74,6 +75,7 @@ export const layers: ReadonlyArray<Layer> = [
       "apiserver",
       "host",
       "archive",
+      "audit",
       "validation",
       "trace",
       "kube",

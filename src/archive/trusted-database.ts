@@ -9,7 +9,7 @@ import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { ArchiveIoError, CorruptArchiveError, DiskFullError, toArchiveError } from "./archive-errors.ts"
 import { LogSync } from "./log-sync.ts"
-import { hasLog, logOf } from "./reading-access.ts"
+import { BUSY_TIMEOUT_MILLISECONDS, hasLog, logOf } from "./reading-access.ts"
 import { DATABASE_FILE, lastSequenceOf } from "./schema.ts"
 import { faultOfLog } from "./soundness/sound-log.ts"
 import { requireSoundStructure } from "./soundness/sound-rows.ts"
@@ -113,6 +113,16 @@ export class TrustedDatabase {
   /** Writes the log into the database. @throws what SQLite throws */
   checkpoint(mode: "PASSIVE" | "TRUNCATE"): void {
     this.#database.exec(`PRAGMA wal_checkpoint(${mode})`)
+  }
+
+  /** Writes the log into the database and makes it empty, unless someone reads from it, for which this does not wait. @throws what SQLite throws */
+  emptyLog(): void {
+    this.#database.exec("PRAGMA busy_timeout = 0")
+    try {
+      this.checkpoint("TRUNCATE")
+    } finally {
+      this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MILLISECONDS}`)
+    }
   }
 
   /** Closes it; with a checkpoint only if it can be trusted, because that would spread what cannot. @throws ArchiveError */

@@ -13,6 +13,7 @@ import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import type { LeftOut } from "../trace/formats/format.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
+import { isView, VIEW_NAMES, type ViewName, viewOfFileName } from "../trace/views/views.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
@@ -23,6 +24,11 @@ import { formatBytes, formatCount, formatDuration, formatRecorded } from "./term
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { describeUnchanged } from "./trace-shortcomings.ts"
 
+/** What OUT can be: a trace, or a view of one. */
+type OutputName = TraceFormatName | ViewName
+
+const outputNames: ReadonlyArray<OutputName> = [...TRACE_FORMAT_NAMES, ...VIEW_NAMES]
+
 const options = {
   from: optional({
     placeholder: "FORMAT",
@@ -31,8 +37,8 @@ const options = {
   }),
   to: optional({
     placeholder: "FORMAT",
-    help: "format of OUT; default: inferred from its name",
-    parse: oneOf(...TRACE_FORMAT_NAMES),
+    help: `format of OUT: one of those, or a view, which is never read back: ${VIEW_NAMES.join(", ")}; default: inferred from its name`,
+    parse: oneOf(...outputNames),
   }),
   owned: withDefault("include", {
     placeholder: "MODE",
@@ -44,10 +50,11 @@ const options = {
 
 const syntax: CommandSyntax<typeof options> = {
   name: "reel convert",
-  summary: "Converts a trace to another format.",
+  summary: "Converts a trace to another format, or to a view for another program.",
   description: [
     "Compressed input is detected regardless of its name; OUT is compressed if its name ends with .zst or .gz.",
     "OUT appears only when it is complete. Converting a SimKube trace to NDJSON and back reproduces it byte for byte.",
+    "With perfetto, OUT shows the lives of objects, pods and containers in the Perfetto UI; with parquet, it is a table of events.",
   ],
   options,
   operand: {
@@ -64,8 +71,10 @@ const syntax: CommandSyntax<typeof options> = {
     "reel convert day.ndjson.zst day.sktrace --owned exclude",
     "reel convert day.ndjson recording.yaml.gz",
     "reel convert trace.sktrace - --to ndjson | jq -c .name",
+    "reel convert day.ndjson.zst day.pftrace",
+    "reel convert day.ndjson.zst day.parquet",
   ],
-  seeAlso: ["reel export", "reel validate", "docs/reference/trace-formats.md"],
+  seeAlso: ["reel export", "reel transform", "docs/reference/trace-formats.md", "docs/reference/trace-views.md"],
 }
 
 type Options = OptionValues<typeof options>
@@ -95,7 +104,7 @@ interface Order {
   readonly input: string
   readonly output: string
   readonly from: TraceFormatName | undefined
-  readonly to: TraceFormatName
+  readonly to: OutputName
   readonly excludeOwned: boolean
   readonly force: boolean
 }
@@ -104,12 +113,12 @@ interface Order {
 const readOrder = (given: Options, input: string, output: string, terminal: Terminal): Order | UsageError => {
   const wrong = (problem: string): UsageError => new UsageError({ command: syntax.name, problem })
   if (input === "" || output === "") return wrong("a file name is empty")
-  const to = given.to ?? formatOfFileName(output)
+  const to = given.to ?? formatOfFileName(output) ?? viewOfFileName(output)
   if (to === undefined) {
     const what = output === "-" ? "standard output" : quoted(output)
-    return wrong(`--to FORMAT is required (${TRACE_FORMAT_NAMES.join(", ")}): ${what} does not imply a format`)
+    return wrong(`--to FORMAT is required (${outputNames.join(", ")}): ${what} does not imply a format`)
   }
-  if (output === "-" && !factsOf(to).isText && terminal.standardOutput.isTTY === true)
+  if (output === "-" && (isView(to) || !factsOf(to).isText) && terminal.standardOutput.isTTY === true)
     return wrong(
       `the ${to} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`,
     )
@@ -193,10 +202,7 @@ const report = (order: Order, summary: ConvertSummary, terminal: Terminal): Exit
 }
 
 /** One line for each category of content that the output format cannot represent. */
-const describeLeftOut = (
-  { gaps, incomplete, objects, unchanged, warnings }: LeftOut,
-  to: TraceFormatName,
-): string[] => {
+const describeLeftOut = ({ gaps, incomplete, objects, unchanged, warnings }: LeftOut, to: OutputName): string[] => {
   const lines: string[] = []
   if (gaps > 0)
     lines.push(`the trace is incomplete: it has ${formatCount(gaps, "gap")}, which the ${to} format cannot represent`)
@@ -209,9 +215,13 @@ const describeLeftOut = (
     lines.push(`the ${to} format cannot represent ${kinds.join(", ")}`)
   }
   if (unchanged > 0) lines.push(describeUnchanged(unchanged))
-  lines.push(...warnings.map(visible))
-  return lines
+  lines.push(...warnings)
+  // Kinds are those of the trace, which may contain control sequences.
+  return lines.map((line) => withoutEndlessWords(visible(line)))
 }
+
+/** A damaged trace may have names of any length. Kubernetes' own have at most 253 characters, and a kind a group of as many. */
+const withoutEndlessWords = (line: string): string => line.replaceAll(/\S{321,}/g, (word) => `${word.slice(0, 320)}…`)
 
 const exitCodeOf = (error: ConvertError): ExitCode => {
   if (error._tag === "ExportInterrupted") return exitCodes.interrupted

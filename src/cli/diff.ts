@@ -1,17 +1,37 @@
-/** `reel diff`: what two moments differ in. */
+/** `reel diff`: what two moments of a recording differ in, or two traces. */
 import { visible } from "../recorder/configuration/quoted.ts"
 import { formatExactJson } from "../trace/json/exact-json.ts"
-import { type CommandSyntax, list, type OptionValues, optional, required, text } from "./command-line/arguments.ts"
+import {
+  type CommandSyntax,
+  flag,
+  list,
+  type OptionValues,
+  oneOf,
+  optional,
+  refused,
+  text,
+  value,
+  withDefault,
+} from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
+import { exitCodes } from "./command-line/exit-codes.ts"
+import { parseDuration } from "./command-line/instant.ts"
+import { UsageError } from "./command-line/usage-error.ts"
 import { recorderVariables } from "./command-line/variables.ts"
-import { type Asking, ask, Misasked, outputOption, pastOptions } from "./past/asking.ts"
+import { diffTraces, type TraceDiffOrder } from "./diff/trace-diff.ts"
+import { type Asking, ask, Misasked } from "./past/asking.ts"
 import { differenceLines, managersText, objectName } from "./past/describe-change.ts"
 import { readStretch } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
 import { askPast } from "./past/past-client.ts"
+import { pastOptions } from "./past/past-places.ts"
 
 const options = {
-  at: required({ placeholder: "TIME..TIME", help: "the two moments: 03:00..03:12, -1h..now", parse: text }),
+  at: optional({
+    placeholder: "TIME..TIME",
+    help: "the two moments: 03:00..03:12, -1h..now; required, unless two traces are compared",
+    parse: text,
+  }),
   namespace: optional({ short: "n", placeholder: "NAME", help: "only this namespace", parse: text }),
   selector: optional({
     short: "l",
@@ -26,7 +46,24 @@ const options = {
     parse: text,
     split: true,
   }),
-  output: outputOption,
+  output: withDefault("text", {
+    short: "o",
+    placeholder: "FORMAT",
+    help: "text, or json: one JSON object a line, of traces one document; of traces also html: a page for browsers",
+    parse: oneOf("text", "json", "html"),
+  }),
+  allFields: flag({
+    help: "of traces: compare every field, also status, UIDs, versions and what else a replay leaves to the cluster",
+  }),
+  tolerance: optional({
+    placeholder: "DURATION",
+    help: "of traces: times that differ by no more than this are the same; default: 1s",
+    parse: (given) => {
+      const duration = parseDuration(given)
+      return duration === undefined ? refused("must be a duration such as 500ms or 2s") : value(duration)
+    },
+  }),
+  exitCode: flag({ help: "of traces: exit with 1 if they differ" }),
   ...pastOptions,
 }
 
@@ -34,23 +71,76 @@ type Options = OptionValues<typeof options>
 
 const syntax: CommandSyntax<typeof options> = {
   name: "reel diff",
-  summary: "Shows what is different between two moments: objects created, deleted and changed, field by field.",
-  description: ["What happened in between and was undone is not shown; reel events shows it."],
+  summary: "Shows what is different between two moments, or between two traces: objects and changes, field by field.",
+  description: [
+    "With --at, two moments of a recording: objects created, deleted and changed. What happened in between and was undone is not shown; reel events shows it.",
+    "Without --at, two traces in files, of any format: objects in one of them only, different states at the end, changes that the other has not, and the same changes at other times.",
+  ],
   options,
-  operand: { placeholder: "KIND/NAME", help: "one object, or one kind; default: everything", isRepeated: true },
-  exitCodes: { incomplete: "the recording lacks something that concerns the answer; standard error says what" },
+  operand: {
+    placeholder: "KIND/NAME | TRACE TRACE",
+    help: "with --at: one object, or one kind; default: everything. Without: the traces",
+    isRepeated: true,
+  },
+  exitCodes: {
+    ok: "whether anything differs or not",
+    failed: "there is no answer, or a trace is damaged; with --exit-code: the traces differ",
+    incomplete: "the recording or a trace lacks something that concerns the answer; standard error says what",
+  },
   environment: recorderVariables,
-  examples: ["reel diff deploy/web --at 03:00..03:12", "reel diff --at -1h..now -n shop"],
-  seeAlso: ["reel get", "reel events", "docs/guides/recordings.md"],
+  examples: [
+    "reel diff deploy/web --at 03:00..03:12",
+    "reel diff --at -1h..now -n shop",
+    "reel diff monday.ndjson.zst tuesday.ndjson.zst -k deploy",
+    "reel diff recorded.sktrace replayed.sktrace -o html > differences.html",
+  ],
+  seeAlso: ["reel get", "reel events", "reel compare", "docs/guides/recordings.md"],
 }
 
 /** The command. `now`: µs since the Unix epoch. */
 export const diffCommand = (now: () => number = () => Date.now() * 1000): Command =>
-  command(syntax, async (given, terminal, operands) =>
-    ask(given, { name: syntax.name, terminal, now }, (asking) => diff(given, operands, asking)),
-  )
+  command(syntax, async (given, terminal, operands) => {
+    const { at } = given
+    if (at !== undefined) {
+      const name = syntax.name
+      return ask(given, { name, terminal, now }, (asking) => diff({ ...given, at }, operands, asking))
+    }
+    const order = traceOrder(given, operands)
+    if (typeof order !== "string") return diffTraces(order, terminal)
+    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: order }).message}\n`)
+    return exitCodes.usage
+  })
 
-const diff = async (given: Options, operands: ReadonlyArray<string>, asking: Asking): Promise<undefined> => {
+/** µs. */
+const defaultTolerance = 1_000_000
+
+/** A problem is a text. */
+const traceOrder = (given: Options, operands: ReadonlyArray<string>): TraceDiffOrder | string => {
+  const [first, second, third] = operands
+  if (first === undefined || second === undefined || third !== undefined)
+    return "name two moments with --at TIME..TIME, or two traces"
+  const { server, dataDir, trace, inCluster, kubeconfig, context, tokenFile, selector } = given
+  const idle = Object.entries({ server, inCluster, kubeconfig, context, tokenFile, selector })
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`)
+  if (dataDir.length > 0) idle.push("--data-dir")
+  if (trace.length > 0) idle.push("--trace")
+  if (idle.length > 0) return `${idle.join(", ")}: needs --at TIME..TIME; two traces are compared without`
+  return {
+    paths: [first, second],
+    ...{ output: given.output, kinds: given.kind, namespace: given.namespace, isWhole: given.allFields },
+    ...{ tolerance: given.tolerance ?? defaultTolerance, hasExitCode: given.exitCode },
+  }
+}
+
+const diff = async (
+  given: Options & { readonly at: string },
+  operands: ReadonlyArray<string>,
+  asking: Asking,
+): Promise<undefined> => {
+  if (given.output === "html") throw new Misasked("--output html is for two traces")
+  if (given.allFields || given.exitCode || given.tolerance !== undefined)
+    throw new Misasked("--all-fields, --tolerance and --exit-code are for two traces, without --at")
   const { places, signal, print, say, lacks } = asking
   const [place, another] = places
   if (place === undefined || another !== undefined)

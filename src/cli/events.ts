@@ -12,11 +12,12 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { recorderVariables } from "./command-line/variables.ts"
 import { fieldOption, printChanges } from "./history.ts"
-import { type Asking, ask, Misasked, outputOption, pastOptions } from "./past/asking.ts"
+import { type Asking, ask, Misasked, outputOption } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { followedChanges } from "./past/follow.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds } from "./past/object-name.ts"
+import { pastOptions } from "./past/past-places.ts"
 
 const options = {
   since: withDefault("10m", {

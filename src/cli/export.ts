@@ -4,6 +4,7 @@ import { backgroundClock } from "../clock.ts"
 import { formatLocalTime, withLocalTimes } from "../local-time.ts"
 import { clockTolerance } from "../recorder/export/window-coverage.ts"
 import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
+import { openTraceFile } from "../trace/files/trace-input.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
@@ -173,13 +174,18 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
     const present = { moment: surroundings.now(), isEnd: false }
     const early = given.dataDir === undefined ? readOrder(given, terminal, present) : undefined
     if (early instanceof UsageError) return refuse(early, terminal)
+    const program = given.transform === undefined ? undefined : await readTransform(given.transform)
+    if (typeof program === "string") {
+      say(program)
+      return exitCodes.failed
+    }
     place = await openPlace(given, terminal, say, abort.signal)
     const { offline } = place.recorder
     const order = early ?? readOrder(given, terminal, { moment: offline?.knownUntil ?? 0, isEnd: true })
     if (order instanceof UsageError) return refuse(order, terminal)
     if (order.start !== defaultStart || order.end !== "now" || offline !== undefined)
       say(describeWindow(order, nowMs * 1000, offline !== undefined))
-    const query = await withKinds(queryOf(order, place), abort.signal)
+    const query = await withKinds({ ...queryOf(order, place), transform: program?.text }, abort.signal)
     if (query instanceof UsageError) return refuse(query, terminal)
     const { output } = order
     const writer = given.dataDir === undefined ? "the recorder is" : "reel is"
@@ -217,6 +223,12 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
     stopListening()
     await place?.close()
   }
+}
+
+/** The parser is loaded only for this option. */
+const readTransform = async (file: string): Promise<{ readonly text: string } | string> => {
+  const { readProgram } = await import("./transform/written-program.ts")
+  return readProgram({ file }, openTraceFile)
 }
 
 /** The window as it was understood: in the time zone of this machine, and exactly. */

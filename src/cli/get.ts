@@ -1,6 +1,5 @@
 /** `reel get`: objects as they were at a moment, printed as kubectl prints them. */
-import { formatGvk, parseGvk } from "../kube/gvk.ts"
-import { isJsonObject, type JsonObject } from "../trace/json/exact-json.ts"
+import { parseGvk } from "../kube/gvk.ts"
 import {
   type CommandSyntax,
   flag,
@@ -14,11 +13,14 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { recorderVariables } from "./command-line/variables.ts"
-import { type Asking, ask, Misasked, pastOptions } from "./past/asking.ts"
+import { type Asking, ask, Misasked } from "./past/asking.ts"
+import { objectOf } from "./past/changes-of.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
-import { askPast, type PastParameters } from "./past/past-client.ts"
-import { builtinResource, customResource, PastTable, unknownResource } from "./past/past-table.ts"
+import { objectsOf, resourceOf } from "./past/objects-of.ts"
+import type { PastParameters } from "./past/past-client.ts"
+import { pastOptions } from "./past/past-places.ts"
+import { PastTable } from "./past/past-table.ts"
 import { ListWriter, printedObject } from "./past/printed-objects.ts"
 
 const options = {
@@ -124,7 +126,7 @@ const show = async (
     for (const kind of kinds)
       for await (const item of objectsOf(asking, kind, parameters)) {
         count++
-        writer.add(printedObject(objectIn(item), kind, showManagedFields))
+        writer.add(printedObject(objectOf(item), kind, showManagedFields))
       }
     writer.end()
     return count
@@ -137,7 +139,7 @@ const show = async (
       }
       continue
     }
-    const resource = builtinResource(kind) ?? (await definedKind(asking, kind, parameters.at)) ?? unknownResource(kind)
+    const resource = await resourceOf(asking, kind, parameters.at)
     const table = new PastTable(resource, {
       isWide: output === "wide",
       hasNamespaces: resource.namespaced && namespace === undefined,
@@ -146,7 +148,7 @@ const show = async (
     })
     for await (const item of objectsOf(asking, kind, parameters)) {
       count++
-      table.add(objectIn(item))
+      table.add(objectOf(item))
     }
     if (table.isEmpty) continue
     if (index > 0 && count > 0) asking.print("")
@@ -155,54 +157,8 @@ const show = async (
   return count
 }
 
-const objectIn = ({ object }: JsonObject): JsonObject => (isJsonObject(object) ? object : {})
-
 /** `pod`, `deployment.apps`. */
 const qualifiedName = (gvk: string): string => {
   const { group, kind } = parseGvk(gvk) ?? { group: "", kind: gvk }
   return group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`
-}
-
-/** The objects of all places, in the order of names within each; of two states of one object the one that was recorded later counts. */
-async function* objectsOf(
-  asking: Asking,
-  kind: string,
-  parameters: PastParameters,
-): AsyncGenerator<JsonObject, void, void> {
-  const { places, signal, lacks } = asking
-  const [only, ...others] = places
-  if (only !== undefined && others.length === 0) {
-    lacks(yield* askPast(only, "objects", { ...parameters, kind }, signal))
-    return
-  }
-  const found = new Map<string, JsonObject>()
-  const ends: JsonObject[] = []
-  for (const place of places) {
-    const answer = askPast(place, "objects", { ...parameters, kind }, signal)
-    for (;;) {
-      const next = await answer.next()
-      if (next.done === true) {
-        ends.push(next.value)
-        break
-      }
-      const key = `${next.value.namespace}/${next.value.name}`
-      const known = found.get(key)
-      if (known === undefined || Number(known.time) <= Number(next.value.time)) found.set(key, next.value)
-    }
-  }
-  // One recording that has all of the moment is enough.
-  if (!ends.some(({ isComplete }) => isComplete === true)) for (const end of ends) lacks(end)
-  yield* [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, item]) => item)
-}
-
-const definitions = formatGvk({ group: "apiextensions.k8s.io", version: "v1", kind: "CustomResourceDefinition" })
-
-/** The columns of a custom kind are those of its definition at that moment, if definitions are recorded. */
-const definedKind = async ({ places, signal }: Asking, gvk: string, at: number) => {
-  for (const place of places)
-    for await (const item of askPast(place, "objects", { kind: definitions, at }, signal)) {
-      const resource = customResource(objectIn(item), gvk)
-      if (resource !== undefined) return resource
-    }
-  return undefined
 }

@@ -14,11 +14,12 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { recorderVariables } from "./command-line/variables.ts"
-import { type Asking, ask, outputOption, pastOptions } from "./past/asking.ts"
+import { type Asking, ask, outputOption } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { changeLines, objectName } from "./past/describe-change.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
+import { pastOptions } from "./past/past-places.ts"
 
 /** A path to a field, as text. */
 export const fieldOption = optional({

@@ -48,7 +48,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "diff",
-    summary: "Shows what is different between two moments: objects created, deleted and changed, field by field.",
+    summary: "Shows what is different between two moments, or between two traces: objects and changes, field by field.",
     load: async () => (await import("./diff.ts")).diffCommand(),
   },
   {
@@ -68,9 +68,19 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./serve.ts")).serveCommand(),
   },
   {
+    name: "mcp",
+    summary: "Serves the past to assistants as tools, over the Model Context Protocol on standard input and output.",
+    load: async () => (await import("./mcp.ts")).mcpCommand(),
+  },
+  {
     name: "convert",
-    summary: "Converts a trace to another format.",
+    summary: "Converts a trace to another format, or to a view for another program.",
     load: async () => (await import("./convert.ts")).convertCommand(),
+  },
+  {
+    name: "import",
+    summary: "Makes a trace out of the audit logs of a cluster that has no recorder.",
+    load: async () => (await import("./import.ts")).importCommand(),
   },
   {
     name: "validate",

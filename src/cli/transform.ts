@@ -1,9 +1,8 @@
 /** `reel transform`: arguments and printing. The language is in src/trace/transform. */
 import { randomBytes } from "node:crypto"
-import { readFile } from "node:fs/promises"
+import { existsSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { backgroundClock } from "../clock.ts"
-import { messageOf } from "../message-of.ts"
 import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
 import { type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
@@ -11,8 +10,10 @@ import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
 import { formatExactJson, type JsonValue } from "../trace/json/exact-json.ts"
-import { faultAt, ProgramError, parseProgram } from "../trace/transform/parse-program.ts"
+import { runBatch } from "../trace/transform/object-batch.ts"
+import { faultAt } from "../trace/transform/parse-program.ts"
 import { TransformFailed } from "../trace/transform/transform-failed.ts"
+import { TransformThreads } from "../trace/transform/transform-threads.ts"
 import { noTransformation, type TransformCounts, transformedItems } from "../trace/transform/transformed-items.ts"
 import {
   type CommandSyntax,
@@ -32,14 +33,8 @@ import { temporaryVariables } from "./command-line/variables.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { formatBytes, formatInteger } from "./terminal/quantities.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
-import {
-  commandTable,
-  reportJson,
-  sampleLines,
-  summaryLine,
-  type WrittenProgram,
-} from "./transform/transform-report.ts"
-import { TransformThreads } from "./transform/transform-threads.ts"
+import { commandTable, reportJson, sampleLines, summaryLine } from "./transform/transform-report.ts"
+import { type ProgramPlace, readProgram, type WrittenProgram } from "./transform/written-program.ts"
 
 const options = {
   output: optional({
@@ -128,8 +123,7 @@ interface Order {
   readonly trace: string
   readonly output: string | undefined
   readonly to: TraceFormatName
-  /** A file, or the text itself. */
-  readonly program: { readonly file: string } | { readonly text: string }
+  readonly program: ProgramPlace
 }
 
 /** Checks that involve more than one option; a problem is a text. */
@@ -163,37 +157,6 @@ const readOrder = (
   }
 }
 
-/** The program, or why there is none. */
-const readProgram = async (
-  place: Order["program"],
-  openInput: (path: string) => Promise<TraceInput>,
-): Promise<WrittenProgram | string> => {
-  let source: string
-  const name = "text" in place ? "--expression" : place.file === "-" ? "standard input" : place.file
-  try {
-    source =
-      "text" in place
-        ? place.text
-        : place.file === "-"
-          ? await textOf(await openInput("-"))
-          : await readFile(place.file, "utf8")
-  } catch (cause) {
-    return `the program ${quoted(name)} cannot be read: ${messageOf(cause)}`
-  }
-  try {
-    return { text: source, program: parseProgram(source) }
-  } catch (error) {
-    if (!(error instanceof ProgramError)) throw error
-    return `${visible(name)}: ${error.message}`
-  }
-}
-
-const textOf = async ({ bytes }: TraceInput): Promise<string> => {
-  const pieces: Uint8Array[] = []
-  for await (const piece of bytes) pieces.push(piece)
-  return Buffer.concat(pieces).toString("utf8")
-}
-
 interface Surroundings {
   readonly openInput: (path: string) => Promise<TraceInput>
   readonly say: (line: string) => void
@@ -211,7 +174,7 @@ const runTransform = async (
     isEnabled: isLive(terminal.standardError, terminal.environment),
     clock: backgroundClock,
   })
-  await using threads = new TransformThreads(availableParallelism())
+  await using threads = new TransformThreads({ entry: entry(), threads: availableParallelism(), alone: runBatch })
   let counts: TransformCounts = noTransformation(written.program)
   try {
     const outcome = await convertInto({
@@ -261,6 +224,15 @@ const runTransform = async (
     progress.close()
     stopListening()
   }
+}
+
+/** The bundle beside the command, or of the checkout, else the source. */
+const entry = (): URL => {
+  for (const place of ["./workers/transform.js", "../../dist/workers/transform.js"]) {
+    const url = new URL(place, import.meta.url)
+    if (existsSync(url)) return url
+  }
+  return new URL("../trace/transform/entries/transform.ts", import.meta.url)
 }
 
 /** Where a trial writes. */

@@ -3,10 +3,11 @@ import { type CommandSyntax, type OptionValues, optional, text, withDefault } fr
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { recorderVariables } from "./command-line/variables.ts"
-import { type Asking, ask, Misasked, pastOptions } from "./past/asking.ts"
+import { type Asking, ask, Misasked } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
+import { pastOptions } from "./past/past-places.ts"
 import { WhyLines } from "./past/why-lines.ts"
 
 const options = {

@@ -71,6 +71,9 @@ export interface LateChanges {
 /** Why a range of versions of one kind is not in the recording. */
 export type GapReason = "expired" | "overload" | "stopped" | "cluster-restored" | "damaged"
 
+/** The same of a trace. `unlogged`: it was made from audit logs, which have changes without the objects that these led to. */
+export type TraceGapReason = GapReason | "unlogged"
+
 /** A range of one kind's history that is missing from the recording. It is in every export of the kind and namespace concerned. */
 export interface GapEvent {
   readonly type: "gap"
@@ -87,7 +90,7 @@ export interface GapEvent {
   /** µs since the Unix epoch: the last moment known to be complete, and the moment it was complete again. */
   readonly fromTime: number
   readonly toTime: number
-  readonly reason: GapReason
+  readonly reason: TraceGapReason
   /** One sentence for people: the server's response. */
   readonly detail: string
 }

@@ -5,7 +5,7 @@
  * a test compares every field with the .proto file through reflection.
  */
 
-import type { Action, GapReason, LateCause } from "../trace/event.ts"
+import type { Action, GapReason, LateCause, TraceGapReason } from "../trace/event.ts"
 
 /** An action as encoded in its column. */
 export type ActionCode = 1 | 2 | 3
@@ -48,7 +48,7 @@ export interface Gap {
   readonly fromTime: number
   /** µs since the Unix epoch: moment at which it was complete again. */
   readonly toTime: number
-  readonly reason: GapReason
+  readonly reason: TraceGapReason
   /** One sentence for people. */
   readonly detail: string
   /** The only namespace in which changes are missing; the empty string: they may be missing in all, or the kind has none. */

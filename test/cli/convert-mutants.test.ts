@@ -4,6 +4,7 @@
  */
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { VIEW_NAMES } from "../../src/trace/views/views.ts"
 import { mutantCount, mutantRuns, mutantSeed, shownBytes, shrinkingSoon } from "../mutants/mutant-run.ts"
 import { Subject } from "../mutants/subject.ts"
 import { baseTraces, formats, traceMutant, traceMutantOf } from "../mutants/trace-mutants.ts"
@@ -19,7 +20,7 @@ afterAll(() => subject.close())
 const given = fc.record({
   format: fc.constantFrom(...formats),
   mutant: traceMutant,
-  to: fc.constantFrom(...formats),
+  to: fc.constantFrom(...formats, ...VIEW_NAMES),
   isNamed: fc.boolean(),
   excludeOwned: fc.nat(9).map((of10) => of10 === 9),
   piece: fc.constantFrom(65_536, 65_536, 4096, 100, 7),

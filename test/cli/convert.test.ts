@@ -9,6 +9,7 @@ import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { type ConvertSurroundings, convertCommand } from "../../src/cli/convert.ts"
 import { openTraceFile } from "../../src/trace/files/trace-input.ts"
 import { goldenTrace } from "../trace/recording.ts"
+import { drawingOf } from "../trace/views/perfetto/drawing.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
 
 let folder = ""
@@ -73,7 +74,7 @@ describe("reel convert", () => {
     expect(terminal.standardOutput.text()).toBe(Buffer.from(trace).toString("utf8"))
   })
 
-  test.each(["out.ndjson", "out.sktrace", "out.yaml"])(
+  test.each(["out.ndjson", "out.sktrace", "out.yaml", "out.pftrace", "out.parquet"])(
     "a bad trace for %s: offset and reason, exit code 1, no file",
     async (out) => {
       for (const [name, bytes, reason] of [
@@ -88,6 +89,11 @@ describe("reel convert", () => {
           /byte \d+: malformed/,
         ],
         ["bad.ndjson", Buffer.from('{"format":"kubereel"}\n'), /byte 0: line 1: version undefined/],
+        [
+          "odd.ndjson",
+          Buffer.from('{"format":"kubereel","version":[{}]}\n'),
+          /byte 0: line 1: a version that is no integer, expected 1/,
+        ],
         ["old.sktrace", Buffer.from([0x94, 0x80]), /byte 0: version: version 1, which SimKube up to 1\.1\.1 wrote/],
         ["bad.yaml", Buffer.from("a: 1\n---\nb: [\n"), /byte 0: a document without apiVersion or kind/],
         ["cut.zst", zstdCompressSync(trace).subarray(0, 200), /zstd data is damaged/],
@@ -121,6 +127,74 @@ describe("reel convert", () => {
     expect(error).toMatch(/^reel convert: [\P{Cc}]+\n$/u)
   })
 
+  describe("a view, which nothing reads back", () => {
+    test("is chosen by the name of OUT or with --to, compressed or not, and read from a pipe in one pass", async () => {
+      writeFileSync(path("a.sktrace"), trace)
+      for (const name of ["b.pftrace", "b.PERFETTO-TRACE", "b.pftrace.gz"]) {
+        const { code, error } = await convert([path("a.sktrace"), path(name)])
+        expect(code).toBe(exitCodes.ok)
+        expect(error).toMatch(/: 11 events, .*, simkube to perfetto\n$/)
+      }
+      const bytes = readFileSync(path("b.pftrace"))
+      expect(gunzipSync(readFileSync(path("b.pftrace.gz"))).equals(bytes)).toBe(true)
+      expect(drawingOf(bytes).lanes.size).toBeGreaterThan(5)
+      let opened = 0
+      const openInput = async () => {
+        opened++
+        return {
+          bytes: (async function* () {
+            yield trace
+          })(),
+          size: undefined,
+        }
+      }
+      expect((await convert(["-", path("c"), "--to", "perfetto"], { openInput })).code).toBe(exitCodes.ok)
+      expect(readFileSync(path("c")).equals(bytes)).toBe(true)
+      expect(opened).toBe(1)
+    })
+
+    test("that cannot represent gaps says so with exit code 3, one that can does not", async () => {
+      const gap = {
+        ...{
+          sequence: 1,
+          time: 2_000_000,
+          action: "gap",
+          gvk: "v1.Pod",
+          namespace: "",
+          fromVersion: "1",
+          toVersion: "2",
+        },
+        ...{ fromTime: 1_000_000, toTime: 2_000_000, reason: "expired", detail: "" },
+      }
+      const head =
+        '{"format":"kubereel","version":1,"window":{"start":1,"end":9000000},"cut":2,"kinds":["v1.Pod"],"incomplete":[]}'
+      writeFileSync(path("a.ndjson"), `${head}\n${JSON.stringify(gap)}\n{"end":{"snapshot":0,"events":0,"gaps":1}}\n`)
+      expect((await convert([path("a.ndjson"), path("b.pftrace")])).code).toBe(exitCodes.ok)
+      expect(await convert([path("a.ndjson"), path("b.parquet")])).toMatchObject({
+        code: exitCodes.incomplete,
+        error: expect.stringContaining("1 gap, which the parquet format cannot represent"),
+      })
+      expect(existsSync(path("b.parquet"))).toBe(true)
+    })
+
+    test("is not written to a terminal, and is no input", async () => {
+      const terminal = capturedTerminal({ output: { isTTY: true } })
+      writeFileSync(path("a.sktrace"), trace)
+      const refused = await convert([path("a.sktrace"), "-", "--to", "perfetto"], {}, terminal)
+      expect(refused).toMatchObject({
+        code: exitCodes.usage,
+        error: expect.stringContaining("the perfetto format is binary"),
+      })
+      expect((await convert([path("a.sktrace"), path("b.pftrace")])).code).toBe(exitCodes.ok)
+      const back = await convert([path("b.pftrace"), path("c.ndjson")])
+      expect(back).toMatchObject({
+        code: exitCodes.failed,
+        error: expect.stringContaining("not in a known trace format"),
+      })
+      expect((await convert([path("a.sktrace"), path("c"), "--from", "perfetto"])).code).toBe(exitCodes.usage)
+    })
+  })
+
   describe("a recorder's NDJSON, which is read twice for a replay format", () => {
     const reference = '{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"d"}'
     const status = '{"containerStatuses":[{"state":{"running":{"startedAt":"1970-01-01T00:00:05Z"}}}]}'
@@ -149,6 +223,17 @@ describe("reel convert", () => {
         })
         expect((await convert(["-", path("c.sktrace"), "-f"], { openInput })).code).toBe(exitCodes.ok)
         expect(Buffer.compare(readFileSync(path("c.sktrace")), readFileSync(path("b.sktrace")))).toBe(0)
+      }
+    })
+
+    test("with a kind of any name is reported in lines that can be read", async () => {
+      for (const kind of ["y".repeat(70_000), String.raw`\u001b[31mred`]) {
+        writeFileSync(path("a.ndjson"), ndjson.toString().replace('"gvk":"v1.Pod"', `"gvk":"${kind}"`))
+        const { code, error } = await convert([path("a.ndjson"), path("b.sktrace"), "-f"])
+        expect(code).toBe(exitCodes.ok)
+        expect(error).toContain("the simkube format cannot represent")
+        expect(error.length).toBeLessThan(1000)
+        expect(error).toMatch(/^[\P{Cc}\n]+$/u)
       }
     })
 
@@ -250,8 +335,11 @@ describe("reel convert", () => {
     [["a"], "missing argument: expected IN OUT"],
     [[], "missing argument: expected IN OUT"],
     [["a", "b", "c"], 'unexpected argument "c"'],
-    [["a", "b"], '--to FORMAT is required (ndjson, simkube, kwok): "b" does not imply a format'],
-    [["a", "-"], "--to FORMAT is required (ndjson, simkube, kwok): standard output does not imply a format"],
+    [["a", "b"], '--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet): "b" does not imply a format'],
+    [
+      ["a", "-"],
+      "--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet): standard output does not imply a format",
+    ],
     [
       ["a", "b.ndjson", "--from", "simcube"],
       '--from "simcube": must be ndjson, simkube or kwok; did you mean simkube?',

@@ -120,6 +120,29 @@ describe("a recording by a recorder of a sandbox", () => {
     expect([dry.code, dry.output]).toEqual([exitCodes.incomplete, forecast])
   })
 
+  test("a program is run by the recorder, and without it alike, in every format", async () => {
+    const program = place.path("program.skel")
+    writeFileSync(program, 'delete(metadata.name == "c");\nmodify(kind == "Deployment", spec.replicas = 9);\n')
+    for (const name of traces) {
+      const byRecorder = await exportedTo(name, "--server", server, ...window, "--transform", program)
+      const offline = await exportedTo(name, "--data-dir", data(), ...window, "--transform", program)
+      expect([byRecorder.code, offline.code]).toEqual([exitCodes.incomplete, exitCodes.incomplete])
+      expect(readFileSync(byRecorder.path).equals(readFileSync(offline.path)), name).toBe(true)
+      expect(readFileSync(byRecorder.path).equals(online.get(name) ?? Buffer.alloc(0)), name).toBe(false)
+      if (name !== "a.ndjson") continue
+      const text = readFileSync(offline.path, "utf8")
+      expect([text.includes('"replicas":9'), text.includes('"name":"c"')]).toEqual([true, false])
+    }
+  })
+
+  test("a program with a fault is named with its line before anything is asked", async () => {
+    const program = place.path("bad.skel")
+    writeFileSync(program, "remove(status)\n")
+    const { code, error } = await exportedTo("a.ndjson", "--server", "http://127.0.0.1:9", "--transform", program)
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toContain('bad.skel: line 2, column 1: expected ";", found the end of the program')
+  })
+
   test("a copy without the recorder is exported to the same bytes, and nothing in it changes", async () => {
     for (const directory of [copies.killed, copies.withoutIndex]) {
       const before = filesOf(directory)

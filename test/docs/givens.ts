@@ -3,9 +3,10 @@ import { execFile } from "node:child_process"
 import { copyFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { zstdCompressSync } from "node:zlib"
+import { gzipSync, zstdCompressSync } from "node:zlib"
 import { startRecorder } from "../../src/index.ts"
 import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-format.ts"
+import { auditEvent, stored } from "../audit/audit-events.ts"
 import type { Givens } from "./page-run.ts"
 import { root } from "./project.ts"
 
@@ -53,7 +54,35 @@ const morning = (): Buffer => {
   return Buffer.concat([...encoder.finish()])
 }
 
+/** A namespace and a Deployment that are made, as an API server logs it. */
+const logOfMorning = (): string => {
+  const labels = { app: "web" }
+  const template = { metadata: { labels }, spec: { containers: [{ name: "main", image: "example.com/main:1" }] } }
+  const created = { verb: "create", code: 201 }
+  const namespace = stored("v1", "Namespace", 1, { metadata: { name: "shop", namespace: undefined } })
+  const web = stored("apps/v1", "Deployment", 2, { spec: { replicas: 2, selector: { matchLabels: labels }, template } })
+  const events = [
+    auditEvent({ ...created, resource: "namespaces", name: "shop", response: namespace }),
+    auditEvent({ ...created, at: 0.1, resource: "apps/v1 deployments", response: web }),
+  ]
+  return events.map((event) => `${JSON.stringify(event)}\n`).join("")
+}
+
+/** It is scaled to three. */
+const logOfEvening = (): string => {
+  const response = {
+    kind: "Scale",
+    apiVersion: "autoscaling/v1",
+    metadata: { resourceVersion: "3" },
+    spec: { replicas: 3 },
+  }
+  const scaling = { at: 0.3, verb: "patch", resource: "apps/v1 deployments", subresource: "scale", response }
+  return `${JSON.stringify(auditEvent(scaling))}\n`
+}
+
 export const traces: Givens = {
+  "audit-2026-11-20.log.gz": (path) => writeFileSync(path, gzipSync(logOfMorning())),
+  "audit.log": (path) => writeFileSync(path, logOfEvening()),
   "day.ndjson.zst": (path) => writeFileSync(path, zstdCompressSync(morning())),
   "monday.sktrace": async (path) => {
     const day = `${path}.ndjson`

@@ -4,6 +4,7 @@ import type { GuideBlock } from "../../scripts/guide-blocks.ts"
 /** `npm run test:long`: programs, and the commands that need no more than a sandbox. */
 export const sandboxPages: ReadonlyArray<string> = [
   "README.md",
+  "docs/guides/audit-logs.md",
   "docs/guides/controllers.md",
   "docs/guides/history.md",
   "docs/guides/recordings.md",

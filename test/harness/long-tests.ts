@@ -59,6 +59,7 @@ export const longTests: ReadonlyArray<string> = [
   "test/recorder/recorded/owner-kills.test.ts",
   "test/recorder/recorder/disk.test.ts",
   "test/recorder/recorder/device.test.ts",
+  "test/recorder/recorder/full-disk-limits.test.ts",
   "test/host/dispatcher/examples.test.ts",
   "test/host/guest/languages/go-guest.test.ts",
 ]

@@ -24,7 +24,7 @@ import {
 } from "./definition.ts"
 import { type BatchLimits, defaultLimits } from "./encode-simkube.ts"
 import { EncodingPool } from "./encoding-pool.ts"
-import { type OpenExport, openExport } from "./open-export.ts"
+import { type OpenExport, type OpenExportConfig, openExport } from "./open-export.ts"
 
 /** Largest piece in bytes. */
 const pieceBytes = 64 * 1024
@@ -35,15 +35,24 @@ const pieceBytes = 64 * 1024
  */
 const poolThreads = (): number => Math.max(1, Math.min(2, availableParallelism() - 1))
 
-/** `encoder` is the module that the pool's threads run; `limits` set the size of an export from which on they are used. */
+/** Modules that other threads run: batches of SimKube's format, and programs. */
+export interface ExporterThreads {
+  readonly encoder: URL
+  readonly transformer: URL
+}
+
+/** `limits` set the size of an export from which on the encoding threads are used. */
 export const exporterBody =
-  (encoder: URL, limits: BatchLimits = defaultLimits): ActorBody<ExporterConfig, ExporterControl, never> =>
+  (
+    { encoder, transformer }: ExporterThreads,
+    limits: BatchLimits = defaultLimits,
+  ): ActorBody<ExporterConfig, ExporterControl, never> =>
   ({ clock, config }) =>
     Effect.gen(function* () {
       const runner = yield* Effect.acquireRelease(
         Effect.sync(() => {
           const pool = new EncodingPool({ entry: encoder, threads: poolThreads(), clock })
-          return new ExportRunner(config, pool, limits, clock)
+          return new ExportRunner({ ...config, transformer }, pool, limits, clock)
         }),
         (running) => Effect.promise(() => running.stop()),
       )
@@ -60,14 +69,14 @@ interface RunningExport {
 
 /** Rotates among the running exports. */
 class ExportRunner {
-  readonly #config: ExporterConfig
+  readonly #config: OpenExportConfig
   readonly #pool: EncodingPool
   readonly #limits: BatchLimits
   readonly #clock: Clock
   readonly #running = new Set<RunningExport>()
   #scheduled = false
 
-  constructor(config: ExporterConfig, pool: EncodingPool, limits: BatchLimits, clock: Clock) {
+  constructor(config: OpenExportConfig, pool: EncodingPool, limits: BatchLimits, clock: Clock) {
     this.#config = config
     this.#clock = clock
     this.#pool = pool

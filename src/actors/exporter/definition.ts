@@ -33,6 +33,8 @@ export const ExportJob = Schema.Struct({
   knownUntil: Schema.optionalKey(Schema.Number),
   /** Compiled by the exporter, which rejects invalid ones. */
   filters: GivenFilters,
+  /** A program of the transform language, parsed and checked; it is run on what the filters leave. Default: none. */
+  program: Schema.optionalKey(Schema.Unknown),
   /** Kinds whose owned objects are left out (`skipOwned`). */
   skipOwned: Schema.Array(Schema.String),
   /** Leave out objects that other objects of the trace own, directly or not. */

@@ -13,12 +13,14 @@ import {
   readTrackedObjects,
   type TrackedObjects,
 } from "../../trace/formats/simkube/simkube-config.ts"
+import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
 import { SimkubeTraceWriter } from "../../trace/formats/simkube/simkube-trace-writer.ts"
 import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { Ownership, ownerKey } from "../../trace/ownership/ownership.ts"
 import type { IsInTrace } from "../../trace/sanitising/replay-object.ts"
 import { type CompiledFilters, compileFilters } from "../../trace/selection/filters.ts"
 import { fileSpool, type Spool, spoolWithReserve } from "../../trace/spool.ts"
+import type { Program } from "../../trace/transform/program.ts"
 import { compressPieces } from "./compress-pieces.ts"
 import type { ExporterConfig, ExportJob } from "./definition.ts"
 import { driverWarnings } from "./driver-warnings.ts"
@@ -37,6 +39,7 @@ import {
 import { ExportedOwners } from "./exported-owners.ts"
 import { lateInWindow } from "./late-in-window.ts"
 import { replayedWindow } from "./replayed-window.ts"
+import { transformedExport } from "./transformed-export.ts"
 import { windowLifecycles } from "./window-lifecycles.ts"
 
 export interface OpenExport {
@@ -56,12 +59,17 @@ export interface OpenExport {
   close(): Promise<void>
 }
 
+/** The exporter's configuration, and the module that runs programs in other threads. */
+export interface OpenExportConfig extends ExporterConfig {
+  readonly transformer?: URL
+}
+
 /**
  * @param encoding helps with large exports in SimKube's format. Default: no help; the pieces are the same.
  * @throws InvalidSelectorError, ArchiveError: the request cannot be met.
  */
 export const openExport = (
-  { directory, spoolDirectory = directory }: ExporterConfig,
+  { directory, spoolDirectory = directory, transformer }: OpenExportConfig,
   job: ExportJob,
   encoding: Encoding = ownThreadOnly,
   limits: BatchLimits = defaultLimits,
@@ -115,7 +123,27 @@ export const openExport = (
         return encodeItems({ ...header, sanitised: "replay" }, window, encoder)
       },
     }
-    const encoded = closing(encode[job.format](), () => reader.requireUndisturbed(), closeReader)
+    const encodeTransformed = (program: Program): AsyncGenerator<Uint8Array, void> => {
+      if (transformer === undefined) throw new Error("this exporter cannot run programs")
+      return transformedExport(
+        {
+          // SimKube's format ends where nothing more is known.
+          header:
+            job.format === "simkube"
+              ? { ...header, window: { start: job.fromTime, end: knownUntil(reader, job) } }
+              : header,
+          window: () => readWindow(reader, job, kinds, filters, owners.rules),
+          ...(job.format === "simkube" && { trackedObjects: job.trackedObjects }),
+          lifecycles: (isIndexed) => lifecyclesOf(reader, job, { tracked, ownership: owners.ownership, isIndexed }),
+        },
+        { program, format: job.format, transformer, openSpool: () => spoolIn(spoolDirectory) },
+        (encoder) => {
+          unchanged = () => encoder.leftOut.unchanged
+        },
+      )
+    }
+    const produced = job.program === undefined ? encode[job.format]() : encodeTransformed(job.program as Program)
+    const encoded = closing(produced, () => reader.requireUndisturbed(), closeReader)
     const { compression = "none" } = job
     const pieces = compression === "none" ? encoded : compressPieces(encoded, compression)
     const close = async (): Promise<void> => {
@@ -183,15 +211,25 @@ async function* spooledSimkube(
     spool,
   })
   counting(writer)
-  const { cut, untilTime } = job
-  const lifecycles = windowLifecycles(() => reader.podLives({ cut, untilTime, ...timesOf(job) }), {
-    fromTime: job.fromTime,
-    untilTime: job.untilTime,
-    tracked: new Set([...trackedObjects].flatMap(([gvk, { trackLifecycle }]) => (trackLifecycle ? [gvk] : []))),
-    ownership,
-    isIndexed: (gvk, name) => writer.isIndexed(gvk, name),
-  })
+  const isIndexed = (gvk: string, name: string): boolean => writer.isIndexed(gvk, name)
+  const lifecycles = lifecyclesOf(reader, job, { tracked: trackedObjects, ownership, isIndexed })
   yield* encodeSimkube(window, writer, lifecycles, encoding, limits, keptOwners)
+}
+
+/** Of the pods in the window, when the trace's index is complete. */
+const lifecyclesOf = (
+  reader: ArchiveReader,
+  job: ExportJob,
+  {
+    tracked,
+    ...trace
+  }: { readonly tracked: TrackedObjects } & Pick<Parameters<typeof windowLifecycles>[1], "ownership" | "isIndexed">,
+): Iterable<OwnedLifecycles> => {
+  const { cut, fromTime, untilTime } = job
+  return windowLifecycles(() => reader.podLives({ cut, untilTime, ...timesOf(job) }), {
+    ...{ ...trace, fromTime, untilTime },
+    tracked: new Set([...tracked].flatMap(([gvk, { trackLifecycle }]) => (trackLifecycle ? [gvk] : []))),
+  })
 }
 
 /** A full or read-only volume of the recording is no reason to export nothing from it. */

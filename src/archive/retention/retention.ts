@@ -11,7 +11,8 @@
  *    ended before. So everything that is kept is in proportion to what is alive and what is in the window.
  * 6. Free pages are given back.
  *
- * On a full disk even that needs room: then a reserve is given up (disk-reserve.ts), and made again once there is room.
+ * On a full disk even that needs room: then a reserve is given up (disk-reserve.ts), and made again once there is room. Without a limit of bytes
+ * commits wait until it is: once they had taken what is left of the room, nothing could be removed when its time is up.
  *
  * A process may end anywhere: 4 is gone on with from what the rows say, 5 walks everything, the rest is done again. An error of the disk gives up the
  * step; the next one begins where rows say.
@@ -78,12 +79,14 @@ export class Retention {
   /** Carried over, or ended, since superseded events were last looked for; and what was alive then. */
   #uncollected: number
   #aliveThen = 0
+  /** How many had been carried over when superseded ones were last removed for want of room; `undefined`: never. */
+  #supersededThrough: number | undefined
   #reserve: DiskReserve
   /** Commits find no room. */
   #isPressed = false
   /** The reserve is to be made again, and for that more to be removed. Once for each time that there was no room: others may take what was given back. */
   #isOwed: boolean
-  /** The reserve has been given up for what is being removed: until then commits wait, or they would take the room. */
+  /** The reserve has been given up for what is being removed: meanwhile commits wait, or they would take the room. */
   #isMakingRoom = false
   /** The log is to be written into the database, for which there was no room before. */
   #isLogLeft = false
@@ -117,13 +120,13 @@ export class Retention {
     this.#uncollected = carriedThrough(this.#database, this.#retained.lastSequence())
   }
 
-  /** The reserve of a process that ended while it made room is not whole, and what is left of the room is not for commits. */
+  /** A process that ended while it made room has left a reserve that is not whole, and what is left of the room is not for commits. */
   setPolicy(policy: RetentionPolicy): void {
     this.#policy = policy
     this.#isMakingRoom = this.#isOwed && removesAnything(policy) && this.#reserve.available() < this.#reserve.bytes
   }
 
-  /** Whether the room that there is serves to make more, which ends within one round. Nothing may be committed meanwhile. */
+  /** Whether the room that there is serves to make more. Nothing may be committed meanwhile. */
   get isMakingRoom(): boolean {
     return this.#isMakingRoom
   }
@@ -198,9 +201,10 @@ export class Retention {
       this.#isGivingBack = false
       this.#retained.reload()
       const known = this.#parts.database.noteTrouble(toArchiveError(this.#parts.directory, "retention", error))
-      const canGoOn = known instanceof DiskFullError && removesAnything(this.#policy) && this.#lend()
-      this.#isMakingRoom = canGoOn
-      this.#isLogLeft = known instanceof DiskFullError
+      const isFull = known instanceof DiskFullError
+      const canGoOn = isFull && removesAnything(this.#policy) && this.#lend()
+      this.#isMakingRoom = canGoOn || (isFull && this.#reserve.isLent && this.#isKeptForLater())
+      this.#isLogLeft = isFull
       if (!canGoOn) throw known
       this.#isOwed = true
       return true
@@ -212,21 +216,32 @@ export class Retention {
     this.#isLogLeft = false
     yield* this.#remove()
     // It needs some room before it gives back more.
-    if (!this.#isPressed && !this.#isMakingRoom) yield* this.#merge()
+    if (!this.#isPressed && !this.#isMakingRoom) yield* this.#mergeIfRoom()
     yield* this.#giveBack()
     if (removesAnything(this.#policy)) yield* this.#restore()
-    else this.#reserve.lend()
-    this.#isOwed = false
-    this.#isMakingRoom = false
+    else this.#reserve.remove()
+    this.#isMakingRoom = this.#reserve.isLent && this.#isKeptForLater()
+    this.#isOwed = this.#isMakingRoom
   }
 
-  /** While someone reads, the file keeps its length, although its last pages are free. */
+  /**
+   * Whether what is left of a reserve that was given up is for removing more later. With a limit of bytes commits may have it: all that could be removed
+   * has been, if no one reads it, and what they add can be removed in its turn.
+   */
+  #isKeptForLater(): boolean {
+    return removesAnything(this.#policy) && (this.#isHeldUp || this.#policy.bytes === undefined)
+  }
+
+  /** While someone reads, the file keeps its length, although its last pages are free, and the log what has been written into the file. */
   *#restore(): Generator<void, void, void> {
     const until = this.#parts.now() + CUT_MICROS
     for (let attempt = 0; attempt < CUT_ATTEMPTS && !this.#reserve.restore(); attempt++) {
-      const { database, file } = this.diskUse()
-      if (file <= database || this.#parts.now() > until) return
-      this.#parts.database.checkpoint("PASSIVE")
+      const { database, file, log } = this.diskUse()
+      // Commits that need not wait for the reserve do not wait for readers of the log either.
+      const isLogTooLong = this.#isMakingRoom && this.#isKeptForLater() && log > 0
+      if ((file <= database && !isLogTooLong) || this.#parts.now() > until) return
+      if (isLogTooLong) this.#parts.database.emptyLog()
+      else this.#parts.database.checkpoint("PASSIVE")
       yield
     }
   }
@@ -249,7 +264,16 @@ export class Retention {
         // Commits wait: the rest is for the next round.
         if (this.#isMakingRoom && this.#lacking(this.diskUse().free) <= 0) return
       }
+      if (this.#isPressed) yield* this.#removeSuperseded()
     }
+  }
+
+  /** Of blocks whose objects change often nearly all is carried over, and on a full disk that cannot wait until there is a lot of it. */
+  *#removeSuperseded(): Generator<void, void, void> {
+    const carried = this.#carried
+    if (this.#supersededThrough === carried) return
+    yield* this.#counted(this.#sweeping.superseded())
+    this.#supersededThrough = carried
   }
 
   /** What has just been recorded is merged between strides: both replace blocks. */
@@ -257,10 +281,19 @@ export class Retention {
     yield* this.#merging.round(this.#retained.lastSequence(), shortestOf(this.#policy) / STRIDES)
   }
 
+  /** Without room the blocks stay as they are, and are merged later: the reserve is for what removes something. */
+  *#mergeIfRoom(): Generator<void, void, void> {
+    try {
+      yield* this.#merge()
+    } catch (error) {
+      if (!(error instanceof DiskFullError)) throw error
+    }
+  }
+
   /** Removes everything that nothing refers to, for a recording that is to be as small as it can. */
   *compact(): Generator<void, void, void> {
     this.#work = undefined
-    this.#reserve.lend()
+    this.#reserve.remove()
     this.#reserve = new DiskReserve(this.#parts.directory, 0)
     this.#isOwed = false
     this.#retained.reload()
@@ -273,7 +306,7 @@ export class Retention {
   #next(): PlannedStride | undefined {
     const nowMicros = this.#parts.now()
     const kinds = this.#parts.kinds.all()
-    const demand = { nowMicros, excess: this.#excess(), isShort: this.isShort }
+    const demand = { nowMicros, ...this.#demand(), isShort: this.isShort }
     const planFor = (leasedFrom: number) => this.#plan.next(this.#policy, kinds, { ...demand, leasedFrom })
     removeExpiredLeases(this.#parts.directory, nowMicros)
     const leasedFrom = this.#leasedFrom()
@@ -283,14 +316,14 @@ export class Retention {
     return stride
   }
 
-  /** Bytes on disk beyond what is allowed, as far as removing rows helps. */
-  #excess(): number {
+  /** Bytes on disk, and those beyond what is allowed, as far as removing rows helps. */
+  #demand(): { readonly used: number; readonly excess: number } {
     const { bytes } = this.#policy
-    if (bytes === undefined) return 0
     const { database, free, log } = this.diskUse()
     const used = database - free + log
+    if (bytes === undefined) return { used, excess: 0 }
     const isRoomy = this.#reserve.isWhole && !this.isShort
-    return isRoomy ? used - bytes : Math.max(used - bytes, this.#lacking(free))
+    return { used, excess: isRoomy ? used - bytes : Math.max(used - bytes, this.#lacking(free)) }
   }
 
   /**
@@ -313,9 +346,12 @@ export class Retention {
       const { database, log } = this.diskUse()
       const isLarge = database + log > (this.#policy.bytes ?? Number.POSITIVE_INFINITY)
       const isForReserve = this.isShort && !this.#reserve.isWhole && this.#reserve.available() < this.#reserve.bytes
-      this.#isGivingBack = giveBack(this.#database, isLarge || isForReserve)
+      // The log of a full disk cannot begin anew while the file is shorter than its pages: free ones do not help a commit then. With a limit of bytes so
+      // much is removed that it can.
+      const isForLog = this.#isPressed && removesAnything(this.#policy) && this.#policy.bytes === undefined
+      this.#isGivingBack = giveBack(this.#database, isLarge || isForReserve || isForLog)
       // Only then is the file shorter.
-      if (isForReserve) this.#parts.database.checkpoint("PASSIVE")
+      if (isForReserve || isForLog) this.#parts.database.checkpoint("PASSIVE")
       if (!this.#isGivingBack) return
       yield
     }

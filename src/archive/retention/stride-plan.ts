@@ -23,7 +23,9 @@ export interface PlannedStride {
 export interface StrideDemand {
   /** µs since the Unix epoch. */
   readonly nowMicros: number
-  /** Bytes that the recording has on disk beyond its limit. */
+  /** Bytes that the recording has on disk. */
+  readonly used: number
+  /** Those beyond its limit, or that are to become free on a full disk. */
   readonly excess: number
   /** What was received from this moment on is being read, µs since the Unix epoch. */
   readonly leasedFrom: number
@@ -78,10 +80,11 @@ export class StridePlan {
   next(
     policy: RetentionPolicy,
     kinds: ReadonlyArray<KindEntry>,
-    { nowMicros, excess, leasedFrom, isShort }: StrideDemand,
+    { nowMicros, used, excess, leasedFrom, isShort }: StrideDemand,
   ): PlannedStride | undefined {
     this.#leasedFrom = leasedFrom
-    if (excess > 0) return this.#ofBytes(kinds, excess + (policy.bytes ?? 0) / STRIDES)
+    // Of what there is: the limit may be much larger than the disk.
+    if (excess > 0) return this.#ofBytes(kinds, excess + Math.min(used, policy.bytes ?? 0) / STRIDES)
     for (const [forMicros, members] of groups(policy, kinds)) {
       if (forMicros === undefined) continue
       const found = this.#ofTime(members, nowMicros - forMicros, isShort ? 0 : forMicros / STRIDES)

@@ -83,6 +83,28 @@ export class Sweeping {
     }
     const live = joined(all)
     const through = this.#retained.lastSequence()
+    yield* this.#sweepCarried(live, through)
+    const lives = kinds.get(podLivesKind)
+    const podRow = lives && this.#retained.get(lives.id)
+    if (podRow !== undefined)
+      yield* counting(this.#dead.pods({ throughSequence: through, removedThrough: podRow.removedThrough }))
+    yield* counting(this.#dead.owners(named, lastOwnerSet))
+    return live.length
+  }
+
+  /** Removes carried-over events that are superseded, and no rows, so it need not wait for a commit: for a disk on which none finds room. */
+  *superseded(): Steps<void> {
+    const { history, kinds } = this.#parts
+    const all: Array<Sequences> = []
+    for (const kind of kinds.all()) {
+      all.push(liveSequences(history.aliveAt(kind, { throughSequence: this.#retained.of(kind.id).throughSequence })))
+      yield 0
+    }
+    yield* this.#sweepCarried(joined(all), this.#retained.lastSequence())
+  }
+
+  /** `live`: events that the states at the beginnings need. */
+  *#sweepCarried(live: Sequences, through: number): Steps<void> {
     const fateOf = (kind: number, last: number): Fate => {
       const row = this.#retained.get(kind)
       if (row === undefined || row.throughSequence < last) return "kept"
@@ -96,12 +118,6 @@ export class Sweeping {
       position = next
       yield 0
     }
-    const lives = kinds.get(podLivesKind)
-    const podRow = lives && this.#retained.get(lives.id)
-    if (podRow !== undefined)
-      yield* counting(this.#dead.pods({ throughSequence: through, removedThrough: podRow.removedThrough }))
-    yield* counting(this.#dead.owners(named, lastOwnerSet))
-    return live.length
   }
 
   #transaction(write: () => void): void {

@@ -1,7 +1,7 @@
 /** Gaps on disk: one row each; there are few, and they are always included in results. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import type { GapEvent, GapReason } from "../../trace/event.ts"
+import type { GapEvent, TraceGapReason } from "../../trace/event.ts"
 import type { Gap } from "../../wire/observations.ts"
 
 /** A gap with its position. */
@@ -75,7 +75,7 @@ const gapOf = (row: Record<string, unknown>): GapEvent => ({
   toVersion: String(row.to_version),
   fromTime: Number(row.from_time),
   toTime: Number(row.to_time),
-  // The column was checked when the frame arrived.
-  reason: String(row.reason) as GapReason,
+  // The column was checked when the frame, or the trace, was read.
+  reason: String(row.reason) as TraceGapReason,
   detail: String(row.detail),
 })

@@ -58,6 +58,8 @@ export interface ExportQuery extends RecorderAddress {
    * received late.
    */
   readonly require: "all" | "complete" | undefined
+  /** The text of a program that the recorder runs on what it exports. */
+  readonly transform: string | undefined
   /** The times of the window and the trace; `undefined`: when changes happened. */
   readonly times: "happened" | "received" | undefined
   /** s and bytes after which the recorder aborts the export; `undefined`: its own limits. */
@@ -199,6 +201,7 @@ const exportBody = (query: Omit<ExportQuery, keyof RecorderAddress>, more: objec
     sanitise: query.sanitise,
     require: query.require,
     times: query.times,
+    transform: query.transform,
     maximum_seconds: query.maximumSeconds,
     maximum_bytes: query.maximumBytes,
     ...more,

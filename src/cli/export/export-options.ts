@@ -164,6 +164,11 @@ export const exportOptions = {
     help: "happened or received: what the window and the times in the trace mean for changes that were received late; default: happened",
     parse: oneOf("happened", "received"),
   }),
+  transform: optional({
+    placeholder: "FILE",
+    help: "a program of the transform language, which the recorder runs on what it exports; - means standard input",
+    parse: text,
+  }),
   dryRun: flag({ help: "print what the export would contain and what would be missing; write nothing" }),
   maximumTime: optional({
     placeholder: "DURATION",

@@ -26,7 +26,13 @@ export const recordingItems = async (
       ...{ startTime: start, endTime: end, isStartDefault: true, format: "ndjson", compression: "none" },
       filters: { ...nothing, kinds: undefined, excluded_kinds: undefined, names: undefined, excluded_names: undefined },
       ...{ owned: "include", daemonSetOwned: "include", ownerDeadlineMs: 0, sanitise: "none" },
-      ...{ require: undefined, times: undefined, maximumSeconds: undefined, maximumBytes: undefined },
+      ...{
+        transform: undefined,
+        require: undefined,
+        times: undefined,
+        maximumSeconds: undefined,
+        maximumBytes: undefined,
+      },
     },
     signal,
   )

@@ -7,29 +7,13 @@
 import { formatLocalTime, withLocalTimes } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { list, type OptionValues, oneOf, text, withDefault } from "../command-line/arguments.ts"
+import { oneOf, withDefault } from "../command-line/arguments.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { UsageError } from "../command-line/usage-error.ts"
-import { faultOfPlace, type OpenPlace, openPlace, placeOptions } from "../export/connection/recorder-place.ts"
+import type { OpenPlace } from "../export/connection/recorder-place.ts"
 import { exitCodeOfExport, isExportError } from "../export/export-errors.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-
-/** Which recordings to ask. */
-export const pastOptions = {
-  ...placeOptions,
-  dataDir: list({
-    placeholder: "DIR",
-    help: "ask the recording in this directory instead, which may be a copy or belong to someone else",
-    parse: text,
-    split: false,
-  }),
-  trace: list({
-    placeholder: "FILE",
-    help: "ask this trace instead, a file of reel export or reel snapshot in NDJSON, compressed or not",
-    parse: text,
-    split: false,
-  }),
-}
+import { faultOfPast, type OpenPast, openPast, type PastOptions } from "./past-places.ts"
 
 /** How changes are printed. */
 export const outputOption = withDefault("text", {
@@ -39,10 +23,8 @@ export const outputOption = withDefault("text", {
   parse: oneOf("text", "json"),
 })
 
-type PastOptions = OptionValues<typeof pastOptions>
-
-/** What a command can use while it asks. */
-export interface Asking {
+/** What a question needs. */
+export interface AskedPast {
   readonly places: ReadonlyArray<OpenPlace>
   readonly signal: AbortSignal
   /** µs since the Unix epoch: now, or the end of what is recorded in directories. */
@@ -50,10 +32,14 @@ export interface Asking {
   readonly nowMs: number
   /** A line for people. */
   readonly say: (line: string) => void
-  /** A line of the result. */
-  readonly print: (line: string) => void
   /** Notes what an answer lacks, which is said at the end. */
   readonly lacks: (end: JsonObject) => void
+}
+
+/** What a command can use while it asks. */
+export interface Asking extends AskedPast {
+  /** A line of the result. */
+  readonly print: (line: string) => void
 }
 
 /** A mistake in the command line that only the recording shows. */
@@ -78,30 +64,18 @@ export const ask = async (
     standardError.write(`${new UsageError({ command: name, problem }).message}\n`)
     return exitCodes.usage
   }
-  const { dataDir: directories, trace: traces, ...others } = options
-  const single = directories.length + traces.length === 0 ? [undefined] : directories
-  const problem = faultOfPlace({ ...others, dataDir: single[0] ?? traces[0] })
+  const problem = faultOfPast(options)
   if (problem !== undefined) return misused(problem)
   const abort = new AbortController()
   const stopListening = terminal.onInterrupt(() => abort.abort())
-  const places: OpenPlace[] = []
-  /** Of what was made for traces. */
-  const removals: (() => Promise<void>)[] = []
+  let past: OpenPast | undefined
   const nowMs = now() / 1000
   const missing = new Set<string>()
   try {
-    for (const dataDir of single) places.push(await openPlace({ ...others, dataDir }, terminal, say, abort.signal))
-    for (const path of traces) {
-      const { traceDirectory } = await import("./trace-place.ts")
-      const { directory, close } = await traceDirectory(path, abort.signal)
-      removals.push(close)
-      places.push(await openPlace({ ...others, dataDir: directory }, terminal, say, abort.signal))
-    }
-    const ends = places.map(({ recorder }) => recorder.offline?.knownUntil)
-    const isOffline = ends.every((end) => end !== undefined)
+    past = await openPast(options, { terminal, say, signal: abort.signal })
     const asking: Asking = {
-      ...{ places, signal: abort.signal, nowMs, say },
-      moment: isOffline ? Math.max(...ends.map((end) => (end ?? 1) - 1)) : now(),
+      ...{ places: past.places, signal: abort.signal, nowMs, say },
+      moment: past.end ?? now(),
       print: (line) => void standardOutput.write(`${line}\n`),
       lacks: (end) => {
         for (const line of shortcomingLines(end, nowMs)) missing.add(line)
@@ -118,8 +92,7 @@ export const ask = async (
     return exitCodeOfExport(cause)
   } finally {
     stopListening()
-    for (const place of places) await place.close()
-    for (const remove of removals) await remove()
+    await past?.close()
   }
 }
 

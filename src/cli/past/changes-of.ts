@@ -1,6 +1,6 @@
 /** The changes of all places as one history: in the order of their times, each once, although two recordings may have it. */
 import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
-import type { Asking } from "./asking.ts"
+import type { AskedPast } from "./asking.ts"
 import { askPast, type PastParameters } from "./past-client.ts"
 
 interface Position {
@@ -10,7 +10,7 @@ interface Position {
 
 /** Each change as the recorder describes it. What is missing is noted. Returns whether any state had the field that was asked for. */
 export async function* changesOf(
-  { places, signal, lacks }: Asking,
+  { places, signal, lacks }: AskedPast,
   parameters: PastParameters,
 ): AsyncGenerator<JsonObject, boolean, void> {
   let hasField = false
@@ -25,22 +25,27 @@ export async function* changesOf(
     lacks(next.value)
     return false
   }
-  for (const place of places) {
-    const position: Position = { answer: askPast(place, "changes", parameters, signal), change: {} }
-    if (await advance(position)) positions.push(position)
-  }
-  const recent = new Set<string>()
-  while (positions.length > 0) {
-    const position = positions.reduce((first, other) => (timeIn(other) < timeIn(first) ? other : first))
-    const { change } = position
-    const isMoving = await advance(position)
-    if (!isMoving) positions.splice(positions.indexOf(position), 1)
-    if (places.length > 1) {
-      const key = [change.uid, change.resourceVersion, change.type === "appeared" ? "changed" : change.type].join(" ")
-      if (recent.has(key)) continue
-      recent.add(key)
+  try {
+    for (const place of places) {
+      const position: Position = { answer: askPast(place, "changes", parameters, signal), change: {} }
+      if (await advance(position)) positions.push(position)
     }
-    yield change
+    const recent = new Set<string>()
+    while (positions.length > 0) {
+      const position = positions.reduce((first, other) => (timeIn(other) < timeIn(first) ? other : first))
+      const { change } = position
+      const isMoving = await advance(position)
+      if (!isMoving) positions.splice(positions.indexOf(position), 1)
+      if (places.length > 1) {
+        const key = [change.uid, change.resourceVersion, change.type === "appeared" ? "changed" : change.type].join(" ")
+        if (recent.has(key)) continue
+        recent.add(key)
+      }
+      yield change
+    }
+  } finally {
+    // Whoever needs no further change leaves: no answer may stay open.
+    for (const { answer } of positions) await answer.return({})
   }
   return hasField
 }

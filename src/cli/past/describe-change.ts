@@ -23,11 +23,16 @@ export const objectName = ({ gvk, namespace, name }: JsonObject): string =>
 
 /** ` by kubectl-edit, kube-controller-manager (status)`; empty if nothing is known. */
 export const managersText = (managers: JsonValue | undefined): string => {
-  const names = objectsIn(managers).map(
-    ({ manager, subresource }) => `${manager}${subresource === "" ? "" : ` (${subresource})`}`,
-  )
-  return names.length === 0 ? "" : `  by ${[...new Set(names)].join(", ")}`
+  const names = managerNames(managers)
+  return names.length === 0 ? "" : `  by ${names.join(", ")}`
 }
+
+/** `kubectl-edit`, `kube-controller-manager (status)`, each once. */
+export const managerNames = (managers: JsonValue | undefined): ReadonlyArray<string> => [
+  ...new Set(
+    objectsIn(managers).map(({ manager, subresource }) => `${manager}${subresource === "" ? "" : ` (${subresource})`}`),
+  ),
+]
 
 /** The fields that differ, a line each: `  spec.replicas: 2 → 3`. */
 export const differenceLines = ({ differences, hasMoreDifferences }: JsonObject): ReadonlyArray<string> => [

@@ -3,11 +3,11 @@ import { formatGvk, parseGvk } from "../../kube/gvk.ts"
 import type { NamedKind } from "../../kube/kind-names.ts"
 import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import { readKind } from "../command-line/kind-option.ts"
-import { type Asking, Misasked } from "./asking.ts"
+import { type AskedPast, Misasked } from "./asking.ts"
 import { askPast } from "./past-client.ts"
 
 /** The recorded kinds of all places, with the names that discovery gave. */
-export const recordedKindsOf = async ({ places, signal }: Asking): Promise<ReadonlyArray<NamedKind>> => {
+export const recordedKindsOf = async ({ places, signal }: AskedPast): Promise<ReadonlyArray<NamedKind>> => {
   const kinds = new Map<string, NamedKind>()
   for (const place of places) {
     for await (const { gvk: text, discovered } of askPast(place, "kinds", {}, signal)) {
@@ -23,7 +23,7 @@ export const recordedKindsOf = async ({ places, signal }: Asking): Promise<Reado
 }
 
 /** Exact names, in the order given: a recorded kind of that name, else a built-in one, which is then not recorded. @throws Misasked */
-export const exactKinds = async (asking: Asking, names: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+export const exactKinds = async (asking: AskedPast, names: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
   const recorded = await recordedKindsOf(asking)
   return names.map((name) => {
     const reading = readKind(name, recorded)

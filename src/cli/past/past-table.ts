@@ -47,6 +47,20 @@ interface TableOptions {
   readonly atMs: number
 }
 
+/** An object's cells by the names of their columns, in lower case with underscores: `{name: "web", ready: "1/1", up_to_date: "1", age: "5m"}`. */
+export const namedCells = (
+  resource: Resource,
+  object: JsonObject,
+  { isWide, atMs }: Pick<TableOptions, "isWide" | "atMs">,
+): JsonObject => {
+  const printer = printerOf(resource)
+  const cells = printer.cells(object as Parameters<typeof printer.cells>[0], atMs)
+  const named = printer.columns.flatMap(({ name, priority }, index) =>
+    isWide || priority === 0 ? [[name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_"), cellText(cells[index])]] : [],
+  )
+  return Object.fromEntries(named)
+}
+
 /** Rows as they come; the lines of the table at the end, because widths depend on all of them. Memory: the cells. */
 export class PastTable {
   readonly #resource: Resource

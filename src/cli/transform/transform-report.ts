@@ -1,17 +1,11 @@
 /** What a program did to a trace: for people a row for each command, with examples of a trial; for programs JSON. */
 import type { JsonValue } from "../../trace/json/exact-json.ts"
 import type { TransformSample } from "../../trace/transform/object-batch.ts"
-import type { Program } from "../../trace/transform/program.ts"
 import type { TransformCounts } from "../../trace/transform/transformed-items.ts"
 import { differenceLines, timeOf } from "../past/describe-change.ts"
 import { alignedRows } from "../terminal/aligned-rows.ts"
 import { formatCount, formatInteger } from "../terminal/quantities.ts"
-
-/** A program with its text. */
-export interface WrittenProgram {
-  readonly text: string
-  readonly program: Program
-}
+import type { WrittenProgram } from "./written-program.ts"
 
 /** Characters of a command that are shown: the rest is in the program. */
 const shownOfCommand = 72

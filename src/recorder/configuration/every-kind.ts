@@ -76,7 +76,8 @@ const readExceptions = (reader: SettingReader, value: Node | undefined): Readonl
 export const isException = (text: string): boolean =>
   parseGvk(text) !== undefined || /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\/\*$/.test(text)
 
-const isExcepted = (exceptions: ReadonlyArray<string>, gvk: GroupVersionKind): boolean =>
+/** Whether a kind is one of the exceptions, in whatever version. */
+export const isExcepted = (exceptions: ReadonlyArray<string>, gvk: GroupVersionKind): boolean =>
   exceptions.some((text) => {
     if (text === `${gvk.group}/*`) return true
     const excepted = parseGvk(text)

@@ -16,6 +16,9 @@ import { filterLimitFault } from "./filter-limits.ts"
 /** `maximum` is in the units of the field; no sensible request exceeds it. */
 const count = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))
 
+/** Characters of a program: some hundred commands. */
+const longestProgram = 65_536
+
 export const ExportRequest = Schema.Struct({
   /** Window start, Unix seconds, inclusive. */
   start_ts: Schema.Int,
@@ -66,6 +69,11 @@ export const ExportRequest = Schema.Struct({
   maximum_seconds: Schema.optionalKey(count(Number.MAX_SAFE_INTEGER)),
   /** Ours: abort the export when the trace exceeds so many bytes. Likewise. */
   maximum_bytes: Schema.optionalKey(count(Number.MAX_SAFE_INTEGER)),
+  /**
+   * A program of the transform language (docs/reference/transform.md), as SimKube has it after 2.7. It is run on what the filters leave; times in it count from the start of
+   * the window.
+   */
+  transform: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(longestProgram))),
   /** Ours: return what the export would contain instead of exporting. */
   dry_run: Schema.optionalKey(Schema.Boolean),
 })
@@ -143,10 +151,12 @@ const withFormat = (request: typeof ExportRequest.Type, accept: string | undefin
 }
 
 /** Replay formats contain only sanitised objects. */
-const sanitiseFault = ({ format, sanitise }: ExportRequest): string | undefined =>
-  sanitise === "none" && format !== "ndjson"
-    ? `sanitise: none is not available for the format ${format}, whose objects are always prepared for replay; use ndjson`
-    : undefined
+const sanitiseFault = ({ format, sanitise, transform }: ExportRequest): string | undefined =>
+  sanitise === "replay" && format === "ndjson" && transform !== undefined
+    ? "transform and sanitise: replay exclude each other in the format ndjson; use a format for replay, or reel transform on the exported trace"
+    : sanitise === "none" && format !== "ndjson"
+      ? `sanitise: none is not available for the format ${format}, whose objects are always prepared for replay; use ndjson`
+      : undefined
 
 /** The fields removed from the objects of a trace, as its header and messages name them. */
 export const removedFrom = ({ format, sanitise }: ExportRequest): ReadonlyArray<string> => {

@@ -22,6 +22,7 @@ import {
   wantsKind,
   windowOf,
 } from "./request.ts"
+import { requestedProgram } from "./requested-program.ts"
 import { requestedStatus } from "./requested-status.ts"
 import { headerText } from "./response-sink.ts"
 import type { ExportReader, RunningExport } from "./service.ts"
@@ -69,6 +70,8 @@ export const startExport = (
     const clockMicros = clockOf(recording, nowMicros)
     const future = notBegun({ fromTime, untilTime }, clockMicros)
     if (future !== undefined) return yield* Effect.fail({ status: 400, message: future })
+    const requested = yield* Effect.promise(() => requestedProgram(request))
+    if ("refusal" in requested) return yield* Effect.fail(requested.refusal)
     const { cut, knownUntil } = yield* recording.reach()
     const { format, compression } = request
     // Read only once: header and trace must agree, and states can change while owners are being looked up.
@@ -91,6 +94,7 @@ export const startExport = (
       ...(request.times !== undefined && { times: request.times }),
       ...knownThrough({ knownUntil }, statuses, untilTime, nowMicros),
       filters: filtersOf(request),
+      ...(requested.program !== undefined && { program: requested.program }),
       skipOwned: skippedKinds(configuration),
       excludeOwned: leavesOwnedOut(request),
       excludeDaemonSetOwned: leavesDaemonSetOwnedOut(request),

@@ -25,6 +25,7 @@ import { DEFAULT_TEMPLATE_PATHS } from "../formats/simkube/simkube-config.ts"
 import type { TraceSurvey } from "../formats/trace-survey.ts"
 import { fileSpool, type Spool, SpoolError } from "../spool.ts"
 import { TransformFailed } from "../transform/transform-failed.ts"
+import { isView, openView, type ViewName } from "../views/views.ts"
 import { ExportInterrupted, OutputExists, OutputFailed } from "./output-errors.ts"
 import type { OutputSink } from "./output-file.ts"
 import { InputUnreadable, keptIn, plainTrace, type ReadProgress, readAgain, type TraceInput } from "./trace-input.ts"
@@ -88,7 +89,7 @@ interface ConvertOptions {
   readonly openInput: () => Promise<TraceInput>
   /** Default: the format of its first bytes. */
   readonly from: TraceFormatName | undefined
-  readonly to: TraceFormatName
+  readonly to: TraceFormatName | ViewName
   readonly compression: Compression
   /** Leave out objects that other objects of the trace own, directly or indirectly. */
   readonly excludeOwned: boolean
@@ -165,7 +166,8 @@ const transfer = async (
     passes: 1,
   }
   // Whether a pipe must be read twice is known only once its format is known.
-  const kept = input.size === undefined && (to !== "ndjson" || options.excludeOwned) ? openSpool() : undefined
+  const isReadOnce = (to === "ndjson" || isView(to)) && !options.excludeOwned
+  const kept = input.size === undefined && !isReadOnce ? openSpool() : undefined
   const reading = { ...options, onProgress: () => options.onProgress(progress) }
   const plain = plainTrace(kept === undefined ? input.bytes : keptIn(kept, input.bytes), reading, progress)
   let again: AsyncGenerator<Uint8Array, void> | undefined
@@ -177,7 +179,7 @@ const transfer = async (
     let trace = continued(head, plain)
     let facts: TraceFacts | undefined
     let { filter } = options
-    if (needsSurvey(from, to) || options.excludeOwned) {
+    if ((!isView(to) && needsSurvey(from, to)) || options.excludeOwned) {
       progress.passes = 2
       const survey = await surveyTrace(transform(decodedItems(trace, await openDecoder(from))))
       facts = survey
@@ -185,7 +187,9 @@ const transfer = async (
       again = plainTrace(kept === undefined ? (await options.openInput()).bytes : readAgain(kept), reading, progress)
       trace = again
     }
-    const encoder = await openEncoder(to, { spool: openSpool, ...(facts && { facts }) })
+    const encoder = isView(to)
+      ? await openView(to)
+      : await openEncoder(to, { spool: openSpool, ...(facts && { facts }) })
     let leftOut = nothingLeftOut
     const converted = convertTrace(transform(decodedItems(trace, await openDecoder(from))), encoder, progress, filter)
     const pieces = (async function* (): AsyncGenerator<Uint8Array, void> {

@@ -94,8 +94,9 @@ async function* counted(
 const abortable = <Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> =>
   new Promise((resolve, reject) => {
     const abort = (): void => reject(new ExportInterrupted())
-    if (signal.aborted) return abort()
-    signal.addEventListener("abort", abort, { once: true })
+    if (signal.aborted) abort()
+    else signal.addEventListener("abort", abort, { once: true })
+    // Also after an abort: without a handler, a read that fails later would end the process.
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort))
   })
 

@@ -63,8 +63,8 @@ export const differencesBetween = (
   return found
 }
 
-/** Numbers that the parser keeps apart, such as 1 and 1.0, are the same to people. */
-const isSameScalar = (one: JsonValue | undefined, other: JsonValue | undefined): boolean => {
+/** Whether both are the same, and neither an object nor a list. Numbers that the parser keeps apart, such as 1 and 1.0, are the same to people. */
+export const isSameScalar = (one: JsonValue | undefined, other: JsonValue | undefined): boolean => {
   const [left, right] = [one, other].map((each) => (each instanceof IntegralFloat ? each.value : each))
   return left === right || (typeof left === "number" && Object.is(left, right))
 }

@@ -3,7 +3,7 @@ import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
 import type { ObjectEvent } from "../event.ts"
 import type { TraceItem } from "../trace-item.ts"
 import { type Insertion, insertedKinds, insertionsOf } from "./insertions.ts"
-import { APPLIED, type BatchJob, DELETED, type ObjectBatch, VANISHED } from "./object-batch.ts"
+import { APPLIED, type BatchJob, DELETED, joined, type ObjectBatch, VANISHED } from "./object-batch.ts"
 import type { Program } from "./program.ts"
 
 /** A stretch of the trace. */
@@ -148,7 +148,7 @@ export class BatchBuilder {
       ends[index] = end
     }
     return {
-      ...{ job: this.#job, objects: Buffer.concat(this.#objects, end), ends, times: Float64Array.from(this.#times) },
+      ...{ job: this.#job, objects: joined(this.#objects, end), ends, times: Float64Array.from(this.#times) },
       ...{ happenings: Uint8Array.from(this.#happenings), from: Uint16Array.from(this.#from) },
     }
   }

@@ -98,6 +98,17 @@ const runnerFor = ({ program, start }: BatchJob): RunProgram => {
   return latest.run
 }
 
+/** One after the other, in memory of their own: small Buffers share a pool, which cannot be transferred to another thread. */
+export const joined = (pieces: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
+  const whole = new Uint8Array(length)
+  let used = 0
+  for (const piece of pieces) {
+    whole.set(piece, used)
+    used += piece.length
+  }
+  return whole
+}
+
 /** No commands' effects yet. */
 export const noCounts = (program: Program): Array<EffectCounts> =>
   program.map(() => ({ kept: 0, changed: 0, deleted: 0, lacking: 0, placeless: 0 }))
@@ -150,7 +161,7 @@ export const runBatch = (batch: ObjectBatch): TransformedBatch => {
       break
     }
   }
-  const objects = Buffer.concat(pieces, used)
+  const objects = joined(pieces, used)
   return { outcomes, objects, ends: outEnds, identities, hashes, counts, samples, failure }
 }
 

@@ -26,6 +26,7 @@ import { frameEvent } from "../../wire/frame-events.ts"
 
 /** What users run. */
 const encoder = new URL("../../../dist/workers/encode.js", import.meta.url)
+const transformer = new URL("../../../dist/workers/transform.js", import.meta.url)
 const gvk = "apps/v1.Deployment"
 const events = 450
 
@@ -87,7 +88,7 @@ const start = async () => {
   const exporter = system.spawn({
     definition: exporterDefinition,
     name: exporterName,
-    start: localThread(exporterDefinition, exporterBody(encoder, limits), systemClock),
+    start: localThread(exporterDefinition, exporterBody({ encoder, transformer }, limits), systemClock),
     config: () => ({ directory }),
     incarnation: () => 1,
     restart: defaultRestartPolicy,

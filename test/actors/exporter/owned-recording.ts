@@ -57,7 +57,7 @@ type Wanted = Pick<ExportJob, "format"> & Partial<ExportJob>
 /** An export of all of it, including owned objects unless requested otherwise. */
 export const openedExport = (directory: string, kinds: ReadonlyArray<string>, job: Wanted): OpenExport =>
   openExport(
-    { directory },
+    { directory, transformer: new URL("../../../dist/workers/transform.js", import.meta.url) },
     {
       cut: Number.MAX_SAFE_INTEGER,
       fromTime: 0,

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
@@ -8,7 +7,8 @@ import { verifyRecording } from "../../../src/archive/damage/verify-recording.ts
 import { DiskReserve, lendReserve, RESERVE_FILE } from "../../../src/archive/retention/disk-reserve.ts"
 import { LoopDevice, noLoopDevice } from "../../harness/loop-device.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
-import { encodeFrame, START } from "../sample-frames.ts"
+import { START } from "../sample-frames.ts"
+import { Changes, fill } from "./filling-changes.ts"
 
 const bytes = 1024 * 1024
 const sizeIn = (directory: string): number | undefined =>
@@ -23,9 +23,23 @@ describe("a reserve", () => {
     expect(sizeIn(directory)).toBe(bytes)
     expect(statSync(join(directory, RESERVE_FILE)).mode & 0o077).toBe(0)
     expect(reserve.lend()).toBe(true)
-    expect(sizeIn(directory)).toBeUndefined()
+    expect(sizeIn(directory)).toBe(0)
     expect(reserve.lend()).toBe(false)
     expect(reserve.restore()).toBe(true)
+    expect([reserve.isWhole, reserve.isLent]).toEqual([true, false])
+    reserve.remove()
+    expect(sizeIn(directory)).toBeUndefined()
+    expect([reserve.isWhole, reserve.isLent]).toEqual([false, false])
+  })
+
+  test("that was given up is known to a later process as given up, and one that never was is not", () => {
+    const directory = temporaryDirectory()
+    expect(new DiskReserve(directory, bytes).isLent).toBe(false)
+    new DiskReserve(directory, bytes).restore()
+    expect(new DiskReserve(directory, bytes).isLent).toBe(false)
+    expect(lendReserve(directory)).toBe(true)
+    const later = new DiskReserve(directory, bytes)
+    expect([later.isWhole, later.isLent]).toEqual([false, true])
   })
 
   test("of an earlier process counts if it is whole, and is given up for a recording that cannot be opened", () => {
@@ -56,30 +70,8 @@ describe.skipIf(skipped !== undefined)("on a device", () => {
     expect(sizeIn(device.path)).toBeUndefined()
   })
 
-  /** Fills the device with changes of 20 objects, each a ms after the other, before retention looks again. Returns what the last commit throws. */
-  const fill = (writer: ArchiveWriter, clock: { micros: number }): unknown => {
-    for (let frame = 1; ; frame++) {
-      clock.micros += 1000
-      const newObjects = frame <= 20 ? [frame] : []
-      const object = JSON.stringify(randomBytes(30_000).toString("base64"))
-      const event = {
-        action: "applied" as const,
-        number: 1 + ((frame - 1) % 20),
-        time: clock.micros,
-        version: frame,
-        object,
-      }
-      writer.append("watcher", 1, frame, encodeFrame({ gvk: "v1.Pod", newObjects, events: [event] }))
-      try {
-        writer.commit()
-      } catch (error) {
-        return error
-      }
-    }
-  }
-
   test.each([
-    ["bytes", { bytes: 2 ** 30, kinds: new Map() }, true],
+    ["bytes", { bytes: 2 ** 40, kinds: new Map() }, true],
     ["time", { forMicros: 200_000, kinds: new Map() }, true],
     ["nothing", { kinds: new Map() }, false],
   ])("retention with a limit of %s makes room if it may", (_, policy, isHealed) => {
@@ -91,13 +83,17 @@ describe.skipIf(skipped !== undefined)("on a device", () => {
     writer.retention.setPolicy(policy)
     while (writer.retention.step(() => false));
     expect(sizeIn(data) !== undefined).toBe(isHealed)
-    expect(fill(writer, clock)).toBeInstanceOf(DiskFullError)
+    const changes = new Changes(writer)
+    expect(fill(writer, clock, changes)).toBeInstanceOf(DiskFullError)
     writer.retention.press()
     while (writer.retention.step(() => false));
     if (isHealed) {
       expect(sizeIn(data)).toBeGreaterThan(0)
       writer.commit()
-      expect(writer.retention.statistics.blocks).toBeGreaterThan(5)
+      const { blocks, events } = writer.retention.statistics
+      expect(blocks).toBeGreaterThan(5)
+      // However large the limit is, a quarter at least is kept.
+      expect(events).toBeLessThan(0.75 * changes.next)
       writer.close()
       expect(verifyRecording(data)).toMatchObject({ faults: [], damagedBlocks: [] })
     } else {

@@ -3,13 +3,15 @@ import { parentPort } from "node:worker_threads"
 import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
 import { convertCommand } from "../../../src/cli/convert.ts"
 import type { TraceFormatName } from "../../../src/trace/formats/names.ts"
+import { isView, type ViewName } from "../../../src/trace/views/views.ts"
 import { capturedOutput, capturedTerminal } from "../../cli/captured-terminal.ts"
+import { drawingOf } from "../../trace/views/perfetto/drawing.ts"
 import type { Finding } from "../subject.ts"
 
 export interface ConvertTask {
   readonly bytes: Uint8Array
   readonly from: TraceFormatName | undefined
-  readonly to: TraceFormatName
+  readonly to: TraceFormatName | ViewName
   readonly excludeOwned: boolean
   /** How many bytes the input brings at a time. */
   readonly piece: number
@@ -68,10 +70,24 @@ const problemsOf = ({ code, error, output }: Conversion): string[] => {
     : [`${problems.join(", ")}; exit code ${code}, ${output.length} bytes; stderr: ${error.slice(0, 3000)}`]
 }
 
+/** Views are not read back by kubereel, but by the programs that they are for. */
+const problemsOfView = (view: ViewName, output: Buffer): string[] => {
+  switch (view) {
+    case "perfetto":
+      drawingOf(output)
+      return []
+    case "parquet": {
+      const ends = [output.subarray(0, 4), output.subarray(-4)].map((end) => end.toString())
+      return ends.every((end) => end === "PAR1") ? [] : [`a Parquet file with the ends ${ends.join(" and ")}`]
+    }
+  }
+}
+
 const examine = async (task: ConvertTask): Promise<string[]> => {
   const there = await convert(task)
   const problems = problemsOf(there)
   if (problems.length > 0 || there.code === exitCodes.failed) return problems
+  if (isView(task.to)) return [...problems, ...problemsOfView(task.to, there.output)]
   // What it has written it must be able to read.
   const back = await convert({
     ...task,

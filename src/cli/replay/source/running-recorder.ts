@@ -68,6 +68,7 @@ export const exportedWindow = async (
       times: undefined,
       maximumSeconds: undefined,
       maximumBytes: undefined,
+      transform: undefined,
     },
     signal,
   )

@@ -43,7 +43,8 @@ export class ResourceNames {
   }
 }
 
-const guessPlural = (kind: string): string => {
+/** The plural that the rule makes of a kind. */
+export const guessPlural = (kind: string): string => {
   const singular = kind.toLowerCase()
   if (singular.endsWith("endpoints")) return singular
   if (singular.endsWith("s")) return `${singular}es`

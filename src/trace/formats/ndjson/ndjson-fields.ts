@@ -3,7 +3,7 @@
  * Written by hand because a schema costs more per line than parsing it.
  */
 
-import type { Action, EventTimes, GapReason, LateCause, LateChanges, TraceEvent } from "../../event.ts"
+import type { Action, EventTimes, LateCause, LateChanges, TraceEvent, TraceGapReason } from "../../event.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
 import type { Sanitised } from "../../trace-item.ts"
 import { NDJSON_FORMAT, NDJSON_VERSION, type NdjsonCounts, type NdjsonHeader } from "./ndjson.ts"
@@ -15,13 +15,24 @@ const ACTIONS: ReadonlyArray<Action> = ["applied", "deleted", "vanished"]
 const SANITISED: ReadonlyArray<Sanitised> = ["none", "simkube", "replay"]
 const TIMES: ReadonlyArray<EventTimes> = ["happened", "received"]
 const LATE_CAUSES: ReadonlyArray<LateCause> = ["stopped", "disconnected", "delayed"]
-const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored", "damaged"]
+const GAP_REASONS: ReadonlyArray<TraceGapReason> = [
+  "expired",
+  "overload",
+  "stopped",
+  "cluster-restored",
+  "damaged",
+  "unlogged",
+]
 
 /** The first line. Throws the error from `fail`: `format` if it is not a header of this version, `shape` if a field is wrong. */
 export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
   if (own(fields, "format") !== NDJSON_FORMAT) throw fail("format", `not a trace: no "format":"${NDJSON_FORMAT}"`)
   const version = own(fields, "version")
-  if (version !== NDJSON_VERSION) throw fail("format", `version ${String(version)}, expected ${NDJSON_VERSION}`)
+  if (version !== NDJSON_VERSION) {
+    const shown =
+      version === undefined || typeof version === "number" ? `version ${version}` : "a version that is no integer"
+    throw fail("format", `${shown}, expected ${NDJSON_VERSION}`)
+  }
   const window = own(fields, "window")
   const incomplete = own(fields, "incomplete")
   const kinds = own(fields, "kinds")

@@ -1,0 +1,179 @@
+/**
+ * Makes a trace out of the audit logs of a cluster: reads them in the order of time, follows the lives of the objects, and writes what happened.
+ * The output appears only when it is complete.
+ *
+ * Memory grows with the objects that exist at a time, not with the logs. The trace waits in a spool on disk until its header is known.
+ */
+import { tmpdir } from "node:os"
+import { ExportInterrupted } from "../trace/files/output-errors.ts"
+import type { OutputSink } from "../trace/files/output-file.ts"
+import { compressed } from "../trace/formats/compression.ts"
+import { nothingLeftOut } from "../trace/formats/format.ts"
+import { formatExactJson, isJsonObject, parseExactJson } from "../trace/json/exact-json.ts"
+import { fileSpool, type Spool } from "../trace/spool.ts"
+import type { TraceHeader } from "../trace/trace-item.ts"
+import { encodedEvents } from "./encode-events.ts"
+import { EventSpool } from "./event-spool.ts"
+import {
+  type AuditImport,
+  type ImportOutcome,
+  type ImportProgress,
+  type ImportSummary,
+  isImportError,
+  NoAuditLog,
+  type UnknownText,
+} from "./import-order.ts"
+import type { LivesOutput } from "./lives/life-record.ts"
+import { ObjectLives } from "./lives/object-lives.ts"
+import { ObjectRedaction } from "./object-redaction.ts"
+import type { LogListener } from "./reading/log-file.ts"
+import { mergedWrites } from "./reading/merged-writes.ts"
+import { VersionOrder } from "./reading/version-order.ts"
+
+/** Examples of what is no audit entry. */
+const mostExamples = 5
+
+/** Imports. Rejects only for defects; on every failure the sink has been discarded. */
+export const importAudit = async (order: AuditImport): Promise<ImportOutcome> => {
+  const spools: Spool[] = []
+  const openSpool = (): Spool => {
+    const spool = order.openSpool?.() ?? fileSpool(tmpdir())
+    spools.push(spool)
+    return spool
+  }
+  let sink: OutputSink | undefined
+  try {
+    sink = await order.openSink()
+    const summary = await transfer(order, sink, openSpool)
+    await sink.commit()
+    return { tag: "imported", summary }
+  } catch (cause) {
+    await sink?.discard()
+    if (!isImportError(cause)) throw cause
+    return { tag: "failed", error: cause }
+  } finally {
+    for (const spool of spools) spool[Symbol.dispose]()
+  }
+}
+
+const transfer = async (given: AuditImport, sink: OutputSink, openSpool: () => Spool): Promise<ImportSummary> => {
+  const progress: ImportProgress = { bytesRead: 0, changes: 0, isWriting: false }
+  const events = new EventSpool(openSpool())
+  const kinds = new Set<string>()
+  const lives = new ObjectLives(spooledInto(events, kinds, given), given.isExcluded)
+  const { record } = lives
+  const seen = new SeenTexts((bytes) => {
+    progress.bytesRead += bytes
+    given.onProgress(progress)
+  })
+  const logs = given.logs.map((log) => {
+    const name = log === "-" ? "standard input" : log
+    return { name, open: () => given.openInput(log), signal: given.signal }
+  })
+  const order = new VersionOrder()
+  let writes = 0
+  for await (const write of mergedWrites(logs, seen)) {
+    writes++
+    order.push(write)
+    for (const ready of order.ready()) lives.add(ready)
+    progress.changes = events.changes
+  }
+  for (const ready of order.ready(true)) lives.add(ready)
+  if (writes === 0) throw seen.nothing()
+  lives.end(seen.to)
+  const header: TraceHeader = {
+    window: { start: seen.from, end: seen.to + 1 },
+    cut: 0,
+    kinds: [...kinds].sort(),
+    incomplete: [],
+    ...(record.clusterUid !== undefined && { clusterUid: record.clusterUid }),
+  }
+  progress.isWriting = true
+  given.onProgress(progress)
+  const written = { bytes: 0, leftOut: nothingLeftOut }
+  const pieces = async function* (): AsyncGenerator<Uint8Array, void> {
+    written.leftOut = yield* encodedEvents(header, events, given.format, openSpool)
+  }
+  for await (const piece of compressed(pieces(), given.compression)) {
+    if (given.signal.aborted) throw new ExportInterrupted()
+    await sink.write(piece)
+    written.bytes += piece.length
+  }
+  const losses = new Map(
+    [...record.losses.counts].map(({ resource, reasons }) => [record.kinds.textOf(resource), reasons]),
+  )
+  const { changes, gaps } = events
+  return { ...record.counts, ...written, writes, changes, gaps, losses, texts: seen.texts, unknown: seen.unknown }
+}
+
+/** Where the lives of objects go: into the spool, without secret values. */
+const spooledInto = (
+  events: EventSpool,
+  kinds: Set<string>,
+  { redactionKey, secretsInPlainText }: AuditImport,
+): LivesOutput => {
+  const redaction = new ObjectRedaction(redactionKey, secretsInPlainText)
+  return {
+    changed: (event, object) => {
+      kinds.add(event.gvk)
+      return events.addObject({
+        ...event,
+        object: redaction.redacted(event.gvk, Buffer.from(formatExactJson(object))),
+      })
+    },
+    ended: (event, state) => {
+      events.addObject({ ...event, object: state === undefined ? noBytes : events.objectAt(state) })
+    },
+    gap: ({ resource: _, ...gap }, gvk) => {
+      kinds.add(gvk)
+      events.addGap({ ...gap, gvk })
+    },
+    stateOf: (state) => {
+      const object = parseExactJson(events.objectAt(state))
+      if (!isJsonObject(object)) throw new Error("the spool has no object where one was kept")
+      return object
+    },
+  }
+}
+
+const noBytes = new Uint8Array(0)
+
+/** What is noticed while the logs are read. */
+class SeenTexts implements LogListener {
+  texts = 0
+  /** µs of the first and the last entry. */
+  from = Number.POSITIVE_INFINITY
+  to = Number.NEGATIVE_INFINITY
+  readonly read: (bytes: number) => void
+  readonly #examples: UnknownText[] = []
+  #unknown = 0
+
+  constructor(read: (bytes: number) => void) {
+    this.read = read
+  }
+
+  get unknown(): ImportSummary["unknown"] {
+    return { count: this.#unknown, first: this.#examples }
+  }
+
+  text(): void {
+    this.texts++
+  }
+
+  unknownText(place: UnknownText): void {
+    if (this.#examples.length < mostExamples) this.#examples.push(place)
+    this.#unknown++
+  }
+
+  time(micros: number): void {
+    this.from = Math.min(this.from, micros)
+    this.to = Math.max(this.to, micros)
+  }
+
+  /** The error for logs without any write. */
+  nothing(): NoAuditLog {
+    const [first] = this.#examples
+    const example = first === undefined ? "" : `${first.log}:${first.line}: ${first.found}`
+    return new NoAuditLog({ texts: this.texts, unknown: this.#unknown, example })
+  }
+}

@@ -1,0 +1,107 @@
+/** What an import of audit logs is asked to do, how it ends, and what is told of it. */
+import * as Schema from "effect/Schema"
+import type { GroupVersionKind } from "../kube/gvk.ts"
+import { ExportInterrupted, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
+import type { OutputSink } from "../trace/files/output-file.ts"
+import { InputUnreadable, type TraceInput } from "../trace/files/trace-input.ts"
+import type { Compression } from "../trace/formats/compression-names.ts"
+import { type LeftOut, UnwritableTraceError } from "../trace/formats/format.ts"
+import type { TraceFormatName } from "../trace/formats/names.ts"
+import { type Spool, SpoolError } from "../trace/spool.ts"
+import type { LivesCounts } from "./lives/life-record.ts"
+import type { LossCounts } from "./lives/losses.ts"
+import { LogUnreadable } from "./reading/log-file.ts"
+
+/** What to import, and how. */
+export interface AuditImport {
+  /** As they are on the command line. */
+  readonly logs: ReadonlyArray<string>
+  readonly openInput: (log: string) => Promise<TraceInput>
+  /** Kinds of which nothing is imported. */
+  readonly isExcluded: (gvk: GroupVersionKind) => boolean
+  /** Of the hashes that stand for secret values. */
+  readonly redactionKey: Uint8Array
+  readonly secretsInPlainText: boolean
+  readonly format: TraceFormatName
+  readonly compression: Compression
+  /** Called before anything is read, so that a mistake is found at once. */
+  readonly openSink: () => Promise<OutputSink>
+  /** Default: in the temporary directory. */
+  readonly openSpool?: () => Spool
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: Readonly<ImportProgress>) => void
+}
+
+/** How far it is. */
+export interface ImportProgress {
+  /** Of the logs, as they are on disk. */
+  bytesRead: number
+  /** Of objects, in the trace. */
+  changes: number
+  /** Whether the logs have been read. */
+  isWriting: boolean
+}
+
+/** Something in a log that is no audit entry. */
+export interface UnknownText {
+  readonly log: string
+  readonly line: number
+  readonly found: string
+}
+
+/** What was written, and what the logs did not have. */
+export interface ImportSummary extends Readonly<LivesCounts> {
+  /** Lines, or elements of documents. */
+  readonly texts: number
+  /** Successful ones, of all kinds. */
+  readonly writes: number
+  /** Of objects, in the trace. */
+  readonly changes: number
+  readonly gaps: number
+  readonly bytes: number
+  /** Lost changes by kind. */
+  readonly losses: ReadonlyMap<string, LossCounts>
+  readonly unknown: { readonly count: number; readonly first: ReadonlyArray<UnknownText> }
+  readonly leftOut: LeftOut
+}
+
+/** What can fail, with a message for people. Nothing was kept. */
+export type ImportError =
+  | InputUnreadable
+  | LogUnreadable
+  | NoAuditLog
+  | OutputExists
+  | OutputFailed
+  | UnwritableTraceError
+  | SpoolError
+  | ExportInterrupted
+
+/** Nothing in the logs is a write. */
+export class NoAuditLog extends Schema.TaggedError<NoAuditLog>()("NoAuditLog", {
+  /** Lines, or elements of documents. */
+  texts: Schema.Int,
+  /** How many of them are no audit entries. */
+  unknown: Schema.Int,
+  /** The first of those, for people. */
+  example: Schema.String,
+}) {
+  override get message(): string {
+    if (this.texts === 0) return "the logs are empty"
+    return this.unknown === this.texts
+      ? `nothing in the logs is an audit entry: ${this.example}`
+      : "the logs have no successful write to an object"
+  }
+}
+
+/** The result. */
+export type ImportOutcome =
+  | { readonly tag: "imported"; readonly summary: ImportSummary }
+  | { readonly tag: "failed"; readonly error: ImportError }
+
+const errors: ReadonlyArray<abstract new (...given: never[]) => Error> = [
+  ...[InputUnreadable, LogUnreadable, NoAuditLog, OutputExists, OutputFailed],
+  ...[UnwritableTraceError, SpoolError, ExportInterrupted],
+]
+
+/** Whether it is one of the failures that have a message; everything else is a defect. */
+export const isImportError = (cause: unknown): cause is ImportError => errors.some((known) => cause instanceof known)

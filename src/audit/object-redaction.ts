@@ -1,0 +1,31 @@
+/** Replaces secret values in the objects of a log, as a recorder does before anything of an object is kept. */
+import { formatGvk, parseGvk } from "../kube/gvk.ts"
+import { ObjectRedactor } from "../kube/redaction/object-redactor.ts"
+import { defaultRedaction, redactionOf } from "../kube/redaction/redaction-rules.ts"
+import { ValueHash } from "../kube/redaction/value-hash.ts"
+
+/** Memory: one redactor for each kind. */
+export class ObjectRedaction {
+  readonly #hash: ValueHash
+  readonly #secretsInPlainText: boolean
+  readonly #redactors = new Map<string, ObjectRedactor | undefined>()
+
+  /** @param key of the hashes that stand for secret values. @param secretsInPlainText whether Secrets stay as they are. */
+  constructor(key: Uint8Array, secretsInPlainText: boolean) {
+    this.#hash = new ValueHash(key)
+    this.#secretsInPlainText = secretsInPlainText
+  }
+
+  /** The object without secret values: the bytes themselves, or others that are valid until the next call. `gvk`: as a trace writes it. */
+  redacted(gvk: string, object: Buffer): Buffer {
+    if (!this.#redactors.has(gvk)) this.#redactors.set(gvk, this.#redactorOf(gvk))
+    return this.#redactors.get(gvk)?.redacted(object, 0, object.length) ?? object
+  }
+
+  #redactorOf(gvk: string): ObjectRedactor | undefined {
+    const parsed = parseGvk(gvk)
+    if (parsed === undefined || formatGvk(parsed) !== gvk) throw new Error(`not a kind: ${gvk}`)
+    const rules = redactionOf(parsed, defaultRedaction, { secretsInPlainText: this.#secretsInPlainText })
+    return rules && new ObjectRedactor(rules, this.#hash)
+  }
+}

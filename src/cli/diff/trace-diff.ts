@@ -1,0 +1,127 @@
+/** `reel diff A B`: two traces. What is compared is decided in src/trace/comparison. */
+import { stat } from "node:fs/promises"
+import { visible } from "../../recorder/configuration/quoted.ts"
+import { type ComparedTrace, compareTraces, type TraceComparison } from "../../trace/comparison/compare-traces.ts"
+import type { ObjectEvent } from "../../trace/event.ts"
+import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
+import { InputUnreadable, openTraceFile } from "../../trace/files/trace-input.ts"
+import { openTraceItems } from "../../trace/files/trace-items.ts"
+import { DecompressionError } from "../../trace/formats/compression.ts"
+import { BadTraceError } from "../../trace/formats/format.ts"
+import { formatOfFileName } from "../../trace/formats/names.ts"
+import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { readKind } from "../command-line/kind-option.ts"
+import { UsageError } from "../command-line/usage-error.ts"
+import type { Terminal } from "../terminal/terminal.ts"
+import { traceDiffJson } from "./trace-diff-json.ts"
+import { traceDiffLines } from "./trace-diff-lines.ts"
+import { traceDiffPage } from "./trace-diff-page.ts"
+
+/** What of the command line is for traces. */
+export interface TraceDiffOrder {
+  readonly paths: readonly [string, string]
+  readonly output: "text" | "json" | "html"
+  /** Names as on the command line; empty: all. */
+  readonly kinds: ReadonlyArray<string>
+  readonly namespace: string | undefined
+  readonly isWhole: boolean
+  /** µs. */
+  readonly tolerance: number
+  /** Whether the exit code says that the traces differ. */
+  readonly hasExitCode: boolean
+}
+
+const command = "reel diff"
+
+/** Prints what differs. */
+export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Promise<ExitCode> => {
+  const { standardOutput, standardError } = terminal
+  const say = (line: string): void => void standardError.write(`${command}: ${visible(line)}\n`)
+  const kinds = exactKindsOf(order.kinds)
+  if (typeof kinds === "string") {
+    standardError.write(`${new UsageError({ command, problem: kinds }).message}\n`)
+    return exitCodes.usage
+  }
+  const abort = new AbortController()
+  const stopListening = terminal.onInterrupt(() => abort.abort())
+  const { paths, namespace } = order
+  const isSelected = (event: ObjectEvent): boolean =>
+    (kinds.size === 0 || kinds.has(event.gvk)) && (namespace === undefined || event.namespace === namespace)
+  /** Of which trace a problem is. */
+  let reading = paths[0]
+  const traceAt = (path: string): ComparedTrace => ({
+    open: async () => {
+      reading = path
+      return itemsOf(path, abort.signal)
+    },
+  })
+  try {
+    for (const path of paths) {
+      if (await isFile(path)) continue
+      say(`${path} is no file, and a trace is read twice: write it to one`)
+      return exitCodes.failed
+    }
+    const comparison = await compareTraces(traceAt(paths[0]), traceAt(paths[1]), {
+      ...{ fields: order.isWhole ? "all" : "replayed", tolerance: order.tolerance, isSelected },
+    })
+    if (order.output === "json")
+      standardOutput.write(`${JSON.stringify(traceDiffJson(paths, comparison), undefined, 2)}\n`)
+    else if (order.output === "html") standardOutput.write(traceDiffPage(paths, comparison))
+    else for (const line of traceDiffLines(paths, comparison)) standardOutput.write(`${visible(line)}\n`)
+    if (comparison.isSame) say("nothing differs")
+    const lacks = shortcomings(paths, comparison)
+    for (const line of lacks) say(line)
+    if (order.hasExitCode && !comparison.isSame) return exitCodes.failed
+    return lacks.length > 0 ? exitCodes.incomplete : exitCodes.ok
+  } catch (error) {
+    const isKnown = [BadTraceError, DecompressionError, InputUnreadable, ExportInterrupted].some(
+      (known) => error instanceof known,
+    )
+    if (!isKnown || !(error instanceof Error)) throw error
+    const isNamed = error instanceof InputUnreadable || error instanceof ExportInterrupted
+    say(isNamed ? error.message : `${reading}: ${error.message}`)
+    return error instanceof ExportInterrupted ? exitCodes.interrupted : exitCodes.failed
+  } finally {
+    stopListening()
+  }
+}
+
+const itemsOf = async (path: string, signal: AbortSignal): Promise<ComparedItems> => {
+  const from = formatOfFileName(path)
+  return (await openTraceItems(await openTraceFile(path), { inputName: path, from, signal })).items
+}
+
+/** A trace is read twice. Rejects with InputUnreadable. */
+const isFile = async (path: string): Promise<boolean> => {
+  const status = await stat(path).catch((cause: unknown) => {
+    throw new InputUnreadable({ path, code: codeOf(cause) })
+  })
+  if (status.isDirectory()) throw new InputUnreadable({ path, code: "EISDIR" })
+  return status.isFile()
+}
+
+type ComparedItems = Awaited<ReturnType<ComparedTrace["open"]>>
+
+/** A problem is a text. */
+const exactKindsOf = (names: ReadonlyArray<string>): ReadonlySet<string> | string => {
+  const kinds = new Set<string>()
+  for (const name of names) {
+    const reading = readKind(name, [])
+    if (reading.tag === "unknown") return `--kind: ${reading.problem}`
+    kinds.add(reading.text)
+  }
+  return kinds
+}
+
+const shortcomings = (paths: readonly [string, string], { traces }: TraceComparison): ReadonlyArray<string> =>
+  traces.flatMap(({ gaps, firstGap, incomplete }, index) => [
+    ...(firstGap === undefined
+      ? []
+      : [
+          `incomplete: ${paths[index]} has ${gaps === 1 ? "a gap" : `${gaps} gaps, the first`} of ${firstGap.gvk}: ${firstGap.reason}`,
+        ]),
+    ...incomplete.map(({ gvk, namespace, state }) => {
+      const within = namespace === undefined ? "" : ` in namespace ${namespace}`
+      return `incomplete: of ${gvk}${within}, ${paths[index]} lacks what was not recorded: ${state}`
+    }),
+  ])

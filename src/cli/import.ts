@@ -1,0 +1,209 @@
+/** `reel import audit`: arguments, progress and exit codes. The work is in src/audit. */
+import { randomBytes } from "node:crypto"
+import { stat } from "node:fs/promises"
+import { importAudit } from "../audit/import-audit.ts"
+import type { ImportError } from "../audit/import-order.ts"
+import { backgroundClock } from "../clock.ts"
+import { defaultExceptions, isExcepted, isException } from "../recorder/configuration/every-kind.ts"
+import { quoted, visible } from "../recorder/configuration/quoted.ts"
+import { newRedactionKey, RedactionKeyError, readRedactionKey } from "../recorder/redaction/redaction-key.ts"
+import { openOutputForEnd, streamOutput } from "../trace/files/output-file.ts"
+import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
+import { withoutCompressionExtension } from "../trace/formats/compression-names.ts"
+import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
+import {
+  type CommandSyntax,
+  flag,
+  list,
+  type OptionValues,
+  oneOf,
+  optional,
+  refused,
+  text,
+  value,
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { temporaryVariables } from "./command-line/variables.ts"
+import { parseOutput } from "./export/export-options.ts"
+import { describeProgress } from "./import/import-progress.ts"
+import { isIncomplete, reportLines } from "./import/import-report.ts"
+import { createLiveLine } from "./terminal/live-line.ts"
+import { isLive, type Terminal } from "./terminal/terminal.ts"
+
+const options = {
+  output: optional({
+    short: "o",
+    placeholder: "TRACE",
+    help: "where to write the trace; - means standard output (required)",
+    parse: parseOutput,
+  }),
+  format: optional({
+    placeholder: "FORMAT",
+    help: `${TRACE_FORMAT_NAMES.join(", ")}; default: by the extension of TRACE, else ndjson`,
+    parse: oneOf(...TRACE_FORMAT_NAMES),
+  }),
+  except: list({
+    placeholder: "KIND",
+    help: `leave out a kind, such as v1.Event, or a group, such as metrics.k8s.io/*; always left out: ${defaultExceptions.join(", ")}`,
+    parse: (given) =>
+      isException(given)
+        ? value(given)
+        : refused("write a kind as group/version.Kind or v1.Kind, or all kinds of a group as group/*"),
+    split: true,
+  }),
+  secretsInPlainText: flag({ help: "write v1.Secret as it is; default: its values are replaced by keyed hashes" }),
+  redactKeyFile: optional({
+    placeholder: "FILE",
+    help: "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
+    parse: text,
+  }),
+  force: flag({ short: "f", help: "overwrite TRACE if it exists" }),
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel import",
+  summary: "Makes a trace out of the audit logs of a cluster that has no recorder.",
+  description: [
+    "Reads what an API server logs or sends to its webhook, exports of CloudWatch (EKS), and Cloud Logging (GKE), compressed or not, several files in any order. The audit policy must log " +
+      "writes at level RequestResponse: other levels lack objects, which is reported and stands as gaps in the trace.",
+    "Objects that were not written while the logs were made are not in the trace; those that existed before appear with their first change.",
+    "TRACE appears only when it is complete. The exit code is 3 if anything that happened is missing.",
+  ],
+  options,
+  operand: {
+    placeholder: "audit LOG",
+    help: "the logs; - means standard input",
+    count: 2,
+    isRepeated: true,
+  },
+  exitCodes: {
+    incomplete:
+      "the logs have changes without the objects that these led to, objects as they were sent, or lines that are no audit entries",
+    failed: "a log cannot be read, or has no successful write; nothing is written",
+  },
+  environment: temporaryVariables,
+  examples: [
+    "reel import audit audit.log -o day.ndjson.zst",
+    "reel import audit audit-*.log.gz audit.log -o day.ndjson.zst --except v1.Event",
+    "gcloud logging read 'protoPayload.serviceName=\"k8s.io\"' --format json | reel import audit - -o day.ndjson.zst",
+  ],
+  seeAlso: ["reel record", "reel convert", "docs/guides/audit-logs.md"],
+}
+
+type Options = OptionValues<typeof options>
+
+/** The command. `openInput`: tests replace it. */
+export const importCommand = (openInput: (path: string) => Promise<TraceInput> = openTraceFile): Command =>
+  command(syntax, async (given, terminal, [source = "", ...logs]) => {
+    const order = readOrder(given, source, logs, terminal)
+    if (typeof order === "string") {
+      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: order }).message}\n`)
+      return exitCodes.usage
+    }
+    return runImport(order, given, terminal, openInput)
+  })
+
+interface Order {
+  readonly logs: ReadonlyArray<string>
+  readonly output: string
+  readonly format: TraceFormatName
+}
+
+/** Checks that involve more than one option; a problem is a text. */
+const readOrder = (
+  { output, format }: Options,
+  source: string,
+  logs: ReadonlyArray<string>,
+  terminal: Terminal,
+): Order | string => {
+  if (source !== "audit") return `${quoted(source)} cannot be imported; there is audit`
+  if (logs.includes("")) return "the name of a LOG is empty"
+  const twice = logs.find((log, index) => logs.indexOf(log) !== index)
+  if (twice !== undefined) return `${quoted(twice)} is given twice`
+  if (output === undefined) return "--output TRACE is required; - means standard output"
+  const to = format ?? formatOfFileName(output) ?? "ndjson"
+  if (output === "-" && !factsOf(to).isText && terminal.standardOutput.isTTY === true)
+    return `the ${to} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`
+  return { logs, output, format: to }
+}
+
+const runImport = async (
+  { logs, output, format }: Order,
+  { except, secretsInPlainText, redactKeyFile, force }: Options,
+  terminal: Terminal,
+  openInput: (path: string) => Promise<TraceInput>,
+): Promise<ExitCode> => {
+  const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
+  const redactionKey = await keyFrom(redactKeyFile)
+  if (redactionKey instanceof RedactionKeyError) {
+    say(redactionKey.message)
+    return exitCodes.usage
+  }
+  const abort = new AbortController()
+  const stopListening = terminal.onInterrupt(() => abort.abort())
+  const progress = createLiveLine({
+    stream: terminal.standardError,
+    isEnabled: isLive(terminal.standardError, terminal.environment),
+    clock: backgroundClock,
+  })
+  const exceptions = [...defaultExceptions, ...except]
+  const size = await sizeOf(logs)
+  try {
+    const outcome = await importAudit({
+      ...{ logs, openInput, format, redactionKey, secretsInPlainText },
+      isExcluded: (gvk) => isExcepted(exceptions, gvk),
+      compression: output === "-" ? "none" : withoutCompressionExtension(output).compression,
+      openSink: async () =>
+        output === "-"
+          ? streamOutput(terminal.standardOutput)
+          : openOutputForEnd(output, { force, token: randomBytes(8).toString("hex") }),
+      signal: abort.signal,
+      onProgress: (done) => progress.show(() => describeProgress(done, size)),
+    })
+    progress.close()
+    if (outcome.tag === "failed") {
+      say(outcome.error.message)
+      return exitCodeOf(outcome.error)
+    }
+    const place = output === "-" ? "standard output" : output
+    const [first, ...rest] = reportLines(outcome.summary, format)
+    terminal.standardError.write(`${visible(place)}: ${first}\n`)
+    for (const line of rest) say(line)
+    return isIncomplete(outcome.summary) ? exitCodes.incomplete : exitCodes.ok
+  } finally {
+    progress.close()
+    stopListening()
+  }
+}
+
+const keyFrom = async (file: string | undefined): Promise<Uint8Array | RedactionKeyError> => {
+  if (file === undefined) return newRedactionKey()
+  try {
+    return await readRedactionKey(file)
+  } catch (cause) {
+    if (cause instanceof RedactionKeyError) return cause
+    throw cause
+  }
+}
+
+/** Bytes of all logs; `undefined` if one of them is a pipe, or cannot be read, which is reported when it is its turn. */
+const sizeOf = async (logs: ReadonlyArray<string>): Promise<number | undefined> => {
+  const sizes = await Promise.all(
+    logs.map((log) =>
+      log === "-"
+        ? undefined
+        : stat(log).then(
+            (status) => (status.isFile() ? status.size : undefined),
+            () => undefined,
+          ),
+    ),
+  )
+  return sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0)
+}
+
+const exitCodeOf = (error: ImportError): ExitCode => {
+  if (error._tag === "ExportInterrupted") return exitCodes.interrupted
+  return error._tag === "OutputExists" ? exitCodes.usage : exitCodes.failed
+}

@@ -1,0 +1,51 @@
+/** What an import says at its end: what was written, and what the logs did not have, by kind and reason. */
+import type { ImportSummary } from "../../audit/import-order.ts"
+import { describeLosses } from "../../audit/lives/losses.ts"
+import type { TraceFormatName } from "../../trace/formats/names.ts"
+import { formatBytes, formatCount, formatInteger } from "../terminal/quantities.ts"
+import { describeUnchanged } from "../trace-shortcomings.ts"
+
+/** Whether the trace lacks something that happened. What was not written while the logs were made is not counted. */
+export const isIncomplete = ({ gaps, sent, unknown, leftOut }: ImportSummary): boolean =>
+  gaps > 0 || sent.size > 0 || unknown.count > 0 || leftOut.gaps > 0
+
+/** The first line follows the name of the trace; the others are sentences. */
+export const reportLines = (summary: ImportSummary, format: TraceFormatName): ReadonlyArray<string> => {
+  const { changes, gaps, bytes, writes, texts, found, unseenDeletions, superseded, late, leftOut } = summary
+  const withGaps = gaps === 0 ? "" : ` and ${formatCount(gaps, "gap")}`
+  const lines = [
+    `${formatCount(changes, "change")}${withGaps}, ${formatBytes(bytes)}, out of ${formatCount(writes, "write")} in ${formatCount(texts, "entry").replace(/entrys$/, "entries")}`,
+  ]
+  for (const [gvk, reasons] of summary.losses) lines.push(`${gvk}: no objects for ${describeLosses(reasons)}`)
+  for (const [gvk, count] of summary.sent)
+    lines.push(
+      `${gvk}: ${formatCount(count, "state")} as sent by clients, without what the server filled in, which level RequestResponse logs`,
+    )
+  lines.push(
+    `objects that were not written while the logs were made are not in the trace${found === 0 ? "" : `; ${formatInteger(found)} that existed before ${found === 1 ? "appears" : "appear"} with the first change`}`,
+  )
+  if (unseenDeletions > 0)
+    lines.push(`${formatCount(unseenDeletions, "deletion")} left out of objects that the logs had not shown before`)
+  if (superseded > 0)
+    lines.push(`${formatCount(superseded, "change")} left out that the logs have after a newer one of the same object`)
+  if (late > 0)
+    lines.push(`${formatCount(late, "change")} more than 5 s out of order: they have the time of the one before`)
+  lines.push(...unknownLines(summary))
+  if (leftOut.gaps > 0)
+    lines.push(
+      `the trace is incomplete: it has ${formatCount(leftOut.gaps, "gap")}, which the ${format} format cannot represent`,
+    )
+  if (leftOut.objects.size > 0)
+    lines.push(
+      `the ${format} format cannot represent ${[...leftOut.objects.keys()].join(", ")}; --format ndjson includes everything`,
+    )
+  if (leftOut.unchanged > 0) lines.push(describeUnchanged(leftOut.unchanged))
+  return [...lines, ...leftOut.warnings]
+}
+
+/** The first few by place. */
+const unknownLines = ({ unknown }: ImportSummary): ReadonlyArray<string> => {
+  const shown = unknown.first.map(({ log, line, found }) => `${log}:${line}: no audit entry: ${found}`)
+  const rest = unknown.count - shown.length
+  return rest > 0 ? [...shown, `and ${formatInteger(rest)} more`] : shown
+}

@@ -1,0 +1,137 @@
+/**
+ * The parameters of a tool: declared in a table, from which assistants get a JSON Schema, and by which what they send is read. Nothing is guessed: a
+ * parameter that is unknown, missing or of another type is refused with a message that names it.
+ */
+import { quoted } from "../../recorder/configuration/quoted.ts"
+import { nearest } from "../../recorder/configuration/spelling.ts"
+import { Misasked } from "../past/asking.ts"
+
+/** A parameter: how it is described, and how a value is read; `undefined` is read where none is given. */
+interface Parameter<T> {
+  readonly schema: Readonly<Record<string, unknown>>
+  readonly isRequired: boolean
+  /** Returns the value, or throws {@link Misasked}. */
+  readonly read: (name: string, given: unknown) => T
+}
+
+type ParameterTable = Readonly<Record<string, Parameter<unknown>>>
+
+/** What a tool is given. */
+type ParameterValues<Table extends ParameterTable> = {
+  readonly [Name in keyof Table]: Table[Name] extends Parameter<infer T> ? T : never
+}
+
+const longestText = 4096
+
+const readText = (name: string, given: unknown): string => {
+  if (typeof given !== "string") throw new Misasked(`${name} must be a string, not ${typeNameOf(given)}`)
+  if (given.length > longestText) throw new Misasked(`${name} is longer than ${longestText} characters`)
+  return given
+}
+
+const typeNameOf = (value: unknown): string =>
+  value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`
+
+const isAbsent = (given: unknown): boolean => given === undefined || given === null || given === ""
+
+/** A text that is required, and not empty. */
+export const requiredText = (description: string): Parameter<string> => ({
+  schema: { type: "string", description },
+  isRequired: true,
+  read: (name, given) => {
+    if (isAbsent(given)) throw new Misasked(`${name} is required: ${description}`)
+    return readText(name, given)
+  },
+})
+
+/** A text; the empty one counts as none, because assistants send it for parameters that they do not need. */
+export const optionalText = (description: string): Parameter<string | undefined> => ({
+  schema: { type: "string", description },
+  isRequired: false,
+  read: (name, given) => (isAbsent(given) ? undefined : readText(name, given)),
+})
+
+/** A text with a default. */
+export const textOr = (byDefault: string, description: string): Parameter<string> => ({
+  schema: { type: "string", description, default: byDefault },
+  isRequired: false,
+  read: (name, given) => (isAbsent(given) ? byDefault : readText(name, given)),
+})
+
+/** One of a few words. */
+export const optionalWord = <Word extends string>(
+  words: ReadonlyArray<Word>,
+  description: string,
+): Parameter<Word | undefined> => ({
+  schema: { type: "string", enum: words, description },
+  isRequired: false,
+  read: (name, given) => {
+    if (isAbsent(given)) return undefined
+    const found = words.find((word) => word === given)
+    if (found === undefined) throw new Misasked(`${name} must be one of ${words.join(", ")}`)
+    return found
+  },
+})
+
+/** True or false; false by default. */
+export const switchOf = (description: string): Parameter<boolean> => ({
+  schema: { type: "boolean", description, default: false },
+  isRequired: false,
+  read: (name, given) => {
+    if (isAbsent(given)) return false
+    if (typeof given !== "boolean") throw new Misasked(`${name} must be true or false, not ${typeNameOf(given)}`)
+    return given
+  },
+})
+
+/** An integer within limits. */
+export const integerOr = (byDefault: number, maximum: number, description: string): Parameter<number> => ({
+  schema: { type: "integer", minimum: 1, maximum, description, default: byDefault },
+  isRequired: false,
+  read: (name, given) => {
+    if (isAbsent(given)) return byDefault
+    if (typeof given !== "number" || !Number.isInteger(given) || given < 1 || given > maximum)
+      throw new Misasked(`${name} must be an integer from 1 to ${maximum}`)
+    return given
+  },
+})
+
+/** The values of all parameters. @throws Misasked */
+export const readParameters = <Table extends ParameterTable>(
+  table: Table,
+  given: Readonly<Record<string, unknown>>,
+): ParameterValues<Table> => {
+  const names = Object.keys(table)
+  for (const name of Object.keys(given)) {
+    if (names.includes(name)) continue
+    const meant = nearest(name, names)
+    const advice = meant === undefined ? `parameters are ${names.join(", ")}` : `did you mean ${meant}?`
+    throw new Misasked(`unknown parameter ${quoted(name)}; ${advice}`)
+  }
+  const read = names.map((name) => [
+    name,
+    table[name]?.read(name, Object.hasOwn(given, name) ? given[name] : undefined),
+  ])
+  return Object.fromEntries(read) as ParameterValues<Table>
+}
+
+/** The JSON Schema of a tool's input. */
+export interface InputSchema {
+  readonly type: "object"
+  readonly properties: Record<string, object>
+  readonly required?: string[]
+  readonly additionalProperties: false
+}
+
+/** The table as a JSON Schema. */
+export const inputSchemaOf = (table: ParameterTable): InputSchema => {
+  const required = Object.keys(table).filter((name) => table[name]?.isRequired === true)
+  return {
+    type: "object",
+    properties: Object.fromEntries(Object.entries(table).map(([name, { schema }]) => [name, schema])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  }
+}
+
+export type { Parameter, ParameterTable, ParameterValues }

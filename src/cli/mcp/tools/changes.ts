@@ -1,0 +1,110 @@
+/** The tools object_history, events and why: what changed in a stretch of time, of one object, of all, or what explains one. */
+import { changesOf } from "../../past/changes-of.ts"
+import { readMoment } from "../../past/moments.ts"
+import { exactKinds } from "../../past/object-name.ts"
+import type { PastParameters } from "../../past/past-client.ts"
+import { WhyLines } from "../../past/why-lines.ts"
+import { pastTool, type ToolAnswering } from "../past-tool.ts"
+import { readableItem } from "../readable-item.ts"
+import { optionalText, switchOf } from "../tool-parameters.ts"
+import { changedField, fields, kindsIn, labels, namespace, object, since, until } from "./shared-parameters.ts"
+
+const stretchOf = (
+  { since: first, until: last }: { readonly since: string; readonly until: string },
+  answering: ToolAnswering,
+): { readonly from: number; readonly to: number } => ({
+  from: readMoment("since", first, answering),
+  to: readMoment("until", last, answering),
+})
+
+const offerChanges = async (
+  answering: ToolAnswering,
+  parameters: PastParameters & { readonly field: string | undefined },
+): Promise<void> => {
+  const { page, say, leave } = answering
+  const changes = changesOf(answering, parameters)
+  for (let next = await changes.next(); ; next = await changes.next()) {
+    if (next.done === true) {
+      if (parameters.field !== undefined && !next.value && page.count === 0)
+        say(`no object in the answer has a field ${parameters.field}: is it spelt like that?`)
+      return
+    }
+    const change = next.value
+    if (page.offer(() => readableItem(change))) continue
+    await changes.return(false)
+    return leave()
+  }
+}
+
+export const objectHistory = pastTool({
+  name: "object_history",
+  title: "Changes of an object",
+  description:
+    "Every recorded change of one object, oldest first: when, by whom (from managedFields), and each field before and after. An object that was deleted and made again under its name has another uid.",
+  parameters: {
+    ...object,
+    since: since("0"),
+    until,
+    field: changedField,
+    with_owned: switchOf(
+      "also the objects that it owned, such as a Deployment's ReplicaSets and Pods, and the Kubernetes Events about them",
+    ),
+  },
+  answer: async (given, answering) => {
+    const [kind] = await exactKinds(answering, [given.kind])
+    const { name, namespace: within, field, with_owned: owned } = given
+    await offerChanges(answering, {
+      ...{ kind, name, namespace: within, field, ...stretchOf(given, answering) },
+      ...(owned && { owned }),
+    })
+  },
+})
+
+export const events = pastTool({
+  name: "events",
+  title: "What changed in a stretch of time",
+  description:
+    "What changed in a stretch of time, of all recorded kinds or some, oldest first. These are changes of objects; Kubernetes Events are among them as objects of kind v1.Event, if they are recorded.",
+  parameters: {
+    since: since("10m"),
+    until,
+    kind: optionalText("only these kinds, with commas: pods,deploy; default: all"),
+    namespace,
+    name: optionalText("only objects of this name"),
+    labels,
+    fields,
+    field: changedField,
+  },
+  answer: async (given, answering) => {
+    const named = kindsIn(given.kind ?? "")
+    const kind = named.length === 0 ? undefined : await exactKinds(answering, named)
+    const { namespace: within, name, labels: selector, fields: fieldSelector, field } = given
+    await offerChanges(answering, {
+      ...{ kind, namespace: within, name, labels: selector, fields: fieldSelector, field },
+      ...stretchOf(given, answering),
+    })
+  },
+})
+
+export const why = pastTool({
+  name: "why",
+  title: "What led to the state of an object",
+  description:
+    "What explains the state or the end of an object, oldest first: changes of its owners' specs, scheduling, conditions, containers that ended or wait, deletion, and the Kubernetes Events about it. For questions such as why a Pod crashed or was deleted.",
+  parameters: { ...object, since: since("0"), until },
+  answer: async (given, answering) => {
+    const { page, nowMs, leave, say } = answering
+    const [kind = ""] = await exactKinds(answering, [given.kind])
+    const { name, namespace: within } = given
+    const lines = new WhyLines(kind, nowMs)
+    let isFound = false
+    const question = { kind, name, namespace: within, ...stretchOf(given, answering), owners: true, objects: true }
+    for await (const change of changesOf(answering, question)) {
+      isFound ||= change.gvk === kind
+      const told = lines.of(change)
+      if (told.length === 0 || page.offer(() => told.join("\n"))) continue
+      return leave()
+    }
+    if (!isFound) say(`there are no changes of ${kind} ${name} in that time`)
+  },
+})

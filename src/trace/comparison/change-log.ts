@@ -1,0 +1,146 @@
+/**
+ * The changes of all objects of a trace, each as a hash and a time: what has to be kept of a trace of any size to compare it. Memory: 24 bytes for each change, and the name of each object.
+ *
+ * An event after which an object is what it was before is no change: it changed only what is not compared.
+ */
+import type { ObjectEvent } from "../event.ts"
+import { type ComparedFields, comparedObject, gone, hashOf } from "./compared-object.ts"
+import { GrowingColumn } from "./growing-column.ts"
+
+/** An object by what two clusters have in common. */
+export interface ComparedName {
+  readonly gvk: string
+  /** Empty: cluster-scoped. */
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Numbers for the objects of both traces: from 0, in the order in which they are first seen. */
+export class ObjectNumbers {
+  readonly #numbers = new Map<string, number>()
+  readonly #names: ComparedName[] = []
+
+  get count(): number {
+    return this.#names.length
+  }
+
+  of({ gvk, namespace, name }: ComparedName): number {
+    // Lengths, because names in a trace may contain any character.
+    const key = `${gvk.length} ${namespace.length} ${gvk}${namespace}${name}`
+    const known = this.#numbers.get(key)
+    if (known !== undefined) return known
+    this.#numbers.set(key, this.#names.length)
+    return this.#names.push({ gvk, namespace, name }) - 1
+  }
+
+  /** @throws RangeError for a number that was not given */
+  nameOf(number: number): ComparedName {
+    const name = this.#names[number]
+    if (name === undefined) throw new RangeError(`there is no object ${number}`)
+    return name
+  }
+}
+
+const never = -1
+
+/** Takes the events of one trace in order. */
+export class ChangeLog {
+  readonly #numbers: ObjectNumbers
+  readonly #fields: ComparedFields
+  readonly #objects = new GrowingColumn()
+  readonly #times = new GrowingColumn()
+  readonly #hashes = new GrowingColumn()
+  /** By object: the last hash, and the place among all events of the one that had it. */
+  readonly #lastHashes = new GrowingColumn()
+  readonly #lastEvents = new GrowingColumn()
+  #events = 0
+  #present = 0
+
+  constructor(numbers: ObjectNumbers, fields: ComparedFields) {
+    this.#numbers = numbers
+    this.#fields = fields
+  }
+
+  take(event: ObjectEvent): void {
+    const { gvk, action, object, time } = event
+    const place = this.#events++
+    const number = this.#numbers.of(event)
+    while (this.#lastHashes.length <= number) {
+      this.#lastHashes.push(never)
+      this.#lastEvents.push(never)
+    }
+    const hash = action === "applied" ? hashOf(comparedObject(gvk, object, this.#fields)) : gone
+    const before = this.#lastHashes.at(number)
+    if (hash === before) return
+    if (before === never) this.#present++
+    this.#lastHashes.set(number, hash)
+    this.#lastEvents.set(number, place)
+    this.#objects.push(number)
+    this.#times.push(time)
+    this.#hashes.push(hash)
+  }
+
+  /** Events that were taken. */
+  get events(): number {
+    return this.#events
+  }
+
+  /** Changes: events after which an object is different. */
+  get changes(): number {
+    return this.#objects.length
+  }
+
+  /** Objects that the trace has, also deleted ones. */
+  get objects(): number {
+    return this.#present
+  }
+
+  /** Whether the trace has any event of the object. */
+  has(number: number): boolean {
+    return number < this.#lastHashes.length && this.#lastHashes.at(number) !== never
+  }
+
+  /** The hash of the object at the end; {@link gone} if it is deleted. Only of an object that the trace has. */
+  lastHash(number: number): number {
+    return this.#lastHashes.at(number)
+  }
+
+  /** The place of the event with the last state, among all events of the trace. */
+  lastEvent(number: number): number {
+    return this.#lastEvents.at(number)
+  }
+
+  /** µs since the Unix epoch. */
+  time(change: number): number {
+    return this.#times.at(change)
+  }
+
+  hash(change: number): number {
+    return this.#hashes.at(change)
+  }
+
+  /** The changes of each object, in order. */
+  byObject(): ChangesByObject {
+    const starts = new Uint32Array(this.#numbers.count + 1)
+    for (let change = 0; change < this.changes; change++) {
+      const after = this.#objects.at(change) + 1
+      starts[after] = (starts[after] ?? 0) + 1
+    }
+    for (let number = 1; number < starts.length; number++)
+      starts[number] = (starts[number] ?? 0) + (starts[number - 1] ?? 0)
+    const next = starts.slice()
+    const changes = new Uint32Array(this.changes)
+    for (let change = 0; change < this.changes; change++) {
+      const number = this.#objects.at(change)
+      const place = next[number] ?? 0
+      changes[place] = change
+      next[number] = place + 1
+    }
+    return { of: (number) => changes.subarray(starts[number], starts[number + 1]) }
+  }
+}
+
+interface ChangesByObject {
+  /** Numbers of changes. */
+  readonly of: (object: number) => Uint32Array
+}

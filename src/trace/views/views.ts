@@ -1,0 +1,54 @@
+/**
+ * Views: outputs that show a trace to another program and are never read back. They are written by the same interface as formats
+ * (`TraceEncoder`), in one pass, with memory for the objects that are alive.
+ */
+import { withoutCompressionExtension } from "../formats/compression-names.ts"
+import type { TraceEncoder } from "../formats/format.ts"
+
+/** The name of a view and its identifying marks. */
+interface ViewFacts {
+  readonly name: string
+  /** One line for people. */
+  readonly summary: string
+  /** With their dots, the preferred one first. */
+  readonly extensions: ReadonlyArray<string>
+}
+
+/** All views. None of them can be displayed in a terminal. */
+export const VIEWS = [
+  {
+    name: "perfetto",
+    summary: "lives of objects, pods and containers on a time line: the trace format of the Perfetto UI",
+    extensions: [".pftrace", ".perfetto-trace"],
+  },
+  {
+    name: "parquet",
+    summary: "one row for each event, for DuckDB, pandas, Spark and the like",
+    extensions: [".parquet"],
+  },
+] as const satisfies ReadonlyArray<ViewFacts>
+
+/** The name of a view. */
+export type ViewName = (typeof VIEWS)[number]["name"]
+
+/** Their names, in order. */
+export const VIEW_NAMES: ReadonlyArray<ViewName> = VIEWS.map(({ name }) => name)
+
+/** Whether the name is that of a view. */
+export const isView = (name: string): name is ViewName => VIEW_NAMES.some((view) => view === name)
+
+/** Detects it by the end of a file's name, ignoring a compression (`day.pftrace.gz`); letter case does not matter. */
+export const viewOfFileName = (file: string): ViewName | undefined => {
+  const lower = withoutCompressionExtension(file).base.toLowerCase()
+  return VIEWS.find(({ extensions }) => extensions.some((extension) => lower.endsWith(extension)))?.name
+}
+
+/** The encoder of a view, loaded at its first use. */
+export const openView = async (name: ViewName): Promise<TraceEncoder> => {
+  switch (name) {
+    case "perfetto":
+      return (await import("./perfetto/perfetto-encoder.ts")).perfettoEncoder()
+    case "parquet":
+      return (await import("./parquet/parquet-encoder.ts")).parquetEncoder()
+  }
+}

@@ -1,0 +1,106 @@
+/** Short ways to write the items of a trace. Times are seconds after {@link epoch}. */
+import type { Action, GapEvent } from "../../../src/trace/event.ts"
+import type { TraceEncoder } from "../../../src/trace/formats/format.ts"
+import type { TraceHeader, TraceItem } from "../../../src/trace/trace-item.ts"
+
+/** 2025-11-21T00:00:00Z in µs. */
+export const epoch = Date.UTC(2025, 10, 21) * 1000
+
+/** As Kubernetes writes times. */
+export const timeText = (seconds: number): string =>
+  new Date(epoch / 1000 + seconds * 1000).toISOString().replace(/\.\d+Z$/, "Z")
+
+/** A header with a window. */
+export const header = (start: number, end: number, more: Partial<TraceHeader> = {}): TraceItem => ({
+  type: "header",
+  window: { start: epoch + start * 1e6, end: epoch + end * 1e6 },
+  cut: 0,
+  kinds: [],
+  incomplete: [],
+  ...more,
+})
+
+/** An object as JSON. */
+export interface Described {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly uid?: string
+    readonly resourceVersion?: string
+    readonly [more: string]: unknown
+  }
+  readonly [more: string]: unknown
+}
+
+let sequence = 0
+
+/** An event of an object at a time. `vanished` has no object. */
+export const event = (action: Action | "existed", seconds: number, object: Described): TraceItem => ({
+  type: "event",
+  isSnapshot: action === "existed",
+  event: {
+    type: "object",
+    sequence: ++sequence,
+    time: Math.round(epoch + seconds * 1e6),
+    gvk: `${object.apiVersion}.${object.kind}`,
+    action: action === "existed" ? "applied" : action,
+    uid: object.metadata.uid ?? "",
+    namespace: object.metadata.namespace ?? "",
+    name: object.metadata.name,
+    resourceVersion: object.metadata.resourceVersion ?? "",
+    object: action === "vanished" ? new Uint8Array(0) : Buffer.from(JSON.stringify(object)),
+  },
+})
+
+/** A gap. */
+export const gap = (
+  gvk: string,
+  from: number,
+  to: number,
+  namespace = "",
+): TraceItem & { readonly event: GapEvent } => ({
+  type: "event",
+  isSnapshot: false,
+  event: {
+    type: "gap",
+    sequence: ++sequence,
+    time: epoch + to * 1e6,
+    gvk,
+    namespace,
+    fromVersion: "1",
+    toVersion: "2",
+    fromTime: epoch + from * 1e6,
+    toTime: epoch + to * 1e6,
+    reason: "expired",
+    detail: "the server forgot",
+  },
+})
+
+/** An object with an owner. */
+export const ownedBy = <Owned extends Described>(owned: Owned, ...owners: ReadonlyArray<Described>): Owned => ({
+  ...owned,
+  metadata: {
+    ...owned.metadata,
+    ownerReferences: owners.map(({ apiVersion, kind, metadata: { name, uid } }, index) => ({
+      apiVersion,
+      kind,
+      name,
+      ...(uid !== undefined && uid !== "" && { uid }),
+      controller: index === 0,
+    })),
+  },
+})
+
+/** All bytes of what an encoder makes of items. */
+export const encoded = (encoder: TraceEncoder, items: Iterable<TraceItem>): Buffer => {
+  const pieces: Uint8Array[] = []
+  for (const item of items) {
+    encoder.add(item)
+    const piece = encoder.take()
+    if (piece !== undefined) pieces.push(piece)
+  }
+  pieces.push(...encoder.finish())
+  return Buffer.concat(pieces)
+}
