@@ -26,6 +26,12 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./coverage.ts")).coverageCommand(),
   },
   {
+    name: "inspect",
+    aliases: ["xray"],
+    summary: "Shows what is in a trace or a recording: a summary, or in a terminal its events and objects.",
+    load: async () => (await import("./inspect.ts")).inspectCommand(),
+  },
+  {
     name: "get",
     summary: "Shows objects as they were at a moment of a recording, as kubectl get does.",
     load: async () => (await import("./get.ts")).getCommand(),

@@ -14,6 +14,8 @@ export interface Terminal {
   readonly type: (text: string) => Promise<void>
   /** Presses one key by tmux' name of it, such as Enter or Escape. */
   readonly press: (key: string) => Promise<void>
+  /** Makes the terminal larger or smaller. */
+  readonly resize: (columns: number, rows: number) => Promise<void>
   /** Ends the program and its terminal. */
   readonly close: () => Promise<void>
 }
@@ -55,6 +57,7 @@ export const openTerminal = async (
     screen: () => tmux("capture-pane", "-p"),
     type: async (text) => void (await tmux("send-keys", "-l", text)),
     press: async (key) => void (await tmux("send-keys", key)),
+    resize: async (columns, rows) => void (await tmux("resize-window", "-x", String(columns), "-y", String(rows))),
     close: async () => void (await tmux("kill-server")),
   }
 }

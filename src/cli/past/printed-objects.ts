@@ -97,7 +97,8 @@ const pretty = (value: JsonValue, margin: string): string => {
   return members.length === 0 ? "{}" : `{\n${members.join(",\n")}\n${margin}}`
 }
 
-const yamlOf = (object: JsonObject, margin: string): string =>
+/** The object as YAML without the last line break, every line after a margin. */
+export const yamlOf = (object: JsonObject, margin: string): string =>
   stringify(plainNumbers(object), { indentSeq: false, lineWidth: 0, aliasDuplicateObjects: false, version: "1.1" })
     .trimEnd()
     .split("\n")

@@ -7,7 +7,21 @@
  */
 import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
-import { emitKeypressEvents, type Key } from "node:readline"
+import { emitKeypressEvents, type Interface, type Key } from "node:readline"
+
+/**
+ * ms after which an escape character is the key Esc and not the beginning of another key's sequence, which arrives at once even over slow lines. Node's 500 make Esc
+ * feel broken, and a key that follows it sooner swallows it.
+ */
+const escapeCodeTimeout = 50
+
+/** What a screen has to do around a time in which the terminal is another's. */
+export interface Suspension {
+  /** Before the command is suspended, or quits with Ctrl-\\. */
+  readonly suspending: () => void
+  /** After it goes on. */
+  readonly resumed: () => void
+}
 
 /** Raw mode turns the terminal's own signals off, so that they have to be sent. */
 const signalKeys: ReadonlyMap<string, NodeJS.Signals> = new Map([
@@ -35,6 +49,7 @@ export const keepInterrupts = (
 export const listenToKeyboard = (
   listener: (key: string) => void,
   interrupted: "pipeline" | "self" = "pipeline",
+  suspension?: Suspension,
 ): (() => void) | undefined => {
   const { stdin } = process
   if (stdin.isTTY !== true || !isInForeground()) return undefined
@@ -56,16 +71,25 @@ export const listenToKeyboard = (
     else listener(sequence.length === 1 ? sequence : (name ?? sequence))
   }
   const send = (signal: NodeJS.Signals): void => {
-    if (signal !== "SIGINT") stop()
+    if (signal !== "SIGINT") {
+      suspension?.suspending()
+      stop()
+    }
     if (process.platform === "win32" || (signal === "SIGINT" && interrupted === "self")) process.emit(signal, signal)
     // The process group, as the terminal does.
     else process.kill(0, signal)
   }
-  emitKeypressEvents(stdin)
+  const resume = (): void => {
+    if (!isInForeground()) return
+    start()
+    suspension?.resumed()
+  }
+  // Of an interface nothing else is read.
+  emitKeypressEvents(stdin, { escapeCodeTimeout } as unknown as Interface)
   start()
-  process.on("SIGCONT", start)
+  process.on("SIGCONT", resume)
   return () => {
-    process.off("SIGCONT", start)
+    process.off("SIGCONT", resume)
     stop()
   }
 }

@@ -1,11 +1,12 @@
 /** The parts of its process that a command uses, so that tests can replace them. */
 import type { Writable } from "node:stream"
-import { keepInterrupts, listenToKeyboard } from "./keyboard.ts"
+import { keepInterrupts, listenToKeyboard, type Suspension } from "./keyboard.ts"
 
-/** An output stream; `isTTY` and `columns` are set if it is a terminal. */
+/** An output stream; `isTTY`, `columns` and `rows` are set if it is a terminal, which emits `resize` when they change. */
 export interface Output extends Writable {
   readonly isTTY?: boolean
   readonly columns?: number
+  readonly rows?: number
 }
 
 export interface Terminal {
@@ -20,7 +21,7 @@ export interface Terminal {
    */
   readonly onInterrupt: (listener: () => void) => () => void
   /** Calls `listener` with each key that is pressed, see keyboard.ts; `undefined`: there is no keyboard. */
-  readonly onKey?: (listener: (key: string) => void) => (() => void) | undefined
+  readonly onKey?: (listener: (key: string) => void, suspension?: Suspension) => (() => void) | undefined
   /** Keeps Ctrl-C from the shell that npm runs the command in, see keyboard.ts. Returns what ends that; `undefined`: not needed. */
   readonly keepInterrupts?: () => (() => void) | undefined
   /** Calls `listener` for SIGUSR1 and SIGUSR2. The returned function removes it. */
@@ -43,7 +44,7 @@ export const processTerminal: Terminal = {
       for (const signal of signals) process.off(signal, listener)
     }
   },
-  onKey: (listener) => listenToKeyboard(listener),
+  onKey: (listener, suspension) => listenToKeyboard(listener, "pipeline", suspension),
   keepInterrupts: () => keepInterrupts(),
   onUserSignal(listener) {
     // Windows has no such signals, and Node rejects listeners for them there.

@@ -134,10 +134,20 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       // A pair of streams does not pass this on, as the two ends of a socket do. Without it, an answer that the client no longer wants would keep its query running, and the
       // server could not end.
       client.once("close", () => server.destroy())
+      copyWrites(server)
       api.server.emit("connection", server)
       return client
     }
   })
+
+/**
+ * Has a stream of a pair copy what is written to it. A pair hands the other end the very same memory and reports it as taken at once, while an export reuses the memory of a
+ * piece as soon as it is taken: a client that reads slowly found other bytes in it, and its checksum did not match.
+ */
+const copyWrites = (stream: Duplex): void => {
+  const write = stream._write.bind(stream)
+  stream._write = (piece, encoding, done) => write(Buffer.from(piece), encoding, done)
+}
 
 /** Of a recording that lacks its recorder's state, because an earlier version made it: every kind, with the settings that it has by default. */
 const stateOf = ({ metadata, kinds, lastTime }: RecordingFacts): RecorderState => {

@@ -1,0 +1,273 @@
+/** `reel inspect`: what is in a trace or a recording, as a summary, or in a terminal to be looked through. The parts are in src/cli/inspect. */
+import { resolve } from "node:path"
+import { backgroundClock } from "../clock.ts"
+import { withLocalTimes } from "../local-time.ts"
+import { visible } from "../recorder/configuration/quoted.ts"
+import { ExportInterrupted } from "../trace/files/output-errors.ts"
+import { InputUnreadable, openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
+import { openTraceItems } from "../trace/files/trace-items.ts"
+import { DecompressionError } from "../trace/formats/compression.ts"
+import type { TraceItems } from "../trace/formats/decoded-items.ts"
+import { BadTraceError } from "../trace/formats/format.ts"
+import { formatOfFileName, TRACE_FORMAT_NAMES } from "../trace/formats/names.ts"
+import { SpoolError } from "../trace/spool.ts"
+import {
+  type CommandSyntax,
+  flag,
+  type OptionValues,
+  oneOf,
+  optional,
+  text,
+  withDefault,
+} from "./command-line/arguments.ts"
+import { type Command, command } from "./command-line/command.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { parseInstant } from "./command-line/instant.ts"
+import { UsageError } from "./command-line/usage-error.ts"
+import { recorderVariables, temporaryVariables } from "./command-line/variables.ts"
+import { type OpenPlace, openPlace, placeOptions } from "./export/connection/recorder-place.ts"
+import { exitCodeOfExport, isExportError } from "./export/export-errors.ts"
+import { recordingItems, type Stretch, takeItems } from "./inspect/inspected-items.ts"
+import { type InspectedSubject, readSubject } from "./inspect/inspected-subject.ts"
+import { overviewJson, overviewLines } from "./inspect/overview-text.ts"
+import {
+  directoryOverview,
+  type RecordingOverview,
+  recentStart,
+  recorderOverview,
+} from "./inspect/recording-overview.ts"
+import { summaryJson } from "./inspect/summary-json.ts"
+import { summaryLines } from "./inspect/summary-lines.ts"
+import { TraceSummarizer } from "./inspect/trace-summary.ts"
+import { isLive, type Terminal } from "./terminal/terminal.ts"
+
+const options = {
+  output: optional({
+    short: "o",
+    placeholder: "FORMAT",
+    help: "a summary: text, with times of this machine's time zone, or json; default: in a terminal the interactive view, else text",
+    parse: oneOf("text", "json"),
+  }),
+  full: flag({ help: "of a recording: a summary of its events, as of a trace" }),
+  start: optional({
+    placeholder: "TIME",
+    help: "of a recording: start of what is read of it, inclusive; a duration counts back from --end, 0 is the beginning. Default: the beginning, or in the interactive view where the last 200,000 events begin",
+    parse: text,
+  }),
+  end: withDefault("now", {
+    placeholder: "TIME",
+    help: "of a recording: end of what is read of it, exclusive; now is, for a directory, the end of the recording",
+    parse: text,
+  }),
+  from: optional({
+    placeholder: "FORMAT",
+    help: `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
+    parse: oneOf(...TRACE_FORMAT_NAMES),
+  }),
+  ...placeOptions,
+}
+
+const syntax: CommandSyntax<typeof options> = {
+  name: "reel inspect",
+  summary: "Shows what is in a trace or a recording: a summary, or in a terminal its events and objects.",
+  description: [
+    "In a terminal: a time line, the events, the objects below their owners, each state with what changed and what reel validate finds in it, search and filters; ? shows the keys, which are those of SimKube's xray and some more.",
+    "The summary has events by kind, namespace and time, objects, running times of pods, gaps and sizes. A trace is read once for it, whatever its size. Of a recording only counts are read, which takes a moment whatever its size; --full reads its events.",
+  ],
+  options,
+  operand: {
+    placeholder: "TRACE|DATA-DIR|URL",
+    help: "a trace in any format, - for standard input; a recording's directory; or a recorder, http://…",
+  },
+  exitCodes: {
+    failed: "the trace cannot be read, or is cut off or damaged; what is before that is shown",
+    interrupted: "Ctrl-C, also in the interactive view",
+  },
+  environment: [...recorderVariables, ...temporaryVariables],
+  examples: [
+    "reel inspect trace.sktrace",
+    "reel inspect day.ndjson.zst -o json | jq .pods",
+    "reel inspect /var/lib/kubereel",
+    "reel inspect http://127.0.0.1:7777 --full --start -1h",
+  ],
+  seeAlso: ["reel coverage", "reel validate", "reel events", "docs/guides/history.md"],
+}
+
+type Options = OptionValues<typeof options>
+
+/** What tests replace. */
+interface InspectSurroundings {
+  /** µs since the Unix epoch. */
+  readonly now: () => number
+  readonly openInput: (path: string) => Promise<TraceInput>
+}
+
+/** The command. */
+export const inspectCommand = (surroundings: Partial<InspectSurroundings> = {}): Command =>
+  command(syntax, async (given, terminal, [operand]) => {
+    const subject = await readSubject(given, operand)
+    if (typeof subject === "string") return refuse(subject, terminal)
+    const isOfRecording = given.full || given.start !== undefined || given.end !== "now"
+    if (subject.tag === "trace" && isOfRecording)
+      return refuse("--full, --start and --end are for recordings", terminal)
+    const isInteractive =
+      given.output === undefined && !given.full && isLive(terminal.standardOutput, terminal.environment)
+    if (!isInteractive && isOfRecording && !given.full) return refuse("--start and --end require --full", terminal)
+    return inspect(subject, given, terminal, {
+      ...{ isInteractive, now: () => Date.now() * 1000, openInput: openTraceFile },
+      ...surroundings,
+    })
+  })
+
+const refuse = (problem: string, { standardError }: Terminal): ExitCode => {
+  standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
+  return exitCodes.usage
+}
+
+/** A mistake in the command line that only the recording shows. */
+class Misasked extends Error {}
+
+const isKnown = (error: unknown): error is Error =>
+  [BadTraceError, DecompressionError, InputUnreadable, ExportInterrupted, SpoolError].some(
+    (known) => error instanceof known,
+  )
+
+const inspect = async (
+  subject: InspectedSubject,
+  given: Options,
+  terminal: Terminal,
+  { isInteractive, now, openInput }: InspectSurroundings & { readonly isInteractive: boolean },
+): Promise<ExitCode> => {
+  const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
+  const abort = new AbortController()
+  const stopListening = terminal.onInterrupt(() => abort.abort())
+  const giveUp = (): void => abort.abort()
+  const course: Course = { given, terminal, say, signal: abort.signal, giveUp, nowMs: now() / 1000, isInteractive }
+  try {
+    return subject.tag === "trace"
+      ? await inspectTrace(subject, course, openInput)
+      : await inspectRecording(subject, course)
+  } catch (error) {
+    if (error instanceof Misasked) return refuse(error.message, terminal)
+    if (isExportError(error)) {
+      say(error._tag === "ExportRefused" ? withLocalTimes(error.message, course.nowMs) : error.message)
+      return exitCodeOfExport(error)
+    }
+    if (!isKnown(error)) throw error
+    const isAboutBytes = error instanceof BadTraceError || error instanceof DecompressionError
+    say(isAboutBytes ? `${subject.name}: ${error.message}` : error.message)
+    return error instanceof ExportInterrupted ? exitCodes.interrupted : exitCodes.failed
+  } finally {
+    stopListening()
+  }
+}
+
+interface Course {
+  readonly given: Options
+  readonly terminal: Terminal
+  readonly say: (line: string) => void
+  readonly signal: AbortSignal
+  /** Ends what is being read: a pipe may never go on. */
+  readonly giveUp: () => void
+  readonly nowMs: number
+  readonly isInteractive: boolean
+}
+
+const print = ({ standardOutput }: Terminal, lines: ReadonlyArray<string>): void =>
+  void standardOutput.write(`${lines.join("\n")}\n`)
+
+const printJson = (terminal: Terminal, document: object): void =>
+  print(terminal, [JSON.stringify(document, undefined, 2)])
+
+/** The interactive view; `undefined`: there is no keyboard. It is loaded when it is needed. */
+const look = async (
+  name: string,
+  { terminal, nowMs, giveUp }: Course,
+  items: (signal: AbortSignal) => Promise<TraceItems>,
+): Promise<ExitCode | undefined> => {
+  const { runScreen } = await import("./inspect/screen/screen-session.ts")
+  const { loadEvents } = await import("./inspect/screen/load-events.ts")
+  return runScreen({
+    ...{ terminal, name, nowMs, clock: backgroundClock },
+    load: async (list, onProgress, signal) => {
+      signal.addEventListener("abort", giveUp, { once: true })
+      return loadEvents(await items(signal), list, onProgress, signal)
+    },
+  })
+}
+
+const inspectTrace = async (
+  { name, path }: Extract<InspectedSubject, { tag: "trace" }>,
+  course: Course,
+  openInput: InspectSurroundings["openInput"],
+): Promise<ExitCode> => {
+  const { given, terminal, say, signal, nowMs } = course
+  const { items, format } = await openTraceItems(await openInput(path), {
+    ...{ inputName: name, from: given.from ?? formatOfFileName(path), signal },
+  })
+  const code = course.isInteractive ? await look(name, course, async () => items) : undefined
+  if (code !== undefined) return code
+  const summarizer = new TraceSummarizer()
+  const cut = await takeItems(items, (item) => summarizer.add(item))
+  if (cut !== undefined) say(`${name} is cut off or damaged: ${cut.message}. What is before that is shown`)
+  const summary = summarizer.summary()
+  if (given.output === "json") printJson(terminal, summaryJson(name, format, summary, cut?.message ?? null))
+  else print(terminal, summaryLines(name, format, summary, nowMs))
+  return cut === undefined ? exitCodes.ok : exitCodes.failed
+}
+
+const inspectRecording = async (
+  { name, place: options }: Extract<InspectedSubject, { tag: "recording" }>,
+  course: Course,
+): Promise<ExitCode> => {
+  const { given, terminal, say, signal, nowMs } = course
+  const nowMicros = Math.floor(nowMs * 1000)
+  let place: OpenPlace | undefined
+  const open = async (): Promise<OpenPlace> => {
+    place ??= await openPlace(options, terminal, say, signal)
+    return place
+  }
+  const overview = async (): Promise<RecordingOverview> =>
+    options.dataDir === undefined
+      ? recorderOverview(await open(), nowMicros, signal)
+      : directoryOverview(resolve(options.dataDir))
+  const stretch = ({ recorder }: OpenPlace, start: string): Stretch =>
+    stretchOf({ start, end: given.end }, recorder.offline?.knownUntil ?? nowMicros)
+  try {
+    if (course.isInteractive) {
+      const opened = await open()
+      const chosen = stretch(opened, given.start ?? "0")
+      const start = given.start === undefined ? recentStart(await overview(), chosen.end) : chosen.start
+      const code = await look(name, course, (ended) => recordingItems(opened, { start, end: chosen.end }, ended))
+      if (code !== undefined) return code
+    }
+    if (!given.full) {
+      const found = await overview()
+      if (given.output === "json") printJson(terminal, overviewJson(name, found))
+      else print(terminal, overviewLines(name, found, nowMs))
+      return exitCodes.ok
+    }
+    const opened = await open()
+    const summarizer = new TraceSummarizer()
+    const items = await recordingItems(opened, stretch(opened, given.start ?? "0"), signal)
+    const cut = await takeItems(items, (item) => summarizer.add(item))
+    // A recorder ends what it sends with its end, so nothing is shown of a part.
+    if (cut !== undefined) throw cut
+    const summary = summarizer.summary()
+    if (given.output === "json") printJson(terminal, summaryJson(name, "recording", summary, null))
+    else print(terminal, summaryLines(name, "recording", summary, nowMs))
+    return exitCodes.ok
+  } finally {
+    await place?.close()
+  }
+}
+
+/** µs since the Unix epoch. `moment`: what `now` means. Throws Misasked. */
+const stretchOf = (given: { readonly start: string; readonly end: string }, moment: number): Stretch => {
+  const end = parseInstant(given.end, { now: moment, before: moment })
+  if (end._tag === "Refused") throw new Misasked(`--end ${JSON.stringify(given.end)}: ${end.reason}`)
+  const start = parseInstant(given.start, { now: moment, before: end.value })
+  if (start._tag === "Refused") throw new Misasked(`--start ${JSON.stringify(given.start)}: ${start.reason}`)
+  if (start.value > end.value) throw new Misasked("the window ends before its start")
+  return { start: start.value, end: end.value }
+}

@@ -1,0 +1,63 @@
+/** The items that are inspected: of a trace in a file or a pipe, or of a stretch of a recording, which is exported for it in full. */
+import { DecompressionError } from "../../trace/formats/compression.ts"
+import { decodedItems, type TraceItems } from "../../trace/formats/decoded-items.ts"
+import { BadTraceError } from "../../trace/formats/format.ts"
+import { ndjsonDecoder } from "../../trace/formats/ndjson/ndjson-format.ts"
+import type { TraceItem } from "../../trace/trace-item.ts"
+import type { OpenPlace } from "../export/connection/recorder-place.ts"
+import { requestExport } from "../export/export-client.ts"
+
+/** µs since the Unix epoch; the end is exclusive. */
+export interface Stretch {
+  readonly start: number
+  readonly end: number
+}
+
+/** What a recording has of a stretch, with the state at its start. Rejects with an ExportError; so does taking the items. */
+export const recordingItems = async (
+  place: OpenPlace,
+  { start, end }: Stretch,
+  signal: AbortSignal,
+): Promise<TraceItems> => {
+  const nothing = { excluded_namespaces: [], excluded_labels: [], namespaces: undefined, labels: undefined }
+  const response = await requestExport(
+    {
+      ...{ recorder: place.recorder, idleTimeoutMs: place.idleTimeoutMs, userAgent: place.userAgent },
+      ...{ startTime: start, endTime: end, isStartDefault: true, format: "ndjson", compression: "none" },
+      filters: { ...nothing, kinds: undefined, excluded_kinds: undefined, names: undefined, excluded_names: undefined },
+      ...{ owned: "include", daemonSetOwned: "include", ownerDeadlineMs: 0, sanitise: "none" },
+      ...{
+        transform: undefined,
+        require: undefined,
+        times: undefined,
+        maximumSeconds: undefined,
+        maximumBytes: undefined,
+      },
+    },
+    signal,
+  )
+  return decodedItems(response.pieces, ndjsonDecoder())
+}
+
+/**
+ * Takes all items. Returns why they end early, if bytes are missing or damaged and something was read before; `undefined`: they are whole. Rejects with every
+ * other error of the source.
+ */
+export const takeItems = async (
+  items: TraceItems,
+  take: (item: TraceItem) => void,
+): Promise<BadTraceError | DecompressionError | undefined> => {
+  let isBegun = false
+  try {
+    for await (const chunk of items)
+      for (const item of chunk) {
+        take(item)
+        if (item.type === "event") isBegun = true
+      }
+  } catch (error) {
+    const isAboutBytes = error instanceof BadTraceError || error instanceof DecompressionError
+    if (!isAboutBytes || !isBegun) throw error
+    return error
+  }
+  return undefined
+}

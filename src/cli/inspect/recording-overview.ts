@@ -1,0 +1,139 @@
+/**
+ * What a recording has, without reading its events: from the rows of a directory, or from a running recorder's coverage. Cheap for a recording of any size.
+ */
+import { isArchiveError } from "../../archive/archive-errors.ts"
+import { readOverview } from "../../archive/reading/recorded-overview.ts"
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { type CoverageAnswer, readCoverageAnswer } from "../coverage/coverage-table.ts"
+import type { RecorderAddress } from "../export/connection/recorder-connection.ts"
+import { requestCoverage } from "../export/export-client.ts"
+import { ExportCut, RecordingUnreadable } from "../export/export-errors.ts"
+import { type HistogramBar, TimeHistogram } from "./time-histogram.ts"
+
+/** One kind. Times are µs since the Unix epoch. */
+export interface KindOverview {
+  readonly gvk: string
+  readonly events: number
+  /** Objects that it ever had; `undefined`: a recorder does not say it. */
+  readonly objects: number | undefined
+  /** `undefined`: its first list is not complete. */
+  readonly since: number | undefined
+  readonly until: number | undefined
+  /** What a recorder says of it: `watching`, `forbidden`, …; `undefined` without one. */
+  readonly state: string | undefined
+}
+
+/** A range of a kind's time with something to be said about it. Times are µs since the Unix epoch. */
+export interface OverviewGap {
+  readonly gvk: string
+  readonly namespace: string
+  readonly fromTime: number
+  readonly toTime: number
+  readonly reason: string
+  readonly detail: string
+}
+
+/** Times are µs since the Unix epoch. */
+export interface RecordingOverview {
+  /** Since when and up to when anything is recorded; `undefined`: nothing is. */
+  readonly range: { readonly from: number; readonly to: number } | undefined
+  /** The ones with most events first. */
+  readonly kinds: ReadonlyArray<KindOverview>
+  /** Objects that each namespace ever had; `undefined`: not counted. */
+  readonly namespaces: ReadonlyArray<{ readonly namespace: string; readonly objects: number }> | undefined
+  readonly bars: ReadonlyArray<HistogramBar>
+  readonly gaps: ReadonlyArray<OverviewGap>
+  /** Changes whose times are estimates, because they were received late. */
+  readonly lateChanges: number
+}
+
+const mostBars = 64
+
+/** Windows that a recorder is asked for: each takes it some ms. */
+const askedBars = 24
+
+/** Rejects with RecordingUnreadable. */
+export const directoryOverview = (directory: string): RecordingOverview => {
+  try {
+    const { kinds, stretches, namespaces, gaps, late } = readOverview(directory)
+    const histogram = new TimeHistogram()
+    for (const { from, to, events } of stretches) histogram.spread(from, to, events)
+    return {
+      ...withRange(
+        kinds.map(({ since, until, ...kind }) => ({
+          ...{ ...kind, since: since || undefined, until: until || undefined, state: undefined },
+        })),
+      ),
+      ...{ namespaces, gaps, bars: histogram.bars(mostBars) },
+      lateChanges: late.reduce((sum, { events }) => sum + events, 0),
+    }
+  } catch (cause) {
+    throw isArchiveError(cause) ? new RecordingUnreadable({ message: cause.message }) : cause
+  }
+}
+
+/** `now`: µs since the Unix epoch. Rejects with an ExportError. */
+export const recorderOverview = async (
+  address: RecorderAddress,
+  now: number,
+  signal: AbortSignal,
+): Promise<RecordingOverview> => {
+  const ask = async (start: number, end: number): Promise<CoverageAnswer> => {
+    const coverage = readCoverageAnswer(await requestCoverage(address, { start, end }, signal))
+    if (coverage !== undefined) return coverage
+    const reason = "the response is not a recorder's coverage"
+    throw new ExportCut({ server: address.recorder.name, bytes: 0, reason })
+  }
+  const { kinds } = await ask(0, now)
+  const overview = withRange(
+    kinds.map(({ gvk, events, ranges, state, detail }) => ({
+      ...{ gvk, events, objects: undefined, since: ranges[0]?.start, until: ranges.at(-1)?.end },
+      state: detail === "" || state === "watching" ? state : `${state}: ${detail}`,
+    })),
+  )
+  const bars: HistogramBar[] = []
+  const { range } = overview
+  if (range !== undefined) {
+    const width = Math.max(1, Math.ceil((range.to - range.from) / askedBars))
+    for (let start = range.from; start < range.to; start += width) {
+      const part = await ask(start, start + width)
+      bars.push({ start, end: start + width, events: part.kinds.reduce((sum, { events }) => sum + events, 0) })
+    }
+  }
+  return {
+    ...{ ...overview, bars, namespaces: undefined },
+    gaps: kinds.flatMap(({ gvk, gaps }) =>
+      gaps.map(({ start, end, ...gap }) => ({ gvk, ...gap, fromTime: start, toTime: end })),
+    ),
+    lateChanges: kinds.reduce((sum, { late }) => sum + late.reduce((events, each) => events + each.events, 0), 0),
+  }
+}
+
+/** Events that the interactive view reads of a recording unless a window is given: some seconds of reading, and 100 MB of states. */
+const mostRecent = 200_000
+
+/** µs since the Unix epoch: where to begin so that at most some 200,000 events come up to `end`; 0: from the beginning. */
+export const recentStart = ({ bars }: Pick<RecordingOverview, "bars">, end: number): number => {
+  let events = 0
+  for (const bar of bars.toReversed()) {
+    if (bar.start >= end) continue
+    if (events + bar.events > mostRecent) {
+      // Within the bar, as if its events were spread evenly.
+      const part = (mostRecent - events) / bar.events
+      return Math.min(end, Math.floor(bar.end - (bar.end - bar.start) * part))
+    }
+    events += bar.events
+  }
+  return 0
+}
+
+/** The kinds in order, and from when to when they are. */
+const withRange = (kinds: ReadonlyArray<KindOverview>): Pick<RecordingOverview, "range" | "kinds"> => {
+  const shown = kinds.filter(({ gvk, events }) => gvk !== podLivesKind || events > 0)
+  const since = shown.flatMap((kind) => (kind.since === undefined ? [] : [kind.since]))
+  const until = shown.flatMap((kind) => (kind.until === undefined ? [] : [kind.until]))
+  return {
+    kinds: shown.toSorted((one, other) => other.events - one.events),
+    range: since.length === 0 ? undefined : { from: Math.min(...since), to: Math.max(...until, Math.min(...since)) },
+  }
+}

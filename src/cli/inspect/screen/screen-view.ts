@@ -1,0 +1,174 @@
+/** The screen as lines (docs/decisions/0057-the-view-of-a-trace-is-a-state-machine.md): as many as the terminal has rows, none wider than it has columns. */
+import { visible } from "../../../recorder/configuration/quoted.ts"
+import { timeOf } from "../../past/describe-change.ts"
+import { displayWidth } from "../../terminal/display-width.ts"
+import { formatDuration, formatInteger } from "../../terminal/quantities.ts"
+import { localMoment } from "../moment-text.ts"
+import { barText } from "../time-histogram.ts"
+import type { EventSort, FindingCounts, ListedObject } from "./event-list.ts"
+import { helpLines } from "./help-lines.ts"
+import { layoutOf, type ScreenLayout } from "./screen-layout.ts"
+import { type ScreenState, selectedEvent } from "./screen-state.ts"
+import {
+  cutLine,
+  fitLine,
+  inStyle,
+  type Span,
+  type Style,
+  type StyledLine,
+  shiftLine,
+  span,
+  spreadLine,
+} from "./styled-line.ts"
+
+/** The lines of a screen, from its first row to its last. */
+export const screenLines = (state: ScreenState): ReadonlyArray<StyledLine> => {
+  const layout = layoutOf(state)
+  const lines = [
+    ...(layout.hasTitle ? [titleLine(state, layout)] : []),
+    ...(layout.hasTimeLine ? timeLine(state, layout) : []),
+    ...bodyLines(state, layout),
+    statusLine(state),
+  ]
+  return lines.slice(-layout.rows).map((line) => cutLine(line, layout.columns))
+}
+
+const titleLine = ({ name, events, list, progress }: ScreenState, { columns }: ScreenLayout): StyledLine => {
+  const { text } = events.filter
+  const count =
+    text === ""
+      ? `${formatInteger(list.length)} events`
+      : `${formatInteger(events.length)} of ${formatInteger(list.length)} events: ${visible(text)}`
+  const left = [span(endOf(visible(name), Math.ceil(columns / 2)), "title"), span(`  ${count}`)]
+  return spreadLine(left, [span(progress, "dim")], columns)
+}
+
+/** The end of a long path says more than its beginning. */
+const endOf = (name: string, columns: number): string => {
+  if (displayWidth(name) <= columns) return name
+  const characters = [...name]
+  while (characters.length > 0 && displayWidth(characters.join("")) >= columns) characters.shift()
+  return `…${characters.join("")}`
+}
+
+/** The bars with the one of the selected event marked, and below them the times at both ends. */
+const timeLine = (state: ScreenState, { columns }: ScreenLayout): ReadonlyArray<StyledLine> => {
+  const { list, nowMs } = state
+  const bars = list.histogram.bars(columns)
+  const [first, last] = [bars[0], bars.at(-1)]
+  if (first === undefined || last === undefined) return [[], [span("no changes yet", "dim")]]
+  const event = selectedEvent(state)
+  const time = event === undefined || list.sort(event) === "start" ? first.start : list.time(event)
+  const at = bars.findIndex((bar) => bar.start <= time && time < bar.end)
+  // Bars are stretched, so that the line is always as wide as the screen.
+  const wide = Array.from({ length: columns }, (_, column) => Math.floor((column * bars.length) / columns))
+  const characters = [...barText(bars)]
+  const spans: Span[] = []
+  for (const bar of wide) {
+    const style: Style = bar === at ? "current" : "plain"
+    const before = spans.at(-1)
+    const text = characters[bar] ?? " "
+    if (before?.style === style) spans[spans.length - 1] = { text: before.text + text, style }
+    else spans.push({ text, style })
+  }
+  const width = formatDuration((first.end - first.start) / 1000)
+  const left = [span(`${localMoment(first.start, nowMs)}`, "dim"), span(`  ▏${width}`, "dim")]
+  return [spans, spreadLine(left, [span(localMoment(last.end, nowMs), "dim")], columns)]
+}
+
+const bodyLines = (state: ScreenState, layout: ScreenLayout): ReadonlyArray<StyledLine> => {
+  const { listRows, listColumns, objectColumns } = layout
+  const rows = Array.from({ length: listRows }, (_, row) => row)
+  if (state.help !== undefined) return rows.map((row) => [span(helpLines[(state.help ?? 0) + row] ?? "")])
+  const { opened, focus } = state
+  const list = (row: number): StyledLine => listLine(state, row, listColumns)
+  if (opened === undefined) return rows.map(list)
+  const object = (row: number): StyledLine => shiftLine(opened.lines[opened.top + row] ?? [], opened.left)
+  if (listColumns === 0) return rows.map((row) => cutLine(object(row), objectColumns))
+  const border: Style = focus === "object" ? "title" : "dim"
+  return rows.map((row) => [
+    ...fitLine(list(row), listColumns),
+    span("│", border),
+    ...cutLine(object(row), objectColumns),
+  ])
+}
+
+const listLine = (state: ScreenState, row: number, columns: number): StyledLine => {
+  const { tree, events, top, list } = state
+  if (tree !== undefined) {
+    const at = tree.top + row
+    const shown = tree.rows[at]
+    if (shown === undefined) return []
+    const left = [
+      span("  ".repeat(Math.min(shown.depth, 10))),
+      ...objectSpans(list.object(shown.event), shown.depth > 0),
+    ]
+    return marked(spreadLine(left, badge(list.findingCounts(shown.event)), columns), at === tree.row, state, columns)
+  }
+  const at = top + row
+  if (at >= events.length) return row === 0 && state.progress === "" ? [span("no events", "dim")] : []
+  const event = events.event(at)
+  const sort = list.sort(event)
+  const left = [
+    span(`${momentOf(state, event)} `, "dim"),
+    span(`${signs[sort]} `, signStyles[sort]),
+    ...objectSpans(list.object(event), false),
+  ]
+  return marked(spreadLine(left, badge(list.findingCounts(event)), columns), at === state.row, state, columns)
+}
+
+const signs: Readonly<Record<EventSort, string>> = {
+  start: "·",
+  created: "+",
+  changed: "~",
+  deleted: "-",
+  vanished: "?",
+}
+
+const signStyles: Readonly<Record<EventSort, Style>> = {
+  ...{ start: "dim", created: "added", changed: "changed", deleted: "removed", vanished: "removed" },
+}
+
+const marked = (line: StyledLine, isSelected: boolean, { focus }: ScreenState, columns: number): StyledLine =>
+  isSelected ? inStyle(fitLine(line, columns), focus === "list" ? "selected" : "title") : line
+
+/** The kind without group and version, and the name. `isOwned`: its namespace is that of its owner. */
+const objectSpans = ({ gvk, namespace, name }: ListedObject, isOwned: boolean): StyledLine => {
+  const kind = gvk.slice(gvk.lastIndexOf(".") + 1)
+  const full = namespace === "" || isOwned ? name : `${namespace}/${name}`
+  return [span(visible(kind), "key"), span(visible(` ${full}`))]
+}
+
+const badge = ({ errors, warnings }: FindingCounts): StyledLine => [
+  ...(errors === 0 ? [] : [span(`${errors}E`, "error")]),
+  ...(errors === 0 || warnings === 0 ? [] : [span(" ")]),
+  ...(warnings === 0 ? [] : [span(`${warnings}W`, "warning")]),
+]
+
+const momentOf = ({ list, isRelative, nowMs }: ScreenState, event: number): string => {
+  const time = list.time(event)
+  if (!isRelative) {
+    const isDate = Number.isSafeInteger(time) && time >= 0
+    // The zone is in the time line.
+    return isDate ? timeOf(time, nowMs).replace(/ [^ ]+$/, "") : `${time} µs`
+  }
+  if (list.sort(event) === "start") return "at start"
+  const seconds = Math.max(0, Math.floor((time - list.begin) / 1_000_000))
+  const two = (number: number): string => String(Math.floor(number)).padStart(2, "0")
+  const days = Math.floor(seconds / 86_400)
+  const clock = `${two((seconds / 3600) % 24)}:${two((seconds / 60) % 60)}:${two(seconds % 60)}`
+  return days === 0 ? clock : `${days}d ${clock}`
+}
+
+const statusLine = (state: ScreenState): StyledLine => {
+  const { prompt, message, opened, focus, help, tree } = state
+  if (prompt !== undefined) {
+    const about = prompt.about === "search" ? "/" : "filter: "
+    return [span(about, "title"), span(visible(prompt.text)), span(" ", "selected")]
+  }
+  if (message !== "") return [span(visible(message), "changed")]
+  if (help !== undefined) return [span("any other key closes the help", "dim")]
+  const hints = ["? help", "Space open", "/ search", "f filter", tree === undefined ? "t tree" : "t events"]
+  const inObject = ["? help", "Esc close", "Tab list", "[ ] states", "/ search"]
+  return [span((opened !== undefined && focus === "object" ? inObject : [...hints, "q quit"]).join("   "), "dim")]
+}

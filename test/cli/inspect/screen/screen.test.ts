@@ -1,0 +1,278 @@
+/** The interactive view without a terminal: what keys do and what the screen then shows, for terminals of any size. */
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import type { ScreenState } from "../../../../src/cli/inspect/screen/screen-state.ts"
+import { updated } from "../../../../src/cli/inspect/screen/screen-state.ts"
+import { screenLines } from "../../../../src/cli/inspect/screen/screen-view.ts"
+import { textOf } from "../../../../src/cli/inspect/screen/styled-line.ts"
+import { displayWidth } from "../../../../src/cli/terminal/display-width.ts"
+import type { GapEvent } from "../../../../src/trace/event.ts"
+import { event, press, screenOf, shown, start, story, typing } from "./inspected-story.ts"
+
+const escapeKey = "\u001b"
+
+/** The rows of the list, without title, time line and status. */
+const listIn = (state: ScreenState): ReadonlyArray<string> =>
+  shown(state)
+    .slice(3, -1)
+    .filter((line) => line !== "")
+
+/** The row that is highlighted. */
+const selectedIn = (state: ScreenState): string =>
+  screenLines(state)
+    .slice(3, -1)
+    .filter((line) => line.some(({ style, text }) => style === "selected" && text.trim() !== ""))
+    .map((line) => textOf(line).trim())
+    .join("|")
+
+describe("the list of events", () => {
+  test("has a row for each event, with its time, its sort and what validation finds in its state", async () => {
+    const rows = listIn(await screenOf())
+    expect(rows.map((row) => row.replace(/^\S*(?: \S+)?\.\d{3} /, ""))).toEqual([
+      "· Node node-1",
+      "· Namespace shop",
+      expect.stringMatching(/^\+ Deployment shop\/web +1E$/),
+      "+ ReplicaSet shop/web-1",
+      "+ Pod shop/web-1-a",
+      "+ ConfigMap shop/prices",
+      "~ ConfigMap shop/prices",
+      "- ConfigMap shop/prices",
+      "? Node node-1",
+      expect.stringMatching(/^~ Deployment shop\/web +1E$/),
+    ])
+  })
+
+  test.each([
+    [["j", "down"], 2],
+    [["G"], 9],
+    [["end", "k", "up"], 7],
+    [["pagedown"], 9],
+    [["G", "\u0002"], 0],
+    [["G", "g"], 0],
+    [["\u0006", "home"], 0],
+    [["k"], 0],
+  ])("%j moves to row %i", async (keys, row) => {
+    expect(press(await screenOf(), ...keys).row).toBe(row)
+  })
+
+  test("scrolls so that the selected row is always on the screen", async () => {
+    let state = await screenOf(story, { columns: 80, rows: 7 })
+    for (const key of ["j", "j", "j", "j", "j", "j", "j", "j", "j", "k", "k", "k", "k", "k", "k"]) {
+      state = press(state, key)
+      const lines = screenLines(state).filter((line) => line.some(({ style }) => style === "selected"))
+      expect(lines).toHaveLength(1)
+    }
+  })
+
+  test("shows times since the first event with r", async () => {
+    expect(listIn(press(await screenOf(), "r")).map((row) => row.slice(0, 8))).toContain("00:00:59")
+  })
+
+  test("is empty, and says so, for a trace without events", async () => {
+    const state = press(
+      await screenOf([{ type: "header", cut: 0, kinds: [], incomplete: [] }]),
+      "j",
+      " ",
+      "t",
+      "o",
+      "!",
+      "]",
+      "l",
+    )
+    expect(listIn(state)).toEqual(["no events"])
+  })
+
+  test("arrows aside go along the bars of the time line", async () => {
+    const state = await screenOf()
+    expect(selectedIn(press(state, "l"))).toContain("Deployment shop/web")
+    expect(selectedIn(press(state, "G", "left", "left"))).toContain("ConfigMap shop/prices")
+    expect(press(state, "h").row).toBe(0)
+  })
+})
+
+describe("an object", () => {
+  test("is opened with Space: what changed, then its YAML without managed fields", async () => {
+    const state = press(await screenOf(), "G", " ")
+    const lines = shown({ ...state, size: { columns: 80, rows: 40 } })
+    expect(lines).toContain("apps/v1.Deployment shop/web")
+    expect(lines.find((line) => line.startsWith("changed "))).toMatch(/, state 2 of 2$/)
+    expect(lines).toContain("~ spec.replicas: 1 → 3")
+    expect(lines.join("\n")).toContain("\n E0004  volume secret missing: Secret keys at spec.template.spec.")
+    expect(lines).toContain("  replicas: 3")
+  })
+
+  test("is beside the list where there is room, and follows it after Tab", async () => {
+    const wide = press(await screenOf(story, { columns: 140, rows: 20 }), "j", "j", " ")
+    expect(shown(wide)[3]).toMatch(/Node node-1 +│apps\/v1\.Deployment shop\/web$/)
+    expect(shown(press(wide, "\t", "j"))[3]).toMatch(/│apps\/v1\.ReplicaSet shop\/web-1$/)
+    const narrow = press(await screenOf(), "j", "j", " ")
+    expect(shown(narrow)[3]).toBe("apps/v1.Deployment shop/web")
+  })
+
+  test("is shown before and after with [ and ], and at its ends that is said", async () => {
+    const last = press(await screenOf(), "G", "k", "k", " ")
+    expect(shown(last).join("\n")).toContain("deleted ")
+    const first = press(last, "[", "[")
+    expect(shown(first).join("\n")).toContain("state 1 of 3")
+    expect(shown(press(first, "[")).at(-1)).toBe("the trace has no earlier state of it")
+    expect(press(first, "]").row).toBe(6)
+  })
+
+  test("without a known state says so, and one that is no JSON is shown as it is", async () => {
+    const gone = press(await screenOf(), "G", "k", " ")
+    expect(shown(gone).join("\n")).toContain("its state is not known")
+    const odd = await screenOf([event(1, "v1.Pod", "a", { object: Buffer.from("{\u001b]0;x") })])
+    expect(shown(press(odd, " ")).join("\n")).toContain("{\\u{1b}]0;x")
+  })
+
+  test("is searched with /, and scrolled aside", async () => {
+    const state = press(await screenOf(), "G", " ", "/", ...typing("REPLICAS: 3"))
+    expect(shown(state)[3]).toBe("  replicas: 3")
+    expect(shown(press(state, "l"))[3]).toBe("as: 3")
+  })
+})
+
+describe("the tree", () => {
+  test("has the objects that existed then, below their owners, and Space opens one", async () => {
+    const state = press(await screenOf(), "G", "t")
+    expect(listIn(state).map((row) => row.replace(/ +\dE$/, ""))).toEqual([
+      "Namespace shop",
+      "Deployment shop/web",
+      "  ReplicaSet web-1",
+      "    Pod web-1-a",
+    ])
+    expect(shown(press(state, "j", " "))[3]).toBe("apps/v1.ReplicaSet shop/web-1")
+    expect(listIn(press(state, "t"))).toHaveLength(10)
+  })
+
+  test("of an earlier moment has what existed then", async () => {
+    expect(listIn(press(await screenOf(), "j", "j", "t"))).toHaveLength(3)
+  })
+
+  test("ends although objects own each other", async () => {
+    const circle = [
+      event(1, "v1.Pod", "a", { owner: ["ReplicaSet", "b"] }),
+      event(2, "apps/v1.ReplicaSet", "b", { owner: ["Pod", "a"] }),
+    ]
+    expect(listIn(press(await screenOf(circle), "G", "t")).map((row) => row.trim())).toHaveLength(2)
+  })
+})
+
+describe("search and filters", () => {
+  test("/ goes to the next match, n and N to others, around the end", async () => {
+    const found = press(await screenOf(), "/", ...typing("prices"))
+    expect([found.row, press(found, "n").row, press(found, "N").row]).toEqual([5, 6, 7])
+    expect(shown(press(found, "/", ...typing("absent"))).at(-1)).toBe("not found: absent")
+  })
+
+  test("f shows only what meets all conditions, Esc removes them", async () => {
+    const state = press(await screenOf(), "f", ...typing("ns=shop !kind=configmaps web"))
+    expect(listIn(state)).toHaveLength(4)
+    expect(shown(state)[0]).toBe("a.ndjson  4 of 10 events: ns=shop !kind=configmaps web")
+    expect(listIn(press(state, escapeKey))).toHaveLength(10)
+    const none = press(state, "f", "\u0015", ...typing("name=none*"))
+    expect(shown(none).at(-1)).toBe("no event passes this filter; Esc removes it")
+  })
+
+  test("o shows the selected object alone", async () => {
+    expect(listIn(press(await screenOf(), "G", "o"))).toHaveLength(2)
+  })
+
+  test("what is typed can be corrected and given up", async () => {
+    const state = press(await screenOf(), "/", "a", "up", "b", "\u007f")
+    expect(shown(state).at(-1)).toBe("/a")
+    expect(press(state, escapeKey).prompt).toBeUndefined()
+    expect(press(state, "\u007f", "\u007f").prompt).toBeUndefined()
+  })
+
+  test("! goes to the next event with a finding", async () => {
+    const state = press(await screenOf(), "!")
+    expect([state.row, press(state, "!").row, press(state, "!", "!").row]).toEqual([2, 9, 2])
+  })
+})
+
+describe("leaving", () => {
+  test("q quits at once, Esc one level after the other", async () => {
+    const state = await screenOf()
+    expect(press(state, " ", "q").isEnded).toBe(true)
+    const deep = press(state, "f", ...typing("web"), "t", " ")
+    expect(press(deep, escapeKey, escapeKey, escapeKey).isEnded).toBe(false)
+    expect(press(deep, escapeKey, escapeKey, escapeKey, escapeKey).isEnded).toBe(true)
+  })
+
+  test("? shows the keys, and any other key closes them", async () => {
+    const state = press(await screenOf(), "?")
+    expect(shown(state).join("\n")).toContain("Space, Enter")
+    expect(press(state, "x").help).toBeUndefined()
+    expect(press(state, "G", "up").help).toBeGreaterThan(0)
+    expect(press(state, "q").isEnded).toBe(true)
+  })
+})
+
+describe("a terminal of any size", () => {
+  const keys = [
+    ..."jkgGhlfotnNr!?/[] q\t\r\u001b\u007f\u0002\u0006",
+    "up",
+    "down",
+    "left",
+    "right",
+    "pageup",
+    "home",
+    "世",
+    "f5",
+  ]
+  const inputs = fc.array(
+    fc.oneof(
+      fc.constantFrom(...keys).map((key) => ({ tag: "key", key }) as const),
+      fc
+        .record({ columns: fc.integer({ min: 0, max: 160 }), rows: fc.integer({ min: 0, max: 30 }) })
+        .map((size) => ({ tag: "resized", size }) as const),
+    ),
+    { maxLength: 40 },
+  )
+
+  test("is never overrun, whatever keys are pressed, and nothing on it controls it", async () => {
+    const wide = event(120, "v1.ConfigMap", "世界\u0007".repeat(20), { body: { data: { 世: "界".repeat(90) } } })
+    const first = await screenOf([...story, wide])
+    fc.assert(
+      fc.property(inputs, (given) => {
+        let state = first
+        for (const input of given) {
+          state = updated(state, input)
+          const lines = screenLines(state).map(textOf)
+          expect(lines.length).toBeLessThanOrEqual(Math.max(1, state.size.rows))
+          for (const line of lines) {
+            expect(displayWidth(line)).toBeLessThanOrEqual(Math.max(1, state.size.columns))
+            expect(line).not.toMatch(/\p{Cc}/u)
+          }
+        }
+      }),
+    )
+  })
+})
+
+test("a finding is shown in the states that have it alone", async () => {
+  const missing = event(1, "v1.Pod", "a", { body: { spec: { serviceAccountName: "robot", containers: [] } } })
+  const repaired = event(2, "v1.Pod", "a", { body: { spec: { containers: [] } } })
+  const rows = listIn(await screenOf([missing, repaired]))
+  expect(rows.map((row) => /\dE/.test(row))).toEqual([true, false])
+})
+
+test("a time that is an estimate is said to be one", async () => {
+  const late = event(5, "v1.Pod", "a", { received: (start + 9) * 1_000_000 })
+  expect(shown(press(await screenOf([late]), " ")).join("\n")).toMatch(/^created about /m)
+})
+
+test("of a long path the end is in the title", async () => {
+  const state = { ...(await screenOf()), name: `/srv/${"long/".repeat(40)}day.ndjson` }
+  expect(shown(state)[0]).toMatch(/^….*\/day\.ndjson {2}10 events$/)
+})
+
+test("gaps are told in the last line", async () => {
+  const gap: GapEvent = {
+    ...{ type: "gap", sequence: 1, time: start * 1e6, gvk: "v1.Pod", namespace: "", reason: "expired", detail: "" },
+    ...{ fromVersion: "1", toVersion: "2", fromTime: start * 1e6, toTime: start * 1e6 },
+  }
+  const state = await screenOf([...story, { type: "event", event: gap, isSnapshot: false }])
+  expect(shown(state).at(-1)).toBe("1 gap, where changes are missing: -o text names them")
+})
