@@ -36,6 +36,8 @@ export interface Root<Lane> {
   readonly label: string
   readonly gvk: string
   readonly name: string
+  /** The empty string if the trace does not have it. */
+  readonly uid: string
   /** The view's lane for it in the namespace of the object that has this root. */
   readonly lane: Lane
 }

@@ -81,12 +81,12 @@ export class Placement<Lane, Sketch extends LifeSketch<Lane>> {
   /** The lane of an object at the top of a chain, in a namespace. */
   #takeTop(root: Named, namespace: string): Root<Lane> {
     const identity = root.uid === "" ? placeKey(root.gvk, namespace, root.name) : `uid ${root.uid}`
-    return this.#take({ identity, label: labelOf(root), gvk: root.gvk, name: root.name }, namespace)
+    return this.#take({ identity, label: labelOf(root), gvk: root.gvk, name: root.name, uid: root.uid }, namespace)
   }
 
-  #take({ identity, label, gvk, name }: Omit<Root<Lane>, "lane">, namespace: string): Root<Lane> {
-    const lane = this.#lanes.takeRoot({ identity, label, gvk, name }, namespace)
-    return { identity, label, gvk, name, lane }
+  #take({ identity, label, gvk, name, uid }: Omit<Root<Lane>, "lane">, namespace: string): Root<Lane> {
+    const lane = this.#lanes.takeRoot({ identity, label, gvk, name, uid }, namespace)
+    return { identity, label, gvk, name, uid, lane }
   }
 
   #ownerOf(life: ObjectLife<Lane, Sketch>): ObjectLife<Lane, Sketch> | undefined {
