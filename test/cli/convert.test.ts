@@ -80,7 +80,7 @@ describe("reel convert", () => {
     expect(terminal.standardOutput.text()).toBe(Buffer.from(trace).toString("utf8"))
   })
 
-  test.each(["out.ndjson", "out.sktrace", "out.yaml", "out.pftrace", "out.parquet", "out.otlp.json"])(
+  test.each(["out.ndjson", "out.sktrace", "out.yaml", "out.pftrace", "out.parquet", "out.otlp.json", "out.html"])(
     "a bad trace for %s: offset and reason, exit code 1, no file",
     async (out) => {
       for (const [name, bytes, reason] of [
@@ -343,11 +343,11 @@ describe("reel convert", () => {
     [["a", "b", "c"], 'unexpected argument "c"'],
     [
       ["a", "b"],
-      '--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet, otlp): "b" does not imply a format',
+      '--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet, otlp, html): "b" does not imply a format',
     ],
     [
       ["a", "-"],
-      "--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet, otlp): standard output does not imply a format",
+      "--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet, otlp, html): standard output does not imply a format",
     ],
     [
       ["a", "b.ndjson", "--from", "simcube"],

@@ -37,6 +37,12 @@ export const VIEWS = [
     extensions: [".otlp.json", ".otlp.jsonl"],
     isText: true,
   },
+  {
+    name: "html",
+    summary: "a page that shows what happened, for tests and for short traces: a time line and a list of changes",
+    extensions: [".html", ".htm"],
+    isText: true,
+  },
 ] as const satisfies ReadonlyArray<ViewFacts>
 
 /** The name of a view. */
@@ -66,5 +72,7 @@ export const openView = async (name: ViewName): Promise<TraceEncoder> => {
       return (await import("./parquet/parquet-encoder.ts")).parquetEncoder()
     case "otlp":
       return (await import("./otlp/otlp-encoder.ts")).otlpEncoder()
+    case "html":
+      return (await import("./html/html-encoder.ts")).htmlEncoder()
   }
 }

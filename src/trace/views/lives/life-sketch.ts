@@ -26,6 +26,8 @@ export interface LifeSubject {
   readonly owner: OwnerName | undefined
   /** When the object says that it was created, as Kubernetes writes it. */
   readonly created: string | undefined
+  /** Whether the object existed when the trace began. */
+  readonly existed: boolean
 }
 
 /** The object at the top of an owner chain, and what a view keeps for all that it owns. */

@@ -119,10 +119,10 @@ export class Lives<Lane, Sketch extends LifeSketch<Lane>> {
         this.#remove(key, life, "replaced by another object of its name")
         life = undefined
       }
-      if (event.action === "applied") this.#applied(key, life, event, object)
+      if (event.action === "applied") this.#applied(key, life, event, object, isSnapshot)
       else {
         const how = event.action === "deleted" ? "deleted" : "deleted at an unknown time: a list no longer had it"
-        this.#remove(key, life ?? this.#added(key, event, object), how, object)
+        this.#remove(key, life ?? this.#added(key, event, object, isSnapshot), how, object)
       }
     })
   }
@@ -132,13 +132,14 @@ export class Lives<Lane, Sketch extends LifeSketch<Lane>> {
     life: ObjectLife<Lane, Sketch> | undefined,
     event: ObjectEvent,
     object: JsonObject | undefined,
+    isSnapshot: boolean,
   ): void {
-    if (life === undefined) this.#added(key, event, object)
+    if (life === undefined) this.#added(key, event, object, isSnapshot)
     else if (object !== undefined) life.observe(object, this.#now)
   }
 
-  #added(key: string, event: ObjectEvent, object: JsonObject | undefined): ObjectLife<Lane, Sketch> {
-    const subject = subjectOf(event, object, this.#count++)
+  #added(key: string, event: ObjectEvent, object: JsonObject | undefined, existed: boolean): ObjectLife<Lane, Sketch> {
+    const subject = subjectOf(event, object, { number: this.#count++, existed })
     const life = new ObjectLife<Lane, Sketch>(subject, this.#options.sketch(subject))
     this.#byPlace.set(key, life)
     if (subject.uid !== "") this.#byUid.set(subject.uid, life)

@@ -26,9 +26,14 @@ const MOST_DIFFERENCES = 20
 /** Members of an object that do not say what is wanted of it. */
 const notWanted: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "status"])
 
-/** What an event says of the object that begins to live with it. `number`: unique in the trace. */
-export const subjectOf = (event: ObjectEvent, object: JsonObject | undefined, number: number): LifeSubject => ({
+/** What an event says of the object that begins to live with it. */
+export const subjectOf = (
+  event: ObjectEvent,
+  object: JsonObject | undefined,
+  { number, existed }: Pick<LifeSubject, "number" | "existed">,
+): LifeSubject => ({
   number,
+  existed,
   gvk: event.gvk,
   namespace: event.namespace,
   name: event.name,
