@@ -65,6 +65,7 @@ const syntax: CommandSyntax<typeof options> = {
     "OUT appears only when it is complete. Converting a SimKube trace to NDJSON and back reproduces it byte for byte.",
     "With perfetto, OUT shows the lives of objects, pods and containers in the Perfetto UI; with parquet, it is a table of events.",
     "With otlp, the same lives are OpenTelemetry spans: in a file, or sent to a collector if OUT is an address such as http://collector:4318/v1/traces.",
+    "With html, OUT is one page that shows them, and what changed.",
   ],
   options,
   operand: {
@@ -84,6 +85,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel convert trace.sktrace - --to ndjson | jq -c .name",
     "reel convert day.ndjson.zst day.pftrace",
     "reel convert day.ndjson.zst day.parquet",
+    "reel convert hour.ndjson hour.html",
     "reel convert day.ndjson.zst http://localhost:4318/v1/traces",
   ],
   seeAlso: ["reel export", "reel transform", "docs/reference/trace-formats.md", "docs/reference/trace-views.md"],

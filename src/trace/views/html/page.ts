@@ -81,9 +81,9 @@ const changeRow = ({ time, namespace, label, what, tone, fields, isCut }: Change
 }
 
 const fieldItem = ({ path, before, after }: ListedField): string => {
-  const [old, now] = [valueOf(before, "del"), valueOf(after, "ins")]
+  const [old, now] = [shownValue(before, "del"), shownValue(after, "ins")]
   return `<li><code>${escaped(path === "" ? "(everything)" : path)}</code>: ${old} → ${now}</li>`
 }
 
-const valueOf = (value: string | undefined, tag: "del" | "ins"): string =>
+const shownValue = (value: string | undefined, tag: "del" | "ins"): string =>
   value === undefined ? "(absent)" : `<${tag} class="value">${escaped(value)}</${tag}>`
