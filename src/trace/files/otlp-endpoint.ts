@@ -48,6 +48,9 @@ const LONGEST_WAIT_MS = 60_000
 /** The specification of OTLP/HTTP lists these. */
 const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
+/** What another attempt would not change. */
+const isFinal: ReadonlySet<EndpointFailed["reason"]> = new Set(["refused", "garbage"])
+
 type Attempt =
   | { readonly _tag: "Answered"; readonly answer: ExportAnswer }
   | { readonly _tag: "Silent" }
@@ -57,8 +60,10 @@ type Attempt =
 export const otlpEndpoint = (options: OtlpEndpointOptions): OtlpSink => {
   const delivery = { spans: 0, rejected: 0, message: undefined as string | undefined }
   let rest = Buffer.alloc(0)
+  let isFirst = true
   const send = async (line: Uint8Array): Promise<void> => {
-    const { rejected, message } = await delivered(line, options, () => delivery.spans)
+    const { rejected, message } = await delivered(line, options, { taken: delivery.spans, isFirst })
+    isFirst = false
     const spans = spansIn(line)
     // No more than were sent, whatever the endpoint says.
     delivery.spans += Math.max(0, spans - rejected)
@@ -90,19 +95,21 @@ const LINE_END = 0x0a
 const delivered = async (
   body: Uint8Array,
   options: OtlpEndpointOptions,
-  taken: () => number,
+  { taken, isFirst }: { readonly taken: number; readonly isFirst: boolean },
 ): Promise<{ readonly rejected: number; readonly message: string | undefined }> => {
   for (let attempt = 1; ; attempt++) {
     const outcome = await attempted(body, options)
     if (options.signal.aborted) throw new ExportInterrupted()
     const verdict = judged(outcome, options.clock.wallMicros())
     if (verdict._tag === "Taken") return verdict
-    const isLast = verdict.reason === "refused" || verdict.reason === "garbage" || attempt === MOST_ATTEMPTS
+    // An address that is wrong from the start is not worth half a minute of a user's time.
+    const isWrong = verdict.reason === "unreachable" && isFirst
+    const isLast = isWrong || isFinal.has(verdict.reason) || attempt === MOST_ATTEMPTS
     const jittered = FIRST_WAIT_MS * 2 ** (attempt - 1) * (0.5 + options.random() / 2)
     const wait = verdict.retryAfterMs ?? jittered
     if (isLast || wait > LONGEST_WAIT_MS) {
       const { reason, detail } = verdict
-      throw new EndpointFailed({ url: options.url, reason, detail, attempts: attempt, taken: taken() })
+      throw new EndpointFailed({ url: options.url, reason, detail, attempts: attempt, taken })
     }
     await waited(wait, options)
   }
@@ -141,15 +148,14 @@ const retryAfterIn = (text: string | null, nowMicros: number): number | undefine
 }
 
 const attempted = async (body: Uint8Array, options: OtlpEndpointOptions): Promise<Attempt> => {
+  const headers = new Headers(options.headers.map(([name, value]) => [name, value]))
+  headers.set("content-type", "application/json")
   const silence = new AbortController()
   const timer = options.clock.after(ANSWER_MS, () => silence.abort())
   try {
     const response = await (options.fetch ?? fetch)(options.url, {
       method: "POST",
-      headers: [...options.headers, ["content-type", "application/json"]].map(([name = "", value = ""]) => [
-        name,
-        value,
-      ]),
+      headers,
       body: new Uint8Array(body),
       // Headers may be secret, and are for this address only.
       redirect: "manual",
@@ -175,8 +181,10 @@ const reasonOf = (cause: unknown): string => {
 const waited = async (ms: number, { clock, signal }: OtlpEndpointOptions): Promise<void> => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = clock.after(ms, resolve)
-  signal.addEventListener("abort", () => resolve(), { once: true })
+  const stop = (): void => resolve()
+  signal.addEventListener("abort", stop)
   await promise
+  signal.removeEventListener("abort", stop)
   timer.cancel()
   if (signal.aborted) throw new ExportInterrupted()
 }

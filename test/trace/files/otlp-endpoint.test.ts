@@ -34,7 +34,12 @@ const sent = async (sink: OtlpSink, ...pieces: ReadonlyArray<string>): Promise<E
 describe("an OTLP endpoint", () => {
   test("gets one request for each line, with the headers, however the lines are cut", async () => {
     await using collector = await startCollector()
-    const sink = sinkTo(collector.url, { headers: [["x-tenant", "shop"]] })
+    const sink = sinkTo(collector.url, {
+      headers: [
+        ["x-tenant", "shop"],
+        ["Content-Type", "text/plain"],
+      ],
+    })
     const text = line(3) + line(1) + line(2)
     expect(await sent(sink, text.slice(0, 7), text.slice(7, 80), text.slice(80).trimEnd())).toBeUndefined()
     expect(collector.received.map(({ body }) => `${body}\n`)).toEqual([line(3), line(1), line(2)])
@@ -130,13 +135,16 @@ describe("an OTLP endpoint", () => {
     expect(await sent(sinkTo(collector.url, { clock }), line(1))).toMatchObject({ reason: "silent", attempts: 6 })
   })
 
-  test("that breaks the connection or does not exist is unreachable", async () => {
-    await using collector = await startCollector((response) => response.destroy())
-    expect(await sent(sinkTo(collector.url), line(1))).toMatchObject({ reason: "unreachable", attempts: 6 })
+  test("that breaks the connection is tried again, but not if it cannot be reached at all", async () => {
+    await using collector = await startCollector((response, number) =>
+      number === 0 || number === 3 ? response.end("{}") : response.destroy(),
+    )
+    const broken = await sent(sinkTo(collector.url), line(1), line(1), line(1))
+    expect(broken).toMatchObject({ reason: "unreachable", attempts: 6, taken: 2 })
     const gone = await startCollector()
     await gone[Symbol.asyncDispose]()
     const error = await sent(sinkTo(gone.url), line(1))
-    expect(error).toMatchObject({ reason: "unreachable", attempts: 6 })
+    expect(error).toMatchObject({ reason: "unreachable", attempts: 1 })
     expect(error?.detail).toContain("ECONNREFUSED")
   })
 
