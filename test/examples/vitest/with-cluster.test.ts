@@ -32,6 +32,11 @@ test("fails <on purpose>", withCluster(async ({ sandbox }) => {
   await ready(sandbox).toBe(1)
   expect(sandbox.get("apps/v1.Deployment", "default", "shop")?.status?.readyReplicas).toBe(3)
 }), 60_000)
+
+test("hangs", withCluster(async ({ sandbox }) => {
+  sandbox.put("v1.ConfigMap", { metadata: { name: "hangs", namespace: "default" } })
+  await new Promise(() => undefined)
+}), 4000)
 `
 
 test("a test that fails has a page attached that shows what happened in its cluster", {
@@ -48,7 +53,7 @@ test("a test that fails has a page attached that shows what happened in its clus
       resolve({ code: error?.code ?? 0, output: stdout + stderr }),
     )
   })
-  expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining("1 failed | 1 passed") })
+  expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining("2 failed | 1 passed") })
   expect(output).toContain("expected 1 to be 3")
   const attachments = join(folder, ".vitest/attachments")
   const pages = readdirSync(attachments)
@@ -61,6 +66,8 @@ test("a test that fails has a page attached that shows what happened in its clus
   expect(text.match(/default Pod\/shop-[^ ]* first seen/g)).toHaveLength(2)
   expect(text.match(/default Pod\/shop-[^ ]* deletion requested/g)).toHaveLength(1)
   expect(text).not.toContain("ConfigMap/passes")
+  const late = /What happened in the cluster of "hangs": (.*\.html)/.exec(output)?.[1] ?? ""
+  expect(checkPage(readFileSync(late, "utf8"))).toContain("default ConfigMap/hangs first seen")
   // Nothing is left but what vitest keeps.
   expect(readdirSync(folder).filter((name) => name.startsWith("cluster-of-a-test-"))).toEqual([])
 })
