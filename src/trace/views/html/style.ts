@@ -10,7 +10,7 @@ summary{cursor:pointer;font-weight:600;padding:.2rem 0}
 .label{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.below{padding-left:1.2rem}.inner{padding-left:2.4rem;opacity:.85}
 .lane{position:relative;height:1.1rem;border-left:1px solid var(--line);border-right:1px solid var(--line)}
 .lane span{position:absolute;top:2px;bottom:2px;min-width:2px;border-radius:2px;overflow:hidden;white-space:nowrap;font-size:.72rem;line-height:.9rem;color:#fff;text-indent:3px}
-.lane .life{top:5px;bottom:5px;background:var(--life)}.lane .mark{top:0;bottom:0;width:2px;background:currentColor;color:inherit;opacity:.7}
+.lane .life{top:5px;bottom:5px;background:var(--life)}.lane .life.bad{background:var(--bad)}.lane .waiting{color:#111}.lane .mark{top:0;bottom:0;width:2px;background:currentColor;color:inherit;opacity:.7}
 .good{background:var(--good)}.waiting{background:var(--waiting)}.bad{background:var(--bad)}.over{background:var(--over)}
 td.bad{background:none;color:var(--bad);font-weight:600}
 .axis .lane{border-bottom:1px solid var(--line)}.axis .lane span{color:inherit}

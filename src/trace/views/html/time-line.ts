@@ -57,8 +57,9 @@ function* rowsBelow(root: string, stories: ReadonlyArray<LifeStory>, span: Span)
 
 function* rowsOf(story: LifeStory, span: Span): Generator<string, void> {
   const { subject, begun, ended, how, isBad, phases, marks, isTop } = story
-  const tone = isBad && phases.length === 0 ? "bad" : "life"
-  const life = bar(span, { begin: begun, end: ended, name: how, tone: "good" }, `life ${tone}`, "")
+  // The phases of a pod show when it failed; it may be that there was no room for them.
+  const classes = isBad && phases.length === 0 ? "life bad" : "life"
+  const life = bar(span, { begin: begun, end: ended, name: how, tone: "good" }, classes, "")
   const drawn = [life, ...phases.map((part) => bar(span, part, part.tone)), ...marks.map((each) => mark(span, each))]
   yield row(span, isTop ? "" : "below", subject.label, drawn.join(""), { begin: begun, end: ended })
   for (const [name, parts] of story.containers)
