@@ -15,7 +15,7 @@ const isolated = [
 ]
 const tests = "test/**/*.test.ts"
 /** Tests that users would write. */
-const examples = "examples/host/typescript/*.test.ts"
+const examples = ["examples/host/typescript/*.test.ts", "examples/vitest/*.test.ts"]
 const cluster = "test/cluster/**"
 const clients = "test/clients/**"
 
@@ -30,7 +30,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "shared",
-          include: [tests, examples],
+          include: [tests, ...examples],
           exclude: [cluster, clients, ...isolated, ...longTests],
           isolate: false,
         },

@@ -154,6 +154,9 @@ const useIt = async (user: string): Promise<ReadonlyArray<string>> => {
   cpSync(join(root, "examples/host/typescript"), join(user, "operator"), { recursive: true })
   await run(process.execPath, [vitest, "run", "--root", user, "operator"], options)
   done.push("examples/host/typescript")
+  cpSync(join(root, "examples/vitest"), join(user, "shop"), { recursive: true })
+  await run(process.execPath, [vitest, "run", "--root", user, "shop"], options)
+  done.push("examples/vitest")
   return done
 }
 

@@ -1,6 +1,6 @@
 /** `reel convert`: arguments and printing. The work is in src/trace/files. */
 import { randomBytes } from "node:crypto"
-import { backgroundClock } from "../clock.ts"
+import { backgroundClock, type Clock, systemClock } from "../clock.ts"
 import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import {
   type ConvertError,
@@ -8,17 +8,26 @@ import {
   type ConvertSummary,
   convertInto,
 } from "../trace/files/convert-file.ts"
-import { type OutputFileSystem, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
+import { type Delivery, type OtlpSink, otlpEndpoint } from "../trace/files/otlp-endpoint.ts"
+import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import type { LeftOut } from "../trace/formats/format.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
-import { isView, VIEW_NAMES, type ViewName, viewOfFileName } from "../trace/views/views.ts"
+import { isTextView, isView, VIEW_NAMES, type ViewName, viewOfFileName } from "../trace/views/views.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
+import {
+  type EndpointHeader,
+  type EndpointHeaders,
+  endpointHeaders,
+  endpointVariables,
+  isEndpoint,
+  problemOfEndpoint,
+} from "./convert/endpoint.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration, formatRecorded } from "./terminal/quantities.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
@@ -55,17 +64,20 @@ const syntax: CommandSyntax<typeof options> = {
     "Compressed input is detected regardless of its name; OUT is compressed if its name ends with .zst or .gz.",
     "OUT appears only when it is complete. Converting a SimKube trace to NDJSON and back reproduces it byte for byte.",
     "With perfetto, OUT shows the lives of objects, pods and containers in the Perfetto UI; with parquet, it is a table of events.",
+    "With otlp, the same lives are OpenTelemetry spans: in a file, or sent to a collector if OUT is an address such as http://collector:4318/v1/traces.",
+    "With html, OUT is one page that shows them, and what changed.",
   ],
   options,
   operand: {
     placeholder: "IN OUT",
-    help: "the input and output files; - means standard input or standard output",
+    help: "the input and output files; - means standard input or standard output; OUT may be the address of an OTLP endpoint",
     count: 2,
   },
   exitCodes: {
-    incomplete: "the trace has gaps, or kinds that were not being watched, which the format of OUT cannot say",
+    incomplete:
+      "the trace has gaps, or kinds that were not being watched, which the format of OUT cannot say; or the endpoint rejected some spans",
   },
-  environment: temporaryVariables,
+  environment: [...temporaryVariables, ...endpointVariables],
   examples: [
     "reel convert trace.sktrace trace.ndjson.zst",
     "reel convert day.ndjson.zst day.sktrace --owned exclude",
@@ -73,6 +85,8 @@ const syntax: CommandSyntax<typeof options> = {
     "reel convert trace.sktrace - --to ndjson | jq -c .name",
     "reel convert day.ndjson.zst day.pftrace",
     "reel convert day.ndjson.zst day.parquet",
+    "reel convert hour.ndjson hour.html",
+    "reel convert day.ndjson.zst http://localhost:4318/v1/traces",
   ],
   seeAlso: ["reel export", "reel transform", "docs/reference/trace-formats.md", "docs/reference/trace-views.md"],
 }
@@ -85,6 +99,8 @@ export interface ConvertSurroundings {
   /** Monotonic ms. */
   readonly now: () => number
   readonly fileSystem?: OutputFileSystem
+  /** Waits for endpoints. Default: the system's clock. */
+  readonly clock?: Clock
 }
 
 const systemSurroundings: ConvertSurroundings = { openInput: openTraceFile, now: () => performance.now() }
@@ -107,18 +123,23 @@ interface Order {
   readonly to: OutputName
   readonly excludeOwned: boolean
   readonly force: boolean
+  /** Absent: OUT is a file. */
+  readonly headers?: ReadonlyArray<EndpointHeader>
 }
 
 /** Checks that involve more than one option. */
 const readOrder = (given: Options, input: string, output: string, terminal: Terminal): Order | UsageError => {
   const wrong = (problem: string): UsageError => new UsageError({ command: syntax.name, problem })
   if (input === "" || output === "") return wrong("a file name is empty")
-  const to = given.to ?? formatOfFileName(output) ?? viewOfFileName(output)
+  const endpoint = isEndpoint(output) ? readEndpoint(given, output, terminal) : undefined
+  if (endpoint?._tag === "BadEndpoint") return wrong(endpoint.problem)
+  // The names of some views end with that of a format: .otlp.jsonl.
+  const to = endpoint !== undefined ? "otlp" : (given.to ?? viewOfFileName(output) ?? formatOfFileName(output))
   if (to === undefined) {
     const what = output === "-" ? "standard output" : quoted(output)
     return wrong(`--to FORMAT is required (${outputNames.join(", ")}): ${what} does not imply a format`)
   }
-  if (output === "-" && (isView(to) || !factsOf(to).isText) && terminal.standardOutput.isTTY === true)
+  if (output === "-" && !(isView(to) ? isTextView(to) : factsOf(to).isText) && terminal.standardOutput.isTTY === true)
     return wrong(
       `the ${to} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`,
     )
@@ -129,13 +150,23 @@ const readOrder = (given: Options, input: string, output: string, terminal: Term
     to,
     excludeOwned: given.owned === "exclude",
     force: given.force,
+    ...(endpoint !== undefined && { headers: endpoint.headers }),
   }
+}
+
+/** What is only asked of endpoints. */
+const readEndpoint = ({ to }: Options, output: string, { environment }: Terminal): EndpointHeaders => {
+  const problem =
+    to === undefined || to === "otlp"
+      ? problemOfEndpoint(output)
+      : `an endpoint takes --to otlp only, and not ${to}; to write a file, name the file`
+  return problem === undefined ? endpointHeaders(environment) : { _tag: "BadEndpoint", problem }
 }
 
 const runConversion = async (
   order: Order,
   terminal: Terminal,
-  { openInput, now, fileSystem }: ConvertSurroundings,
+  { openInput, now, fileSystem, clock = systemClock }: ConvertSurroundings,
 ): Promise<ExitCode> => {
   const abort = new AbortController()
   const stopListening = terminal.onInterrupt(() => abort.abort())
@@ -145,6 +176,25 @@ const runConversion = async (
     clock: backgroundClock,
   })
   const started = now()
+  const endpoint =
+    order.headers === undefined
+      ? undefined
+      : otlpEndpoint({
+          url: order.output,
+          headers: order.headers,
+          signal: abort.signal,
+          clock,
+          random: Math.random,
+        })
+  const openSink = async (): Promise<OutputSink> => {
+    if (endpoint !== undefined) return endpoint
+    if (order.output === "-") return streamOutput(terminal.standardOutput)
+    return openOutputFile(order.output, {
+      force: order.force,
+      token: randomBytes(8).toString("hex"),
+      ...(fileSystem === undefined ? {} : { fileSystem }),
+    })
+  }
   try {
     const outcome = await convertInto({
       inputName: order.input === "-" ? "standard input" : order.input,
@@ -152,22 +202,18 @@ const runConversion = async (
       from: order.from,
       to: order.to,
       excludeOwned: order.excludeOwned,
-      compression: order.output === "-" ? "none" : withoutCompressionExtension(order.output).compression,
-      openSink: async () =>
-        order.output === "-"
-          ? streamOutput(terminal.standardOutput)
-          : openOutputFile(order.output, {
-              force: order.force,
-              token: randomBytes(8).toString("hex"),
-              ...(fileSystem === undefined ? {} : { fileSystem }),
-            }),
+      compression:
+        order.output === "-" || endpoint !== undefined ? "none" : withoutCompressionExtension(order.output).compression,
+      openSink,
       signal: abort.signal,
       onProgress: (state) => progress.show(() => describeProgress(state, now() - started)),
     })
     progress.close()
-    if (outcome._tag === "Converted") return report(order, outcome.summary, terminal)
+    if (outcome._tag === "Converted") return report(order, outcome.summary, endpoint, terminal)
     // It quotes the file, which may contain control sequences.
     terminal.standardError.write(`${syntax.name}: ${visible(outcome.error.message)}\n`)
+    if (endpoint !== undefined && outcome.error._tag === "ExportInterrupted")
+      terminal.standardError.write(`${syntax.name}: ${visible(describeDelivery(endpoint.delivery))}\n`)
     return exitCodeOf(outcome.error)
   } finally {
     progress.close()
@@ -188,7 +234,12 @@ const describeProgress = (
   return `${done} of ${formatBytes(size)}, ${formatDuration((elapsedMs * (1 - share)) / share)} left`
 }
 
-const report = (order: Order, summary: ConvertSummary, terminal: Terminal): ExitCode => {
+const report = (
+  order: Order,
+  summary: ConvertSummary,
+  endpoint: OtlpSink | undefined,
+  terminal: Terminal,
+): ExitCode => {
   const place = order.output === "-" ? "standard output" : order.output
   const { objects, events } = summary
   const atStart = objects === 0 ? "" : `${formatCount(objects, "object")} at the start, `
@@ -196,9 +247,19 @@ const report = (order: Order, summary: ConvertSummary, terminal: Terminal): Exit
   terminal.standardError.write(`${visible(place)}: ${counts}, ${summary.from} to ${order.to}\n`)
   for (const line of describeLeftOut(summary.leftOut, order.to))
     terminal.standardError.write(`${syntax.name}: ${line}\n`)
+  if (endpoint !== undefined)
+    terminal.standardError.write(`${syntax.name}: ${visible(describeDelivery(endpoint.delivery))}\n`)
   // The output format cannot represent gaps, so readers of the output do not see that the trace is incomplete.
-  const isComplete = summary.leftOut.gaps === 0 && summary.leftOut.incomplete === 0
+  const isComplete =
+    summary.leftOut.gaps === 0 && summary.leftOut.incomplete === 0 && (endpoint?.delivery.rejected ?? 0) === 0
   return isComplete ? exitCodes.ok : exitCodes.incomplete
+}
+
+/** Collectors also send warnings without a span that was rejected. */
+const describeDelivery = ({ spans, rejected, message }: Delivery): string => {
+  const taken = `the endpoint took ${formatCount(spans, "span")}`
+  if (rejected > 0) return `${taken} and rejected ${formatCount(rejected, "span")}: ${message ?? "it does not say why"}`
+  return message === undefined ? taken : `${taken}, and says: ${message}`
 }
 
 /** One line for each category of content that the output format cannot represent. */

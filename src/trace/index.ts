@@ -4,6 +4,7 @@
  * - NDJSON, complete and lossless: {@link NdjsonWriter}, {@link NdjsonReader}. For keeping, searching, converting.
  * - SimKube's format, version 2: {@link SimkubeTraceWriter}, {@link SimkubeTraceReader}. For replaying with SimKube.
  * - Any format by its name, to and from one model of items: {@link openDecoder}, {@link openEncoder}, {@link convertTrace}.
+ * - A page that shows what happened, for people: {@link htmlReport}.
  *
  * Every reader takes bytes as they arrive and throws only its own tagged error; no reader or writer holds a whole trace.
  */
@@ -35,3 +36,5 @@ export * from "./selection/filters.ts"
 export * from "./selection/label-selector.ts"
 export * from "./spool.ts"
 export * from "./trace-item.ts"
+export type { HtmlOptions } from "./views/html/html-encoder.ts"
+export { type HtmlReportOptions, htmlReport } from "./views/html/html-report.ts"

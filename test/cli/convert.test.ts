@@ -8,7 +8,13 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { type ConvertSurroundings, convertCommand } from "../../src/cli/convert.ts"
 import { openTraceFile } from "../../src/trace/files/trace-input.ts"
+import { openEncoder } from "../../src/trace/formats/codecs.ts"
+import { fileSpool } from "../../src/trace/spool.ts"
+import type { TraceItem } from "../../src/trace/trace-item.ts"
+import { CollectorClock, startCollector } from "../trace/files/collector.ts"
 import { goldenTrace } from "../trace/recording.ts"
+import { encoded, event, header } from "../trace/views/items.ts"
+import { tracedIn } from "../trace/views/otlp/traced.ts"
 import { drawingOf } from "../trace/views/perfetto/drawing.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
 
@@ -74,7 +80,7 @@ describe("reel convert", () => {
     expect(terminal.standardOutput.text()).toBe(Buffer.from(trace).toString("utf8"))
   })
 
-  test.each(["out.ndjson", "out.sktrace", "out.yaml", "out.pftrace", "out.parquet"])(
+  test.each(["out.ndjson", "out.sktrace", "out.yaml", "out.pftrace", "out.parquet", "out.otlp.json", "out.html"])(
     "a bad trace for %s: offset and reason, exit code 1, no file",
     async (out) => {
       for (const [name, bytes, reason] of [
@@ -335,10 +341,13 @@ describe("reel convert", () => {
     [["a"], "missing argument: expected IN OUT"],
     [[], "missing argument: expected IN OUT"],
     [["a", "b", "c"], 'unexpected argument "c"'],
-    [["a", "b"], '--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet): "b" does not imply a format'],
+    [
+      ["a", "b"],
+      '--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet, otlp, html): "b" does not imply a format',
+    ],
     [
       ["a", "-"],
-      "--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet): standard output does not imply a format",
+      "--to FORMAT is required (ndjson, simkube, kwok, perfetto, parquet, otlp, html): standard output does not imply a format",
     ],
     [
       ["a", "b.ndjson", "--from", "simcube"],
@@ -403,5 +412,75 @@ describe("reel convert", () => {
     const terminal = capturedTerminal({ error: { isTTY: true, columns: 100 }, environment: { TERM: "xterm" } })
     const { error } = await convert([path("a.sktrace"), path("b.ndjson")], {}, terminal)
     expect(error).toMatch(/converting: \d+ objects and changes, .* of .* left/)
+  })
+})
+
+describe("reel convert to an OTLP endpoint", () => {
+  const sending = async (
+    url: string,
+    environment: Record<string, string> = {},
+    argv: ReadonlyArray<string> = [],
+    input: Uint8Array = trace,
+  ) => {
+    writeFileSync(path("a.sktrace"), input)
+    const terminal = Object.assign(capturedTerminal(), { environment })
+    return convert([path("a.sktrace"), url, ...argv], { clock: new CollectorClock() }, terminal)
+  }
+
+  test("sends what the file would have, with the headers of the environment, and says how many spans were taken", async () => {
+    await using collector = await startCollector()
+    const { code, error } = await sending(collector.url, { OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=shop" })
+    expect(code).toBe(exitCodes.ok)
+    await convert([path("a.sktrace"), path("b.otlp.json")])
+    const file = readFileSync(path("b.otlp.json"))
+    expect(collector.received.map(({ body }) => `${body}\n`).join("")).toBe(file.toString())
+    expect(collector.received[0]?.headers["x-tenant"]).toBe("shop")
+    const { length } = tracedIn(file)
+    expect(length).toBeGreaterThan(5)
+    expect(error).toContain(`reel convert: the endpoint took ${length} spans\n`)
+  })
+
+  test("ends with exit code 3 if some spans were rejected, and with 1 if it does not answer as it should", async () => {
+    const partial = '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too\\u001b[31m old"}}'
+    await using collector = await startCollector((response) => response.end(partial))
+    const rejected = await sending(collector.url)
+    expect(rejected.code).toBe(exitCodes.incomplete)
+    expect(rejected.error).toMatch(/the endpoint took \d+ spans and rejected 2 spans: too.*old/)
+    expect(rejected.error).not.toContain("\u001b")
+    await using other = await startCollector((response) => response.end("<html>"))
+    const garbage = await sending(other.url)
+    expect(garbage.code).toBe(exitCodes.failed)
+    expect(garbage.error).toContain("the answer is no JSON object. No spans were taken. Check that the address")
+  })
+
+  test("refuses other formats, credentials in the address and bad headers, and then sends nothing", async () => {
+    await using collector = await startCollector()
+    const usages = [
+      await sending(collector.url, {}, ["--to", "parquet"]),
+      await sending(collector.url.replace("127", "me:secret@127")),
+      await sending(collector.url, { OTEL_EXPORTER_OTLP_HEADERS: "secret" }),
+    ]
+    for (const { code, error } of usages) {
+      expect(code).toBe(exitCodes.usage)
+      expect(error).not.toContain("secret")
+    }
+    expect(collector.received).toEqual([])
+  })
+
+  test("says what was taken before a trace turned out to be damaged", async () => {
+    await using collector = await startCollector()
+    const objects = Array.from({ length: 600 }, (_, index) =>
+      event("applied", 1, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `c${index}`, uid: `${index}` } }),
+    )
+    const removals = objects.map((item) => ({
+      ...item,
+      event: { ...(item as { event: object }).event, action: "deleted" },
+    }))
+    const encoder = await openEncoder("ndjson", { spool: () => fileSpool(folder) })
+    const lines = encoded(encoder, [header(0, 60), ...objects, ...(removals as never as ReadonlyArray<TraceItem>)])
+    writeFileSync(path("a.ndjson"), Buffer.concat([lines.subarray(0, -20), Buffer.from("damage\n")]))
+    const { code, error } = await convert([path("a.ndjson"), collector.url], { clock: new CollectorClock() })
+    expect(code).toBe(exitCodes.failed)
+    expect(error).toMatch(/\. 512 spans had been taken by then\n$/)
   })
 })

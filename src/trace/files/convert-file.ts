@@ -26,18 +26,23 @@ import type { TraceSurvey } from "../formats/trace-survey.ts"
 import { fileSpool, type Spool, SpoolError } from "../spool.ts"
 import { TransformFailed } from "../transform/transform-failed.ts"
 import { isView, openView, type ViewName } from "../views/views.ts"
+import { EndpointFailed } from "./endpoint-failed.ts"
 import { ExportInterrupted, OutputExists, OutputFailed } from "./output-errors.ts"
 import type { OutputSink } from "./output-file.ts"
 import { InputUnreadable, keptIn, plainTrace, type ReadProgress, readAgain, type TraceInput } from "./trace-input.ts"
+
+/** What was written nevertheless, as a sentence without its full stop. Absent: nothing. */
+const remains = { remains: Schema.optionalKey(Schema.String) }
 
 /** The input is not a readable trace. */
 class InputBad extends Schema.TaggedError<InputBad>()("InputBad", {
   path: Schema.String,
   /** Offset and reason. */
   detail: Schema.String,
+  ...remains,
 }) {
   override get message(): string {
-    return `${this.path}: ${this.detail}. Nothing was written`
+    return `${this.path}: ${this.detail}. ${this.remains ?? "Nothing was written"}`
   }
 }
 
@@ -45,9 +50,10 @@ class InputBad extends Schema.TaggedError<InputBad>()("InputBad", {
 class NotConvertible extends Schema.TaggedError<NotConvertible>()("NotConvertible", {
   path: Schema.String,
   detail: Schema.String,
+  ...remains,
 }) {
   override get message(): string {
-    return `${this.path}: ${this.detail}. Nothing was written`
+    return `${this.path}: ${this.detail}. ${this.remains ?? "Nothing was written"}`
   }
 }
 
@@ -57,6 +63,7 @@ export type ConvertError =
   | NotConvertible
   | OutputExists
   | OutputFailed
+  | EndpointFailed
   | ExportInterrupted
   | SpoolError
   | TransformFailed
@@ -67,6 +74,7 @@ const classes = [
   NotConvertible,
   OutputExists,
   OutputFailed,
+  EndpointFailed,
   ExportInterrupted,
   SpoolError,
   TransformFailed,
@@ -135,7 +143,7 @@ export const convertInto = async (options: ConvertOptions): Promise<ConvertOutco
     return { _tag: "Converted", summary }
   } catch (cause) {
     await sink?.discard()
-    const error = asConvertError(cause, options)
+    const error = asConvertError(cause, options.inputName, sink?.remains?.())
     if (error === undefined) throw cause
     return { _tag: "Failed", error }
   } finally {
@@ -143,10 +151,11 @@ export const convertInto = async (options: ConvertOptions): Promise<ConvertOutco
   }
 }
 
-const asConvertError = (cause: unknown, { inputName }: ConvertOptions): ConvertError | undefined => {
+const asConvertError = (cause: unknown, path: string, remains: string | undefined): ConvertError | undefined => {
+  const left = remains === undefined ? {} : { remains }
   if (cause instanceof BadTraceError || cause instanceof DecompressionError)
-    return new InputBad({ path: inputName, detail: cause.message })
-  if (cause instanceof UnwritableTraceError) return new NotConvertible({ path: inputName, detail: cause.message })
+    return new InputBad({ path, detail: cause.message, ...left })
+  if (cause instanceof UnwritableTraceError) return new NotConvertible({ path, detail: cause.message, ...left })
   return classes.some((known) => cause instanceof known) ? (cause as ConvertError) : undefined
 }
 

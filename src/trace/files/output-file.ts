@@ -21,6 +21,8 @@ export interface OutputSink {
   readonly commit: () => Promise<void>
   /** Removes everything that was written. Does nothing after `commit`. Never rejects. */
   readonly discard: () => Promise<void>
+  /** What `discard` could not remove, as a sentence without its full stop; `undefined`, or absent: nothing is left. */
+  readonly remains?: () => string | undefined
 }
 
 interface OutputHandle {

@@ -12,19 +12,36 @@ interface ViewFacts {
   readonly summary: string
   /** With their dots, the preferred one first. */
   readonly extensions: ReadonlyArray<string>
+  /** Whether it can be shown in a terminal. */
+  readonly isText: boolean
 }
 
-/** All views. None of them can be displayed in a terminal. */
+/** All views. */
 export const VIEWS = [
   {
     name: "perfetto",
     summary: "lives of objects, pods and containers on a time line: the trace format of the Perfetto UI",
     extensions: [".pftrace", ".perfetto-trace"],
+    isText: false,
   },
   {
     name: "parquet",
     summary: "one row for each event, for DuckDB, pandas, Spark and the like",
     extensions: [".parquet"],
+    isText: false,
+  },
+  {
+    name: "otlp",
+    summary:
+      "OpenTelemetry spans of the lives of objects, pods and containers: requests in OTLP/JSON, one on each line",
+    extensions: [".otlp.json", ".otlp.jsonl"],
+    isText: true,
+  },
+  {
+    name: "html",
+    summary: "a page that shows what happened, for tests and for short traces: a time line and a list of changes",
+    extensions: [".html", ".htm"],
+    isText: true,
   },
 ] as const satisfies ReadonlyArray<ViewFacts>
 
@@ -36,6 +53,9 @@ export const VIEW_NAMES: ReadonlyArray<ViewName> = VIEWS.map(({ name }) => name)
 
 /** Whether the name is that of a view. */
 export const isView = (name: string): name is ViewName => VIEW_NAMES.some((view) => view === name)
+
+/** Whether the view can be shown in a terminal. */
+export const isTextView = (name: ViewName): boolean => VIEWS.some((view) => view.name === name && view.isText)
 
 /** Detects it by the end of a file's name, ignoring a compression (`day.pftrace.gz`); letter case does not matter. */
 export const viewOfFileName = (file: string): ViewName | undefined => {
@@ -50,5 +70,9 @@ export const openView = async (name: ViewName): Promise<TraceEncoder> => {
       return (await import("./perfetto/perfetto-encoder.ts")).perfettoEncoder()
     case "parquet":
       return (await import("./parquet/parquet-encoder.ts")).parquetEncoder()
+    case "otlp":
+      return (await import("./otlp/otlp-encoder.ts")).otlpEncoder()
+    case "html":
+      return (await import("./html/html-encoder.ts")).htmlEncoder()
   }
 }

@@ -5,6 +5,8 @@ import { convertCommand } from "../../../src/cli/convert.ts"
 import type { TraceFormatName } from "../../../src/trace/formats/names.ts"
 import { isView, type ViewName } from "../../../src/trace/views/views.ts"
 import { capturedOutput, capturedTerminal } from "../../cli/captured-terminal.ts"
+import { checkPage } from "../../trace/views/html/checked-page.ts"
+import { tracedIn } from "../../trace/views/otlp/traced.ts"
 import { drawingOf } from "../../trace/views/perfetto/drawing.ts"
 import type { Finding } from "../subject.ts"
 
@@ -75,6 +77,12 @@ const problemsOfView = (view: ViewName, output: Buffer): string[] => {
   switch (view) {
     case "perfetto":
       drawingOf(output)
+      return []
+    case "otlp":
+      tracedIn(output)
+      return []
+    case "html":
+      checkPage(output.toString())
       return []
     case "parquet": {
       const ends = [output.subarray(0, 4), output.subarray(-4)].map((end) => end.toString())

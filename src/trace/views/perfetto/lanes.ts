@@ -2,11 +2,12 @@
  * The tree of lanes that contain others: namespaces, and the objects at the top of owner chains. A lane exists while something alive uses
  * it, so that memory does not grow with the objects that are gone.
  */
+import type { Root, RootLanes } from "../lives/life-sketch.ts"
 import { trackPacket } from "./packets.ts"
 import { type PacketWriter, Track, trackUuid } from "./tracks.ts"
 
 /** What a lane is called and where it is. */
-export interface LaneOrder {
+interface LaneOrder {
   /** Tells it from all others. */
   readonly key: string
   readonly name: string
@@ -27,7 +28,7 @@ interface HeldLane extends Lane {
 }
 
 /** All lanes that are in use. */
-export class Lanes {
+export class Lanes implements RootLanes<Lane> {
   readonly #write: PacketWriter
   readonly #lanes = new Map<string, HeldLane>()
 
@@ -35,9 +36,11 @@ export class Lanes {
     this.#write = write
   }
 
-  /** The lane with that key, described if it is new. It exists until it has been released as often as it was taken. */
-  take(order: LaneOrder): Lane {
-    return this.#take(order)
+  /** The lane of the object at the top of an owner chain, described if it is new. */
+  takeRoot({ identity, label }: Omit<Root<Lane>, "lane">, namespace: string): Lane {
+    const above = namespace === "" ? "objects without a namespace" : `namespace ${namespace}`
+    const parent = { key: `namespace ${namespace}`, name: above, children: "by name" } as const
+    return this.#take({ key: `${namespace} ${identity}`, name: label, parent, children: "by time" })
   }
 
   release(lane: Lane): void {

@@ -5,7 +5,6 @@
  */
 import { IntegralFloat, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
 import { memberIn, microsIn, objectsIn, textIn } from "../trace-object.ts"
-import type { Annotations } from "./packets.ts"
 
 /** One state of one container. */
 export interface ContainerState {
@@ -15,9 +14,16 @@ export interface ContainerState {
   readonly name: string
   /** When it began by the clock of the pod's node: whole seconds, in µs since the Unix epoch. Absent: the status does not say. */
   readonly since: number | undefined
+  readonly kind: "waiting" | "running" | "terminated"
   /** Whether the container has ended. */
   readonly isEnd: boolean
-  readonly annotations: Annotations
+  readonly reason?: string | undefined
+  readonly message?: string | undefined
+  /** Only of a container that has ended. */
+  readonly exitCode?: number | undefined
+  readonly signal?: number | undefined
+  /** When the run that has ended began, by the clock of the pod's node, in µs since the Unix epoch. */
+  readonly startedAt?: number | undefined
 }
 
 /** A container as one status shows it. */
@@ -65,7 +71,7 @@ const stateIn = (state: JsonValue | undefined): ContainerState | undefined => {
   const running = memberIn(state, "running")
   if (isPresent(running)) {
     const since = microsIn(running, "startedAt")
-    return { key: `running ${since}`, name: "Running", since, isEnd: false, annotations: {} }
+    return { key: `running ${since}`, name: "Running", since, kind: "running", isEnd: false }
   }
   const terminated = terminatedIn(memberIn(state, "terminated"))
   if (terminated !== undefined) return terminated
@@ -73,7 +79,8 @@ const stateIn = (state: JsonValue | undefined): ContainerState | undefined => {
   if (!isPresent(waiting)) return undefined
   const reason = textIn(waiting, "reason")
   const name = reason === undefined ? "Waiting" : `Waiting: ${reason}`
-  return { key: name, name, since: undefined, isEnd: false, annotations: { message: textIn(waiting, "message") } }
+  const message = textIn(waiting, "message")
+  return { key: name, name, since: undefined, kind: "waiting", isEnd: false, reason, message }
 }
 
 const terminatedIn = (terminated: JsonValue | undefined): ContainerState | undefined => {
@@ -86,12 +93,13 @@ const terminatedIn = (terminated: JsonValue | undefined): ContainerState | undef
     key: `terminated ${since} ${textIn(terminated, "containerID")}`,
     name: why.length === 0 ? "Terminated" : `Terminated: ${why.join(" ")}`,
     since,
+    kind: "terminated",
     isEnd: true,
-    annotations: {
-      "exit code": exitCode,
-      signal: integerIn(terminated, "signal"),
-      message: textIn(terminated, "message"),
-    },
+    reason,
+    message: textIn(terminated, "message"),
+    exitCode,
+    signal: integerIn(terminated, "signal"),
+    startedAt: microsIn(terminated, "startedAt"),
   }
 }
 

@@ -1,0 +1,200 @@
+/**
+ * An OTLP/HTTP endpoint as the destination of spans: each line of what is written is an export request in JSON, and is one POST.
+ *
+ * One request at a time, so the reader of the trace waits for the collector and nothing queues up. What the specification of OTLP/HTTP calls retryable is
+ * tried again, a limited number of times; everything else ends the conversion. Spans that have been taken stay where they are: a
+ * failure says how many they are, and sending the same trace again sends the same identifiers.
+ */
+import type { Clock } from "../../clock.ts"
+import { messageOf } from "../../message-of.ts"
+import { EndpointFailed } from "./endpoint-failed.ts"
+import { type ExportAnswer, exportAnswer } from "./export-answer.ts"
+import { ExportInterrupted } from "./output-errors.ts"
+import type { OutputSink } from "./output-file.ts"
+
+/** What was delivered so far. */
+export interface Delivery {
+  readonly spans: number
+  /** Spans that the endpoint refused one by one, and what it said of the last of them. */
+  readonly rejected: number
+  readonly message: string | undefined
+}
+
+/** A destination that counts. */
+export interface OtlpSink extends OutputSink {
+  readonly delivery: Delivery
+}
+
+/** What a destination needs. */
+export interface OtlpEndpointOptions {
+  /** `http://collector:4318/v1/traces`; used as it is. */
+  readonly url: string
+  /** Sent with each request. They may be secret and are in no message. */
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  /** From 0 up to 1. */
+  readonly random: () => number
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** What OpenTelemetry's exporters wait for an answer, in ms. */
+const ANSWER_MS = 10_000
+/** Attempts for one request, the waits between them being 1, 2, 4, 8 and 16 s: a collector that is restarted is back by then. */
+const MOST_ATTEMPTS = 6
+const FIRST_WAIT_MS = 1000
+/** The longest `Retry-After` that is waited for. Whoever asks for more is not available for a conversion. */
+const LONGEST_WAIT_MS = 60_000
+/** The specification of OTLP/HTTP lists these. */
+const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504])
+
+/** What another attempt would not change. */
+const isFinal: ReadonlySet<EndpointFailed["reason"]> = new Set(["refused", "garbage"])
+
+type Attempt =
+  | { readonly _tag: "Answered"; readonly answer: ExportAnswer }
+  | { readonly _tag: "Silent" }
+  | { readonly _tag: "Unreachable"; readonly detail: string }
+
+/** Opens a destination; nothing is sent before the first write. Its methods reject with {@link EndpointFailed} and {@link ExportInterrupted}. */
+export const otlpEndpoint = (options: OtlpEndpointOptions): OtlpSink => {
+  const delivery = { spans: 0, rejected: 0, message: undefined as string | undefined }
+  let rest = Buffer.alloc(0)
+  let isFirst = true
+  const send = async (line: Uint8Array): Promise<void> => {
+    const { rejected, message } = await delivered(line, options, { taken: delivery.spans, isFirst })
+    isFirst = false
+    const spans = spansIn(line)
+    // No more than were sent, whatever the endpoint says.
+    delivery.spans += Math.max(0, spans - rejected)
+    delivery.rejected += Math.min(spans, rejected)
+    if (message !== undefined) delivery.message = message
+  }
+  return {
+    isDirect: true,
+    delivery,
+    write: async (bytes) => {
+      rest = Buffer.concat([rest, bytes])
+      for (let end = rest.indexOf(LINE_END); end !== -1; end = rest.indexOf(LINE_END)) {
+        await send(rest.subarray(0, end))
+        rest = rest.subarray(end + 1)
+      }
+    },
+    commit: async () => {
+      if (rest.length > 0) await send(rest)
+    },
+    // What a collector has taken cannot be taken back.
+    discard: async () => undefined,
+    remains: () => (delivery.spans === 0 ? undefined : `${delivery.spans} spans had been taken by then`),
+  }
+}
+
+const LINE_END = 0x0a
+
+/** Sends one request until it is answered for good. */
+const delivered = async (
+  body: Uint8Array,
+  options: OtlpEndpointOptions,
+  { taken, isFirst }: { readonly taken: number; readonly isFirst: boolean },
+): Promise<{ readonly rejected: number; readonly message: string | undefined }> => {
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await attempted(body, options)
+    if (options.signal.aborted) throw new ExportInterrupted()
+    const verdict = judged(outcome, options.clock.wallMicros())
+    if (verdict._tag === "Taken") return verdict
+    // An address that is wrong from the start is not worth half a minute of a user's time.
+    const isWrong = verdict.reason === "unreachable" && isFirst
+    const isLast = isWrong || isFinal.has(verdict.reason) || attempt === MOST_ATTEMPTS
+    const jittered = FIRST_WAIT_MS * 2 ** (attempt - 1) * (0.5 + options.random() / 2)
+    const wait = verdict.retryAfterMs ?? jittered
+    if (isLast || wait > LONGEST_WAIT_MS) {
+      const { reason, detail } = verdict
+      throw new EndpointFailed({ url: options.url, reason, detail, attempts: attempt, taken })
+    }
+    await waited(wait, options)
+  }
+}
+
+type Verdict =
+  | { readonly _tag: "Taken"; readonly rejected: number; readonly message: string | undefined }
+  | {
+      readonly _tag: "NotTaken"
+      readonly reason: EndpointFailed["reason"]
+      readonly detail: string
+      readonly retryAfterMs?: number | undefined
+    }
+
+const judged = (outcome: Attempt, now: number): Verdict => {
+  if (outcome._tag === "Silent")
+    return { _tag: "NotTaken", reason: "silent", detail: `no answer within ${ANSWER_MS / 1000} s` }
+  if (outcome._tag === "Unreachable") return { _tag: "NotTaken", reason: "unreachable", detail: outcome.detail }
+  const { status, retryAfter, body } = outcome.answer
+  if (status >= 200 && status < 300) {
+    if (body._tag === "Garbage")
+      return { _tag: "NotTaken", reason: "garbage", detail: `HTTP ${status}: ${body.detail}` }
+    return { _tag: "Taken", rejected: body.rejected, message: body.message }
+  }
+  const said = body._tag === "Garbage" || body.message === undefined ? "" : `: ${body.message}`
+  const reason = retryable.has(status) ? "busy" : "refused"
+  return { _tag: "NotTaken", reason, detail: `HTTP ${status}${said}`, retryAfterMs: retryAfterIn(retryAfter, now) }
+}
+
+/** RFC 9110: seconds, or a date. */
+const retryAfterIn = (text: string | null, nowMicros: number): number | undefined => {
+  if (text === null) return undefined
+  if (/^\d{1,9}$/.test(text.trim())) return Number(text) * 1000
+  const date = Date.parse(text)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMicros / 1000)
+}
+
+const attempted = async (body: Uint8Array, options: OtlpEndpointOptions): Promise<Attempt> => {
+  const headers = new Headers(options.headers.map(([name, value]) => [name, value]))
+  headers.set("content-type", "application/json")
+  const silence = new AbortController()
+  const timer = options.clock.after(ANSWER_MS, () => silence.abort())
+  try {
+    const response = await (options.fetch ?? fetch)(options.url, {
+      method: "POST",
+      headers,
+      body: new Uint8Array(body),
+      // Headers may be secret, and are for this address only.
+      redirect: "manual",
+      signal: AbortSignal.any([silence.signal, options.signal]),
+    })
+    return { _tag: "Answered", answer: await exportAnswer(response) }
+  } catch (cause) {
+    if (silence.signal.aborted) return { _tag: "Silent" }
+    return { _tag: "Unreachable", detail: reasonOf(cause) }
+  } finally {
+    timer.cancel()
+  }
+}
+
+/** fetch says only that it failed; its cause says why. */
+const reasonOf = (cause: unknown): string => {
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  const code = inner instanceof Error && "code" in inner ? String(inner.code) : ""
+  const message = messageOf(inner)
+  return message === "" ? code : message
+}
+
+const waited = async (ms: number, { clock, signal }: OtlpEndpointOptions): Promise<void> => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = clock.after(ms, resolve)
+  const stop = (): void => resolve()
+  signal.addEventListener("abort", stop)
+  await promise
+  signal.removeEventListener("abort", stop)
+  timer.cancel()
+  if (signal.aborted) throw new ExportInterrupted()
+}
+
+/** The view writes its requests itself, so they are of this form. */
+const spansIn = (line: Uint8Array): number => {
+  const request = JSON.parse(Buffer.from(line).toString()) as {
+    readonly resourceSpans: ReadonlyArray<{
+      readonly scopeSpans: ReadonlyArray<{ readonly spans: ReadonlyArray<unknown> }>
+    }>
+  }
+  return request.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans).reduce((sum, { spans }) => sum + spans.length, 0)
+}

@@ -1,0 +1,114 @@
+/**
+ * Writes a trace as one page of HTML that shows what happened: a time line of the lives of objects, pods and containers, and a list of changes with
+ * the fields that differ. For tests and for short traces.
+ *
+ * Guaranteed: the page needs no script and no network, and everything from the trace is escaped. It is bounded, whatever the length
+ * of the trace, and says what it leaves out. Gaps, and kinds that were not watched, are rows of the time line.
+ *
+ * Memory: that of {@link Lives}, and what the page shows.
+ */
+import { type LeftOut, nothingLeftOut, type TraceEncoder } from "../../formats/format.ts"
+import type { OwnedLifecycles } from "../../formats/simkube/simkube-trace.ts"
+import type { TraceItem } from "../../trace-item.ts"
+import { listedLives, listedOwner } from "../lives/listed-lives.ts"
+import { Lives } from "../lives/lives.ts"
+import { ChangeLog } from "./change-log.ts"
+import { LifeStory, type Room } from "./life-story.ts"
+import { page } from "./page.ts"
+import type { MissingRow } from "./time-line.ts"
+
+/** Objects with a row, and what is drawn in all rows together; browsers lay out some 20,000 elements within a second. */
+const MOST_OBJECTS = 1000
+const MOST_PARTS = 20_000
+/** Gaps and kinds with a row. */
+const MOST_MISSING = 200
+/** Characters of a piece. */
+const PIECE = 64 * 1024
+
+/** What a page is called. */
+export interface HtmlOptions {
+  /** Default: that it shows a cluster. */
+  readonly title?: string
+}
+
+/** One encoder for one trace. */
+export const htmlEncoder = (options: HtmlOptions = {}): TraceEncoder => new HtmlEncoder(options)
+
+class HtmlEncoder implements TraceEncoder {
+  readonly leftOut: LeftOut = nothingLeftOut
+  readonly #title: string
+  readonly #log = new ChangeLog()
+  readonly #room: Room = { objects: MOST_OBJECTS, parts: MOST_PARTS, missingObjects: 0, missingParts: 0 }
+  readonly #stories: LifeStory[] = []
+  readonly #missing: MissingRow[] = []
+  #moreMissing = 0
+  readonly #lives = new Lives<undefined, LifeStory>({
+    view: "html",
+    lanes: { takeRoot: () => undefined, release: () => undefined },
+    sketch: (subject) => {
+      const story = new LifeStory(subject, this.#log, this.#room)
+      if (story.isDrawn) this.#stories.push(story)
+      return story
+    },
+  })
+
+  constructor({ title = "What happened in the cluster" }: HtmlOptions) {
+    this.#title = title
+  }
+
+  add(item: TraceItem): void {
+    this.#lives.add(item)
+    if (item.type === "lifecycles") this.#listed(item)
+    else if (item.type === "event" && item.event.type === "gap") {
+      const { gvk, namespace, fromTime, toTime, reason, detail } = item.event
+      this.#addMissing(`gap: ${placeOf(gvk, namespace)}`, fromTime, toTime, `${reason}: ${detail}`)
+    }
+  }
+
+  take(): undefined {
+    return undefined
+  }
+
+  *finish(): Generator<Uint8Array> {
+    const end = this.#lives.end()
+    for (const _ of this.#lives.finish()) {
+      // The page comes when all lives have ended.
+    }
+    const start = this.#lives.beginning()
+    for (const { gvk, namespace = "", state } of this.#lives.header.incomplete)
+      this.#addMissing(`incomplete: ${placeOf(gvk, namespace)}`, start, end, `the kind was not watched: ${state}`)
+    let piece = ""
+    const texts = page({
+      title: this.#title,
+      span: { start, end: Math.max(end, start + 1) },
+      stories: this.#stories,
+      room: this.#room,
+      missing: this.#missing,
+      moreMissing: this.#moreMissing,
+      changes: this.#log.newest(),
+      totalChanges: this.#log.total,
+    })
+    for (const text of texts) {
+      piece += text
+      if (piece.length < PIECE) continue
+      yield Buffer.from(piece)
+      piece = ""
+    }
+    yield Buffer.from(piece)
+  }
+
+  #listed(lifecycles: OwnedLifecycles): void {
+    const { owner, namespace } = listedOwner(lifecycles)
+    const story = this.#lives.ownerOf(owner, namespace)
+    for (const { name, begin, end } of listedLives(lifecycles, this.#lives.beginning(), this.#lives.end()))
+      if (story === undefined) this.#room.missingParts++
+      else story.addListed(name, begin, end)
+  }
+
+  #addMissing(label: string, begin: number, end: number, why: string): void {
+    if (this.#missing.length < MOST_MISSING) this.#missing.push({ label, begin, end: Math.max(begin, end), why })
+    else this.#moreMissing++
+  }
+}
+
+const placeOf = (gvk: string, namespace: string): string => (namespace === "" ? gvk : `${gvk} in ${namespace}`)

@@ -1,0 +1,181 @@
+/**
+ * The lives of the objects of a trace, read in one pass: which of them exist, which event is of which object, and what time it is. Views draw
+ * them with their {@link LifeSketch}es.
+ *
+ * Guaranteed: a sketch is begun once and ended once, between the start and the end of the trace. A trace without a window begins with its first
+ * item. An object that exists at the end lives up to there. Every sketch gets its place.
+ *
+ * Memory: what is wanted of each object that is alive, as JSON, and what the sketches of those keep.
+ */
+import type { ObjectEvent } from "../../event.ts"
+import { UnwritableTraceError } from "../../formats/format.ts"
+import type { JsonObject } from "../../json/exact-json.ts"
+import type { TraceHeader, TraceItem } from "../../trace-item.ts"
+import { guarded, objectOf } from "../trace-object.ts"
+import type { LifeSketch, LifeSubject, RootLanes } from "./life-sketch.ts"
+import { ObjectLife, subjectOf } from "./object-life.ts"
+import { type OwnerName, placeKey } from "./owner-names.ts"
+import { Placement } from "./placement.ts"
+
+/** What a view brings. */
+export interface LivesOptions<Lane, Sketch extends LifeSketch<Lane>> {
+  /** The name of the view, for errors. */
+  readonly view: string
+  readonly lanes: RootLanes<Lane>
+  /** A new sketch for an object that begins to live. */
+  readonly sketch: (subject: LifeSubject) => Sketch
+  /** Told once, before anything is drawn: when the trace begins, in µs since the Unix epoch, from 0 on. */
+  readonly onStart?: (time: number) => void
+}
+
+/** Reads one trace. Every method throws only UnwritableTraceError. */
+export class Lives<Lane, Sketch extends LifeSketch<Lane>> {
+  readonly placement: Placement<Lane, Sketch>
+  readonly #options: LivesOptions<Lane, Sketch>
+  #header: TraceHeader | undefined
+  /** µs since the Unix epoch: the start of the window, and the present. */
+  #start: number | undefined
+  #now = 0
+  #count = 0
+  readonly #byPlace = new Map<string, ObjectLife<Lane, Sketch>>()
+  readonly #byUid = new Map<string, ObjectLife<Lane, Sketch>>()
+
+  constructor(options: LivesOptions<Lane, Sketch>) {
+    this.#options = options
+    this.placement = new Placement((owner, namespace) => this.#ownerOf(owner, namespace), options.lanes)
+  }
+
+  /** What the trace says of itself. Throws while it has not begun with it. */
+  get header(): TraceHeader {
+    if (this.#header === undefined)
+      throw new UnwritableTraceError({
+        format: this.#options.view,
+        detail: "the trace does not begin with its header",
+      })
+    return this.#header
+  }
+
+  /** Takes an item: headers, batches and events of objects change lives, everything else at most the time. */
+  add(item: TraceItem): void {
+    if (item.type === "header") {
+      this.#header = item
+      // A window from 0 on selects a whole recording, which begins with its first item.
+      if (item.window !== undefined && item.window.start > 0) this.#begin(item.window.start)
+      return
+    }
+    // Whatever comes before the header is an error.
+    const { header: _ } = this
+    if (item.type === "batch") this.#advance(item.time)
+    else if (item.type === "event") {
+      if (item.event.type === "gap") this.#advance(item.event.time)
+      else this.#object(item.event, item.isSnapshot)
+    }
+  }
+
+  /** When the trace begins, in µs since the Unix epoch. A trace without anything still has a beginning. */
+  beginning(): number {
+    if (this.#start === undefined) this.#begin(0)
+    return this.#start ?? 0
+  }
+
+  /** When it ends, as far as is known. */
+  end(): number {
+    return Math.max(this.#now, this.#header?.window?.end ?? 0)
+  }
+
+  /** The object that an object of that namespace names as its owner, if it is alive. */
+  ownerOf(owner: OwnerName, namespace: string): Sketch | undefined {
+    return this.#ownerOf(owner, namespace)?.sketch
+  }
+
+  /** Places what has no place yet, and ends what is alive, one at a time. */
+  *finish(): Generator<void, void> {
+    // Without a header there is no trace.
+    const { header: _ } = this
+    const end = this.end()
+    this.beginning()
+    this.placement.expire(Number.POSITIVE_INFINITY)
+    for (const life of this.#byPlace.values()) {
+      life.end(end, "exists at the end of the trace")
+      this.placement.release(life)
+      yield
+    }
+  }
+
+  #object(event: ObjectEvent, isSnapshot: boolean): void {
+    // What existed at the start has the time of its last change.
+    if (!isSnapshot || this.#start === undefined) this.#advance(event.time)
+    // The owners of the start come in any order.
+    if (!isSnapshot) this.placement.expire(this.#now)
+    const { view } = this.#options
+    const key = placeKey(event.gvk, event.namespace, event.name)
+    const object = objectOf(event, view)
+    guarded(event, view, () => {
+      let life = this.#byPlace.get(key)
+      const uid = life?.subject.uid ?? ""
+      if (life !== undefined && uid !== event.uid && uid !== "" && event.uid !== "") {
+        // A deletion of an object that is no longer there says nothing about the one that has its name now.
+        if (event.action !== "applied") return
+        this.#remove(key, life, "replaced by another object of its name")
+        life = undefined
+      }
+      if (event.action === "applied") this.#applied(key, life, event, object, isSnapshot)
+      else {
+        const how = event.action === "deleted" ? "deleted" : "deleted at an unknown time: a list no longer had it"
+        this.#remove(key, life ?? this.#added(key, event, object, isSnapshot), how, object)
+      }
+    })
+  }
+
+  #applied(
+    key: string,
+    life: ObjectLife<Lane, Sketch> | undefined,
+    event: ObjectEvent,
+    object: JsonObject | undefined,
+    isSnapshot: boolean,
+  ): void {
+    if (life === undefined) this.#added(key, event, object, isSnapshot)
+    else if (object !== undefined) life.observe(object, this.#now)
+  }
+
+  #added(key: string, event: ObjectEvent, object: JsonObject | undefined, existed: boolean): ObjectLife<Lane, Sketch> {
+    const subject = subjectOf(event, object, { number: this.#count++, existed })
+    const life = new ObjectLife<Lane, Sketch>(subject, this.#options.sketch(subject))
+    this.#byPlace.set(key, life)
+    if (subject.uid !== "") this.#byUid.set(subject.uid, life)
+    this.placement.add(life, this.#now)
+    life.begin(object, this.#now)
+    return life
+  }
+
+  #remove(key: string, life: ObjectLife<Lane, Sketch>, how: string, object?: JsonObject): void {
+    life.end(this.#now, how, object)
+    this.#byPlace.delete(key)
+    if (this.#byUid.get(life.subject.uid) === life) this.#byUid.delete(life.subject.uid)
+    this.placement.release(life)
+  }
+
+  #ownerOf({ gvk, name, uid }: OwnerName, namespace: string): ObjectLife<Lane, Sketch> | undefined {
+    const known = uid === "" ? undefined : this.#byUid.get(uid)
+    if (known !== undefined) return known
+    for (const place of [namespace, ""]) {
+      const life = this.#byPlace.get(placeKey(gvk, place, name))
+      // Two UIDs are two objects.
+      if (life !== undefined && (uid === "" || life.subject.uid === "")) return life
+    }
+    return undefined
+  }
+
+  #begin(time: number): void {
+    // Views have no times before 1970.
+    this.#start = Math.max(0, time)
+    this.#now = this.#start
+    this.#options.onStart?.(this.#start)
+  }
+
+  /** Events are in the order of their times; one that is not counts as having happened at the time of the one before it. */
+  #advance(time: number): void {
+    if (this.#start === undefined) this.#begin(time)
+    this.#now = Math.max(this.#now, time)
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Draws one life: a slice for it, in it slices for the phases of a pod, instants for changes of what is wanted, and below it a lane for each
+ * container with a slice for each of its states.
+ *
+ * Where its track belongs in the tree may be known only later, when its owner is seen. Until then its packets are held.
+ */
+import type { FieldDifference } from "../../json/difference.ts"
+import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
+import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
+import { labelOf } from "../lives/object-life.ts"
+import type { Lane } from "./lanes.ts"
+import { trackPacket } from "./packets.ts"
+import { type PacketWriter, Track, trackUuid } from "./tracks.ts"
+
+/** The slices of one life. */
+export class LifeSlices implements LifeSketch<Lane> {
+  readonly #subject: LifeSubject
+  readonly #write: PacketWriter
+  /** `undefined`: nothing is held any more. */
+  #held: Uint8Array[] | undefined = []
+  #track: Track
+  #isInPhase = false
+  readonly #containers = new Map<string, Track>()
+
+  constructor(subject: LifeSubject, write: PacketWriter) {
+    this.#subject = subject
+    this.#write = write
+    this.#track = new Track(trackUuid(`object ${subject.number}`), (packet) => this.#emit(packet))
+  }
+
+  place({ root, isTop }: LifePlace<Lane, this>): void {
+    // The object at the top is drawn on the lane itself.
+    if (isTop) this.#track = root.lane.track
+    else {
+      const parent = root.lane.track.uuid
+      this.#write(trackPacket({ uuid: this.#track.uuid, parent, name: this.#subject.label, children: "by time" }))
+      for (const packet of this.#held ?? []) this.#write(packet)
+    }
+    this.#held = undefined
+  }
+
+  begin(time: number): void {
+    const { gvk, namespace, name, uid, label, owner, created } = this.#subject
+    this.#track.begin(time, name === "" ? label : name, {
+      kind: gvk,
+      namespace: namespace === "" ? undefined : namespace,
+      name,
+      uid: uid === "" ? undefined : uid,
+      created,
+      owner: owner === undefined ? undefined : labelOf(owner),
+    })
+  }
+
+  changed(time: number, differences: ReadonlyArray<FieldDifference>, isCut: boolean): void {
+    const fields = differences.map(({ path }) => path)
+    const first = fields[0] ?? ""
+    this.#track.instant(time, fields.length === 1 ? `changed ${first}` : `changed ${first} and more`, {
+      fields: isCut ? `${fields.join(", ")}, and more` : fields.join(", "),
+    })
+  }
+
+  deletionRequested(time: number, requested: string): void {
+    this.#track.instant(time, "deletion requested", { by: requested })
+  }
+
+  phase(time: number, { name, node, ip, reason, message }: PodPhase): void {
+    if (this.#isInPhase) this.#track.end(time)
+    this.#isInPhase = true
+    this.#track.begin(time, name, { node, "pod IP": ip, reason, message })
+  }
+
+  containerState(time: number, container: ObservedContainer, state: ContainerState): void {
+    const track = this.#trackOf(container)
+    track.end(time)
+    track.begin(time, state.name, {
+      image: container.image,
+      restarts: container.restarts,
+      "exit code": state.exitCode,
+      signal: state.signal,
+      // The reason is part of the name.
+      message: state.message,
+    })
+  }
+
+  end(time: number, { how, node }: LifeEnd): void {
+    for (const track of this.#containers.values()) track.end(time)
+    if (this.#isInPhase) this.#track.end(time)
+    this.#isInPhase = false
+    this.#containers.clear()
+    this.#track.end(time, { end: how, node })
+  }
+
+  #trackOf({ name, kind }: ObservedContainer): Track {
+    const known = this.#containers.get(name)
+    if (known !== undefined) return known
+    const uuid = trackUuid(`container ${this.#track.uuid} ${name}`)
+    const label = kind === "container" ? name : `${name} (${kind})`
+    this.#emit(trackPacket({ uuid, parent: this.#track.uuid, name: label, children: "by time" }))
+    const track = new Track(uuid, (packet) => this.#emit(packet))
+    this.#containers.set(name, track)
+    return track
+  }
+
+  #emit(packet: Uint8Array): void {
+    if (this.#held === undefined) this.#write(packet)
+    else this.#held.push(packet)
+  }
+}

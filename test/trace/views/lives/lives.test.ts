@@ -1,0 +1,137 @@
+/** What views are told of the lives in a trace: each once, in order, within the trace, and with a place. */
+import fc from "fast-check"
+import { expect, test } from "vitest"
+import type { LifePlace, LifeSketch, LifeSubject } from "../../../../src/trace/views/lives/life-sketch.ts"
+import { Lives } from "../../../../src/trace/views/lives/lives.ts"
+import { epoch, event, header } from "../items.ts"
+
+/** Notes what it is told. */
+class NotedLife implements LifeSketch<string> {
+  readonly told: string[] = []
+  readonly times: number[] = []
+  readonly subject: LifeSubject
+  placed: LifePlace<string, NotedLife> | undefined
+
+  constructor(subject: LifeSubject) {
+    this.subject = subject
+  }
+
+  place(place: LifePlace<string, this>): void {
+    expect(this.placed).toBeUndefined()
+    this.placed = place
+  }
+
+  begin(time: number): void {
+    this.#note("begin", time)
+  }
+
+  changed(time: number): void {
+    this.#note("changed", time)
+  }
+
+  deletionRequested(time: number): void {
+    this.#note("deletion requested", time)
+  }
+
+  phase(time: number): void {
+    this.#note("phase", time)
+  }
+
+  containerState(time: number): void {
+    this.#note("container", time)
+  }
+
+  end(time: number): void {
+    this.#note("end", time)
+  }
+
+  #note(what: string, time: number): void {
+    this.told.push(what)
+    this.times.push(time)
+  }
+}
+
+test("whatever happens, each life begins and ends once, has a place below its owner, and every lane is given back", () => {
+  const change = fc.record({
+    action: fc.constantFrom("applied", "applied", "deleted", "vanished", "existed"),
+    at: fc.integer({ min: -5, max: 70 }),
+    name: fc.constantFrom("x", "y", "z"),
+    uid: fc.constantFrom("", "1", "2", "3"),
+    owner: fc.constantFrom("", "x", "y", "z", "elsewhere"),
+    replicas: fc.nat(2),
+    phase: fc.constantFrom("Pending", "Running"),
+    isEnding: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
+      const noted: NotedLife[] = []
+      const lanes = new Map<string, number>()
+      const lives = new Lives<string, NotedLife>({
+        view: "test",
+        lanes: {
+          takeRoot: ({ identity }) => {
+            lanes.set(identity, (lanes.get(identity) ?? 0) + 1)
+            return identity
+          },
+          release: (lane) => lanes.set(lane, (lanes.get(lane) ?? 0) - 1),
+        },
+        sketch: (subject) => {
+          const sketch = new NotedLife(subject)
+          noted.push(sketch)
+          return sketch
+        },
+      })
+      lives.add(header(0, 60))
+      for (const { action, at, name, uid, owner, replicas, phase, isEnding } of changes)
+        lives.add(
+          event(action as "applied", at, {
+            apiVersion: "v1",
+            kind: "Pod",
+            metadata: {
+              name,
+              namespace: "a",
+              ...(uid !== "" && { uid }),
+              ...(isEnding && { deletionTimestamp: "2025-11-21T00:00:00Z" }),
+              ...(owner !== "" && { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: owner }] }),
+            },
+            spec: { replicas },
+            status: { phase },
+          }),
+        )
+      const end = lives.end()
+      const alive = [...lives.finish()].length
+      expect(alive).toBeLessThanOrEqual(noted.length)
+      for (const { told, times, placed, subject } of noted) {
+        expect(told[0]).toBe("begin")
+        expect(told.indexOf("end")).toBe(told.length - 1)
+        expect(told.filter((what) => what === "begin" || what === "deletion requested").length).toBeLessThanOrEqual(2)
+        for (const time of times) expect(time).toBeGreaterThanOrEqual(epoch)
+        for (const time of times) expect(time).toBeLessThanOrEqual(end)
+        if (placed === undefined) throw new Error(`${subject.label} has no place`)
+        expect(placed.isTop).toBe(subject.owner === undefined)
+        if (placed.owner !== undefined) expect(placed.owner.placed?.root.identity).toBe(placed.root.identity)
+      }
+      expect([...lanes.values()].filter((users) => users !== 0)).toEqual([])
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test("an object that existed when the trace began says so, and begins with the trace", () => {
+  const subjects: LifeSubject[] = []
+  const lives = new Lives<string, NotedLife>({
+    view: "test",
+    lanes: { takeRoot: ({ label }) => label, release: () => undefined },
+    sketch: (subject) => {
+      subjects.push(subject)
+      return new NotedLife(subject)
+    },
+  })
+  const object = { apiVersion: "v1", kind: "Node", metadata: { name: "n" } }
+  for (const item of [header(0, 60), event("existed", -5, object)]) lives.add(item)
+  lives.add(event("applied", 5, { ...object, metadata: { name: "m" } }))
+  expect(subjects.map(({ name, existed, number }) => [name, existed, number])).toEqual([
+    ["n", true, 0],
+    ["m", false, 1],
+  ])
+})
