@@ -16,8 +16,8 @@ import { startRecorder } from "./subjects/recorder-subject.ts"
 import type { StartSubject } from "./subjects/subject.ts"
 
 const megabyte = 1e6
-/** `retainBytes` of the run under a limit: a fifth of what 3 million changes take, so that most of them are removed again. */
-const limitBytes = 40 * megabyte
+/** `retainBytes` of the run under a limit: a third of what 3 million changes take, so that most of them are removed again. A recorder takes none below 64 MiB. */
+const limitBytes = 80 * megabyte
 /** ms for the rounds of lists. */
 const listsLimitMs = 60_000
 
@@ -153,7 +153,7 @@ const measureChanges = async (settings: ScenarioSettings): Promise<ScenarioRepor
         unit: "MB",
         digits: 0,
         ours: [limited.storedBytes / megabyte],
-        ...(!settings.isQuick && { must: atMost(4 * (limitBytes / megabyte)) }),
+        ...(!settings.isQuick && { must: atMost(2 * (limitBytes / megabyte)) }),
       },
       ...manyMeasures,
     ],

@@ -1,7 +1,6 @@
 /** A program in a terminal of its own, with what it shows and keys that are pressed: tmux is the terminal. */
 
 import { execFile } from "node:child_process"
-import { join } from "node:path"
 import { promisify } from "node:util"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 
@@ -34,9 +33,10 @@ export const openTerminal = async (
   words: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>>,
 ): Promise<Terminal> => {
-  const socket = join(temporaryDirectory(), "tmux")
+  const directory = temporaryDirectory()
+  // By its name alone: the whole path of a socket has at most 107 bytes, and a temporary directory may be deep.
   const tmux = async (...command: ReadonlyArray<string>): Promise<string> =>
-    (await run("tmux", ["-S", socket, "-f", "/dev/null", ...command])).stdout
+    (await run("tmux", ["-S", "socket", "-f", "/dev/null", ...command], { cwd: directory })).stdout
   const settings = Object.entries(environment).flatMap(([name, value]) => ["-e", `${name}=${value}`])
   await tmux(
     "start-server",
