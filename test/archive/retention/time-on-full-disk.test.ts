@@ -2,7 +2,7 @@
  * A limit of time alone, or of one kind, on a full disk. Until the time of something is up nothing can be removed, and the reserve must last until then:
  * without it nothing can be removed afterwards either.
  */
-import { statSync, writeFileSync } from "node:fs"
+import { closeSync, fsyncSync, openSync, statSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { DiskFullError, systemCodeOf } from "../../../src/archive/archive-errors.ts"
@@ -62,10 +62,21 @@ class FullDevice implements Disposable {
 
   /** Another program's file, of as much as there is room for. */
   take(bytes: number): void {
+    const file = openSync(join(this.#device.path, "ballast"), "w")
     try {
-      writeFileSync(join(this.#device.path, "ballast"), Buffer.alloc(bytes))
-    } catch (error) {
-      if (systemCodeOf(error) !== "ENOSPC") throw error
+      // What the file system has reserved for a file that is not written back yet is more than the file needs: the difference becomes free some time later.
+      for (let written = 0, refusals = 0; written < bytes && refusals < 3; ) {
+        try {
+          written += writeSync(file, Buffer.alloc(Math.min(bytes - written, 256 * 1024)))
+        } catch (error) {
+          if (systemCodeOf(error) !== "ENOSPC") throw error
+          refusals++
+          fsyncSync(file)
+        }
+      }
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
     }
   }
 
