@@ -1,5 +1,5 @@
 /**
- * Makes src/trace/transform/grammar.js of grammar.peggy. It is kept in the repository, because sources run without being built.
+ * Makes src/trace/transform/language/grammar.js of grammar.peggy. It is kept in the repository, because sources run without being built.
  *
  * npm run grammar writes it; npm run grammar -- --check fails if it is not what the grammar says. `npm run lint` includes the check.
  */
@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import peggy from "peggy"
 
-const folder = new URL("../src/trace/transform/", import.meta.url)
+const folder = new URL("../src/trace/transform/language/", import.meta.url)
 const [source, target] = [new URL("grammar.peggy", folder), new URL("grammar.js", folder)]
 
 const generated = peggy.generate(readFileSync(source, "utf8"), { format: "es", output: "source" })

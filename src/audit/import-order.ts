@@ -1,4 +1,4 @@
-/** What an import of audit logs is asked to do, how it ends, and what is told of it. */
+/** The request for an import of audit logs, its result, and its progress. */
 import * as Schema from "effect/Schema"
 import type { GroupVersionKind } from "../kube/gvk.ts"
 import { ExportInterrupted, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
@@ -19,7 +19,7 @@ export interface AuditImport {
   readonly openInput: (log: string) => Promise<TraceInput>
   /** Kinds of which nothing is imported. */
   readonly isExcluded: (gvk: GroupVersionKind) => boolean
-  /** Of the hashes that stand for secret values. */
+  /** The key with which secret values are hashed. */
   readonly redactionKey: Uint8Array
   readonly secretsInPlainText: boolean
   readonly format: TraceFormatName

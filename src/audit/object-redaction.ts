@@ -10,7 +10,7 @@ export class ObjectRedaction {
   readonly #secretsInPlainText: boolean
   readonly #redactors = new Map<string, ObjectRedactor | undefined>()
 
-  /** @param key of the hashes that stand for secret values. @param secretsInPlainText whether Secrets stay as they are. */
+  /** @param key with which secret values are hashed. @param secretsInPlainText true: values of Secrets are not replaced. */
   constructor(key: Uint8Array, secretsInPlainText: boolean) {
     this.#hash = new ValueHash(key)
     this.#secretsInPlainText = secretsInPlainText

@@ -82,7 +82,7 @@ const options = {
   namespace: optional({
     short: "n",
     placeholder: "NAME",
-    help: "of a running recorder, only what is in this namespace: for whoever may read no other",
+    help: "of a running recorder, only what is in this namespace; needed if you may read no other",
     parse: text,
   }),
   cache: withDefault("256Mi", {

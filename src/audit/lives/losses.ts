@@ -34,7 +34,7 @@ interface OpenGap {
   readonly fromTime: number
   readonly fromVersion: string
   readonly reasons: Map<LossReason, number>
-  /** Names of the objects whose state is unknown; the empty one stands for objects without a known name. */
+  /** Names of the objects whose state is unknown. The empty string: objects whose names are unknown too. */
   readonly objects: Set<string>
 }
 

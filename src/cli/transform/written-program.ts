@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises"
 import { messageOf } from "../../message-of.ts"
 import { quoted, visible } from "../../recorder/configuration/quoted.ts"
 import type { TraceInput } from "../../trace/files/trace-input.ts"
-import { ProgramError, parseProgram } from "../../trace/transform/parse-program.ts"
-import type { Program } from "../../trace/transform/program.ts"
+import { ProgramError, parseProgram } from "../../trace/transform/language/parse-program.ts"
+import type { Program } from "../../trace/transform/language/program.ts"
 
 export interface WrittenProgram {
   readonly text: string

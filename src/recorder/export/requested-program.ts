@@ -1,7 +1,7 @@
 /**
  * The program of an export request. The parser is loaded with the first request that has one, so that a recorder without such requests does not pay for it.
  */
-import type { Program } from "../../trace/transform/program.ts"
+import type { Program } from "../../trace/transform/language/program.ts"
 import { type ExportRefusal, type ExportRequest, windowOf } from "./request.ts"
 
 /** The program, if there is one, or why the request is refused. Never rejects for what a program is. */
@@ -11,7 +11,7 @@ export const requestedProgram = async (
   const { transform } = request
   if (transform === undefined) return {}
   const [{ faultAt, parseProgram, ProgramError }, { insertionsOf }, { TransformFailed }] = await Promise.all([
-    import("../../trace/transform/parse-program.ts"),
+    import("../../trace/transform/language/parse-program.ts"),
     import("../../trace/transform/insertions.ts"),
     import("../../trace/transform/transform-failed.ts"),
   ])

@@ -3,8 +3,8 @@ import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
 import type { ObjectEvent } from "../event.ts"
 import type { TraceItem } from "../trace-item.ts"
 import { type Insertion, insertedKinds, insertionsOf } from "./insertions.ts"
+import type { Program } from "./language/program.ts"
 import { APPLIED, type BatchJob, DELETED, joined, type ObjectBatch, VANISHED } from "./object-batch.ts"
-import type { Program } from "./program.ts"
 
 /** A stretch of the trace. */
 export interface HeldBatch {

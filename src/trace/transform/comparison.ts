@@ -5,7 +5,7 @@
  */
 import { quantityOf } from "../../kube/quantity.ts"
 import { IntegralFloat, isJsonObject, type JsonValue } from "../json/exact-json.ts"
-import type { Comparison } from "./program.ts"
+import type { Comparison } from "./language/program.ts"
 
 /** Whether they are equal. */
 export const isSame = (one: JsonValue, other: JsonValue): boolean => {

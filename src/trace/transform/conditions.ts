@@ -7,9 +7,9 @@
 import { RE2JS } from "re2js"
 import { isOrdered, isSame } from "./comparison.ts"
 import { matchesOf, membersOf, type Scope, valuesOf } from "./expressions.ts"
-import type { MomentOf } from "./moments.ts"
+import type { MomentOf } from "./language/moments.ts"
+import type { Comparison, Condition } from "./language/program.ts"
 import { type Bindings, type Place, placesOf } from "./places.ts"
-import type { Comparison, Condition } from "./program.ts"
 
 /** The bindings if the condition is met, with those that it makes; `undefined` if it is not. */
 export type Trial = (scope: Scope) => Bindings | undefined

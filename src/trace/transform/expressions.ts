@@ -1,8 +1,8 @@
 /** The values of what is written in a program, for one object. */
 import { type JsonObject, type JsonValue, parseExactJson, withProperty } from "../json/exact-json.ts"
 import { isSame } from "./comparison.ts"
+import type { Path, Value } from "./language/program.ts"
 import { type Bindings, placesOf, valueAt } from "./places.ts"
-import type { Path, Value } from "./program.ts"
 
 /** What a value or a condition is evaluated with. */
 export interface Scope {

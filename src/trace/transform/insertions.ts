@@ -2,8 +2,8 @@
 import type { ObjectEvent } from "../event.ts"
 import { formatExactJson, isJsonObject, type JsonObject } from "../json/exact-json.ts"
 import { onlyValue } from "./expressions.ts"
-import { momentsFrom } from "./moments.ts"
-import type { Program } from "./program.ts"
+import { momentsFrom } from "./language/moments.ts"
+import type { Program } from "./language/program.ts"
 import { TransformFailed } from "./transform-failed.ts"
 
 /** An object, and when it appears. */

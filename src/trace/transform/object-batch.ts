@@ -5,7 +5,7 @@
 import { simkubeHash } from "../formats/simkube/hash/simkube-hash.ts"
 import { differencesBetween, type FieldDifference } from "../json/difference.ts"
 import { formatExactJson, isJsonObject, type JsonObject, parseExactJson } from "../json/exact-json.ts"
-import type { Program } from "./program.ts"
+import type { Program } from "./language/program.ts"
 import { CommandFailed, type Effect, type RunProgram, runnerOf } from "./run-program.ts"
 
 /** What happens to an object: a new state; a deletion with its last state; or one without, whose `object` has nothing but its identity. */

@@ -5,7 +5,7 @@
 import { memberOf } from "../../own-member.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/exact-json.ts"
 import { withMember, withoutMember } from "../json/members.ts"
-import type { Path, Step } from "./program.ts"
+import type { Path, Step } from "./language/program.ts"
 
 /** Names and indices from the object down. */
 export type Place = ReadonlyArray<string | number>

@@ -3,9 +3,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json/exact-jso
 import { isSame } from "./comparison.ts"
 import { type Trial, trialOf } from "./conditions.ts"
 import { ManyValues, onlyValue, type Scope } from "./expressions.ts"
-import { momentsFrom } from "./moments.ts"
+import { momentsFrom } from "./language/moments.ts"
+import type { Path, Program, Statement, Value } from "./language/program.ts"
 import { type Bindings, type Place, placesOf, targetsOf, valueAt, withoutPlaces, withValueAt } from "./places.ts"
-import type { Path, Program, Statement, Value } from "./program.ts"
 
 /**
  * What a command did to an object. `unmet`: its condition was not. `kept`: it was, and the object is as before. `lacking`: the value that it assigns is in none

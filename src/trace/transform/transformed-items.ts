@@ -4,6 +4,7 @@
  */
 import type { TraceItem } from "../trace-item.ts"
 import { BatchBuilder, type HeldBatch } from "./batch-builder.ts"
+import type { Program } from "./language/program.ts"
 import {
   type EffectCounts,
   noCounts,
@@ -11,7 +12,6 @@ import {
   type TransformedBatch,
   type TransformSample,
 } from "./object-batch.ts"
-import type { Program } from "./program.ts"
 import { TransformedEvents } from "./transformed-events.ts"
 
 /** What the program did so far. */

@@ -2,9 +2,9 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { formatExactJson, type JsonObject, parseExactJson } from "../../../src/trace/json/exact-json.ts"
-import { parseProgram } from "../../../src/trace/transform/parse-program.ts"
+import { parseProgram } from "../../../src/trace/transform/language/parse-program.ts"
 import { CommandFailed, type Effect, runnerOf } from "../../../src/trace/transform/run-program.ts"
-import { anyProgram } from "./program-text.ts"
+import { anyProgram } from "./language/program-text.ts"
 
 const second = 1_000_000
 /** µs: when the trace begins. */

@@ -8,8 +8,8 @@ import type { TraceFormatName } from "../../../src/trace/formats/names.ts"
 import { simkubeHash } from "../../../src/trace/formats/simkube/hash/simkube-hash.ts"
 import { memorySpool } from "../../../src/trace/spool.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import { parseProgram } from "../../../src/trace/transform/language/parse-program.ts"
 import { type ObjectBatch, runBatch, type TransformedBatch } from "../../../src/trace/transform/object-batch.ts"
-import { parseProgram } from "../../../src/trace/transform/parse-program.ts"
 import { TransformFailed } from "../../../src/trace/transform/transform-failed.ts"
 import {
   noTransformation,

@@ -1,7 +1,7 @@
 /** The transform language: what is a program, and what is said of a text that is none. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { longestProgram, ProgramError, parseProgram } from "../../../src/trace/transform/parse-program.ts"
+import { longestProgram, ProgramError, parseProgram } from "../../../../src/trace/transform/language/parse-program.ts"
 import { anyProgram, textOf, withoutPositions } from "./program-text.ts"
 
 const faultOf = (text: string): ProgramError => {

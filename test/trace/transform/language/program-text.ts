@@ -9,7 +9,7 @@ import type {
   Statement,
   Step,
   Value,
-} from "../../../src/trace/transform/program.ts"
+} from "../../../../src/trace/transform/language/program.ts"
 
 const word = fc.stringMatching(/^[a-zA-Z_][a-zA-Z0-9_-]{0,6}$/)
 /** Anything can be between quotes. */
