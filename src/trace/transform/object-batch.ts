@@ -206,10 +206,11 @@ const afterDeletion = (
       } else if (!hasState) onEffect(...effect)
     },
     from,
+    "identity",
   )
   if (isDropped || after === undefined) return undefined
   if (!hasState) return after === stub ? object : after
-  return run(object, time, onEffect, from, false)
+  return run(object, time, onEffect, from, "last state")
 }
 
 const stubOf = ({ apiVersion, kind, metadata }: JsonObject): JsonObject => {

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json/exact-jso
 import { isSame } from "./comparison.ts"
 import { type Trial, trialOf } from "./conditions.ts"
 import { ManyValues, onlyValue, type Scope } from "./expressions.ts"
+import { identityCondition } from "./identity-condition.ts"
 import { momentsFrom } from "./language/moments.ts"
 import type { Path, Program, Statement, Value } from "./language/program.ts"
 import { type Bindings, type Place, placesOf, targetsOf, valueAt, withoutPlaces, withValueAt } from "./places.ts"
@@ -31,7 +32,13 @@ export class CommandFailed extends Error {
 export type OnEffect = (statement: number, effect: Effect, before: JsonObject, after: JsonObject | undefined) => void
 
 /**
- * The object after all commands; `undefined`: one of them deletes it. `from`: the first command to run. `deletes`: false leaves the deleting ones out.
+ * What the object is: a state, of which everything is known; of a deletion, what it is the deletion of, so that only conditions on that delete it; or the last
+ * state that comes with a deletion, which no command deletes.
+ */
+export type Given = "state" | "identity" | "last state"
+
+/**
+ * The object after all commands; `undefined`: one of them deletes it. `from`: the first command to run.
  * @throws CommandFailed
  */
 export type RunProgram = (
@@ -39,7 +46,7 @@ export type RunProgram = (
   time: number,
   onEffect: OnEffect,
   from?: number,
-  deletes?: boolean,
+  given?: Given,
 ) => JsonObject | undefined
 
 interface Outcome {
@@ -52,11 +59,16 @@ type Step = (object: JsonObject, time: number) => Outcome
 /** Ready to be run on the objects of a trace that begins at `start`, µs since the Unix epoch. */
 export const runnerOf = (program: Program, start: number): RunProgram => {
   const steps = program.map((statement) => stepOf(statement, start))
-  return (object, time, onEffect, from = 0, deletes = true) => {
+  const identitySteps = program.map((statement, index) => {
+    if (statement.type !== "delete" || statement.condition === null) return steps[index] as Step
+    return stepOf({ ...statement, condition: identityCondition(statement.condition) }, start)
+  })
+  return (object, time, onEffect, from = 0, given = "state") => {
+    const stepsNow = given === "identity" ? identitySteps : steps
     let current = object
     for (let index = from; index < steps.length; index++) {
-      if (!deletes && program[index]?.type === "delete") continue
-      const outcome = carriedOut(steps[index] as Step, current, time, { index, at: program[index]?.at ?? 0 })
+      if (given === "last state" && program[index]?.type === "delete") continue
+      const outcome = carriedOut(stepsNow[index] as Step, current, time, { index, at: program[index]?.at ?? 0 })
       if (outcome.effect !== "unmet") onEffect(index, outcome.effect, current, outcome.object)
       if (outcome.object === undefined) return undefined
       current = outcome.object

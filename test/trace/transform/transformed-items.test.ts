@@ -169,6 +169,14 @@ describe("deletions", () => {
     ])
   })
 
+  test("stay with objects that stay, although nothing that they lack is in the deletion", async () => {
+    const items = recorded([1, "applied", b], [2, "deleted", stub("b")], [3, "applied", a], [4, "vanished", a])
+    expect(story(await transformed(chunks(items), 'delete(!exists(data.x)); delete(!(data.x == "1"));'))).toEqual([
+      '3 applied v1.ConfigMap shop/a {"data":{"x":"1"}}',
+      "4 vanished v1.ConfigMap shop/a {}",
+    ])
+  })
+
   test("have the names that their objects have, although the condition is not about them", async () => {
     const items = recorded([1, "applied", a], [3, "deleted", stub("a")], [4, "applied", b])
     const renaming =
