@@ -76,7 +76,7 @@ const ours = async (trace: Uint8Array, text: string): Promise<ReadonlyArray<Mome
   return momentsOf(items)
 }
 
-/** Programs as SimKube's users write them (facts on the transform language, §9.3), for a trace that begins at this second. */
+/** Programs as SimKube's users write them, for a trace that begins at this second. */
 const programs = (begin: number): ReadonlyArray<string> => [
   "remove(status);",
   'delete(metadata.namespace == "kube-system");',
