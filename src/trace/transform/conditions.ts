@@ -3,12 +3,15 @@
  *
  * A test of a path is met if anything that the path matches meets it; so `a != 1` is not met where there is no `a`, and `!(a == 1)` is. With a path on the
  * right, `==` means that its matches contain the value, `!=` that they do not, and an order that one of them is in it.
+ *
+ * Of a deletion little is known. What is not known meets no condition, and neither does it meet the negation of one.
  */
 import { RE2JS } from "re2js"
 import { isOrdered, isSame } from "./comparison.ts"
 import { matchesOf, membersOf, type Scope, valuesOf } from "./expressions.ts"
 import type { MomentOf } from "./language/moments.ts"
-import type { Comparison, Condition } from "./language/program.ts"
+import { pathsIn } from "./language/paths-in.ts"
+import type { Comparison, Condition, Path } from "./language/program.ts"
 import { type Bindings, type Place, placesOf } from "./places.ts"
 
 /** The bindings if the condition is met, with those that it makes; `undefined` if it is not. */
@@ -39,7 +42,8 @@ export const trialOf = (condition: Condition, momentOf: MomentOf): Trial => {
     }
     case "not": {
       const part = trialOf(condition.of, momentOf)
-      return (scope) => metIf(part(scope) === undefined, scope)
+      const isDecided = [...pathsIn(condition.of)].every(isIdentity)
+      return (scope) => metIf((isDecided || !scope.isDeletion) && part(scope) === undefined, scope)
     }
     case "time": {
       const moment = momentOf(condition.moment)
@@ -77,6 +81,14 @@ export const trialOf = (condition: Condition, momentOf: MomentOf): Trial => {
     case "compare":
       return (scope) => metIf(isMet(condition, scope), scope)
   }
+}
+
+/** Whether it is a field that every deletion has, in every format. */
+const isIdentity = ({ variable, steps: [first, second, ...rest] }: Path): boolean => {
+  if (variable !== null || rest.length > 0) return false
+  return second === undefined
+    ? first === "apiVersion" || first === "kind"
+    : first === "metadata" && (second === "name" || second === "namespace")
 }
 
 const metIf = (isMetNow: boolean, { bindings }: Scope): Bindings | undefined => (isMetNow ? bindings : undefined)

@@ -10,6 +10,8 @@ export interface Scope {
   /** When the object was in this state: µs since the Unix epoch. */
   readonly time: number
   readonly bindings: Bindings
+  /** Of a deletion only {@link isIdentity} is known: other fields, which are not there, may have been in its object. */
+  readonly isDeletion: boolean
 }
 
 /** What a path matches. */

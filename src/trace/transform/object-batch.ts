@@ -40,7 +40,7 @@ export interface ObjectBatch {
   /** By object: {@link APPLIED}, {@link DELETED} or {@link VANISHED}. */
   readonly happenings: Uint8Array
   /** By object, the command to begin with. */
-  readonly from: Uint16Array
+  readonly from: Uint32Array
 }
 
 /** How often a command did what. */
@@ -206,10 +206,11 @@ const afterDeletion = (
       } else if (!hasState) onEffect(...effect)
     },
     from,
+    "deletion",
   )
   if (isDropped || after === undefined) return undefined
   if (!hasState) return after === stub ? object : after
-  return run(object, time, onEffect, from, false)
+  return run(object, time, onEffect, from, "last-state")
 }
 
 const stubOf = ({ apiVersion, kind, metadata }: JsonObject): JsonObject => {

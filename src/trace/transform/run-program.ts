@@ -31,7 +31,13 @@ export class CommandFailed extends Error {
 export type OnEffect = (statement: number, effect: Effect, before: JsonObject, after: JsonObject | undefined) => void
 
 /**
- * The object after all commands; `undefined`: one of them deletes it. `from`: the first command to run. `deletes`: false leaves the deleting ones out.
+ * What of an object the program is run on: a state of it; its `deletion`, of which no more is known than its identity; or its `last-state`, as it was when it
+ * was deleted, which deleting commands do not concern.
+ */
+export type Subject = "state" | "deletion" | "last-state"
+
+/**
+ * The object after all commands; `undefined`: one of them deletes it. `from`: the first command to run.
  * @throws CommandFailed
  */
 export type RunProgram = (
@@ -39,7 +45,7 @@ export type RunProgram = (
   time: number,
   onEffect: OnEffect,
   from?: number,
-  deletes?: boolean,
+  subject?: Subject,
 ) => JsonObject | undefined
 
 interface Outcome {
@@ -47,16 +53,18 @@ interface Outcome {
   readonly object: JsonObject | undefined
 }
 
-type Step = (object: JsonObject, time: number) => Outcome
+type Step = (object: JsonObject, time: number, isDeletion: boolean) => Outcome
 
 /** Ready to be run on the objects of a trace that begins at `start`, µs since the Unix epoch. */
 export const runnerOf = (program: Program, start: number): RunProgram => {
   const steps = program.map((statement) => stepOf(statement, start))
-  return (object, time, onEffect, from = 0, deletes = true) => {
+  return (object, time, onEffect, from = 0, subject = "state") => {
+    const isDeletion = subject === "deletion"
     let current = object
     for (let index = from; index < steps.length; index++) {
-      if (!deletes && program[index]?.type === "delete") continue
-      const outcome = carriedOut(steps[index] as Step, current, time, { index, at: program[index]?.at ?? 0 })
+      if (subject === "last-state" && program[index]?.type === "delete") continue
+      const step = steps[index] as Step
+      const outcome = carriedOut(() => step(current, time, isDeletion), current, { index, at: program[index]?.at ?? 0 })
       if (outcome.effect !== "unmet") onEffect(index, outcome.effect, current, outcome.object)
       if (outcome.object === undefined) return undefined
       current = outcome.object
@@ -66,14 +74,13 @@ export const runnerOf = (program: Program, start: number): RunProgram => {
 }
 
 const carriedOut = (
-  step: Step,
+  run: () => Outcome,
   current: JsonObject,
-  time: number,
   { index, at }: { readonly index: number; readonly at: number },
 ): Outcome => {
   let outcome: Outcome
   try {
-    outcome = step(current, time)
+    outcome = run()
   } catch (error) {
     if (!(error instanceof ManyValues)) throw error
     throw new CommandFailed(
@@ -97,8 +104,8 @@ const stepOf = (statement: Statement, start: number): Step => {
   if (statement.type === "insert") return (object) => ({ effect: "unmet", object })
   const { condition } = statement
   const trial: Trial = condition === null ? ({ bindings }) => bindings : trialOf(condition, momentsFrom(start))
-  return (object, time) => {
-    const bindings = trial({ object, time, bindings: noBindings })
+  return (object, time, isDeletion) => {
+    const bindings = trial({ object, time, bindings: noBindings, isDeletion })
     if (bindings === undefined) return { effect: "unmet", object }
     switch (statement.type) {
       case "delete":
@@ -110,7 +117,7 @@ const stepOf = (statement: Statement, start: number): Step => {
           : { effect: "changed", object: withoutPlaces(object, places) }
       }
       case "modify":
-        return modified(statement.target, statement.value, { object, time, bindings })
+        return modified(statement.target, statement.value, { object, time, bindings, isDeletion })
     }
   }
 }
