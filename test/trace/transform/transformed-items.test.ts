@@ -432,6 +432,13 @@ test("examples are of each command, not more than asked for", async () => {
   expect(counts.statements).toMatchObject([{ changed: 3 }, { deleted: 1 }])
 })
 
+test("there are no examples of objects that are nested so deeply that they could not be shown", async () => {
+  const data = JSON.parse(`${'{"a":'.repeat(3000)}1${"}".repeat(3000)}`)
+  const items = recorded([1, "applied", object("ConfigMap", "deep", { data })])
+  const { counts } = await transformed(chunks(items), "modify(data.a = 1);", { samples: 2 })
+  expect(counts).toMatchObject({ changed: 1, samples: [] })
+})
+
 test("batches may come back in any order", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(3), { minLength: 1, maxLength: 9 }), async (turns) => {
