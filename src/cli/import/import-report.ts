@@ -3,7 +3,7 @@ import type { ImportSummary } from "../../audit/import-order.ts"
 import { describeLosses } from "../../audit/lives/losses.ts"
 import type { TraceFormatName } from "../../trace/formats/names.ts"
 import { formatBytes, formatCount, formatInteger } from "../terminal/quantities.ts"
-import { describeUnchanged } from "../trace-shortcomings.ts"
+import { describeLeftOut } from "../trace/left-out.ts"
 
 /** Whether the trace lacks something that happened. What was not written while the logs were made is not counted. */
 export const isIncomplete = ({ gaps, sent, unknown, leftOut }: ImportSummary): boolean =>
@@ -31,16 +31,7 @@ export const reportLines = (summary: ImportSummary, format: TraceFormatName): Re
   if (late > 0)
     lines.push(`${formatCount(late, "change")} more than 5 s out of order: they have the time of the one before`)
   lines.push(...unknownLines(summary))
-  if (leftOut.gaps > 0)
-    lines.push(
-      `the trace is incomplete: it has ${formatCount(leftOut.gaps, "gap")}, which the ${format} format cannot represent`,
-    )
-  if (leftOut.objects.size > 0)
-    lines.push(
-      `the ${format} format cannot represent ${[...leftOut.objects.keys()].join(", ")}; --format ndjson includes everything`,
-    )
-  if (leftOut.unchanged > 0) lines.push(describeUnchanged(leftOut.unchanged))
-  return [...lines, ...leftOut.warnings]
+  return [...lines, ...describeLeftOut(leftOut, format)]
 }
 
 /** The first few by place. */
