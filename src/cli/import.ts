@@ -18,6 +18,7 @@ import {
   refused,
   text,
   value,
+  withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
@@ -25,7 +26,7 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
 import { parseOutput } from "./export/export-options.ts"
 import { describeProgress } from "./import/import-progress.ts"
-import { isIncomplete, reportLines } from "./import/import-report.ts"
+import { isIncomplete, reportJson, reportLines } from "./import/import-report.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
@@ -56,6 +57,11 @@ const options = {
     placeholder: "FILE",
     help: "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
     parse: text,
+  }),
+  report: withDefault("text", {
+    placeholder: "FORMAT",
+    help: "text or json: what was imported and what the logs lack, on standard error",
+    parse: oneOf("text", "json"),
   }),
   force: flag({ short: "f", help: "overwrite TRACE if it exists" }),
 }
@@ -128,7 +134,7 @@ const readOrder = (
 
 const runImport = async (
   { logs, output, format }: Order,
-  { except, secretsInPlainText, redactKeyFile, force }: Options,
+  { except, secretsInPlainText, redactKeyFile, report, force }: Options,
   terminal: Terminal,
   openInput: (path: string) => Promise<TraceInput>,
 ): Promise<ExitCode> => {
@@ -161,9 +167,14 @@ const runImport = async (
       say(outcome.error.message)
       return exitCodeOfFailure(outcome.error)
     }
-    const [first, ...rest] = reportLines(outcome.summary, format)
-    terminal.standardError.write(`${visible(placeOf(output))}: ${first}\n`)
-    for (const line of rest) say(line)
+    const place = placeOf(output)
+    if (report === "json")
+      terminal.standardError.write(`${JSON.stringify(reportJson(place, outcome.summary, format))}\n`)
+    else {
+      const [first, ...rest] = reportLines(outcome.summary, format)
+      terminal.standardError.write(`${visible(place)}: ${first}\n`)
+      for (const line of rest) say(line)
+    }
     return isIncomplete(outcome.summary) ? exitCodes.incomplete : exitCodes.ok
   } finally {
     progress.close()

@@ -54,6 +54,29 @@ describe("what it prints", () => {
     expect(ran.error).toMatchSnapshot()
   })
 
+  test("is the same as JSON", async () => {
+    const log = write(
+      "audit.log",
+      created,
+      created,
+      { at: 1, level: "Metadata", resource: "secrets" },
+      { at: 2, level: "Metadata", resource: "secrets" },
+    )
+    writeFileSync(log, `${readFileSync(log, "utf8")}started\n`)
+    const ran = await run(["audit", log, "-o", path("day.yaml"), "--report", "json"])
+    expect(ran.code).toBe(exitCodes.incomplete)
+    const report = JSON.parse(ran.error)
+    expect(report).toEqual({
+      ...{ trace: "FOLDER/day.yaml", format: "kwok", bytes: expect.any(Number), entries: 5, writes: 3 },
+      ...{ repeatedWrites: 1, changes: 1, gaps: 1, asSent: [], foundObjects: 0, unseenDeletions: 0 },
+      lost: [{ kind: "v1.Secret", reason: "metadata-level", changes: 2 }],
+      ...{ supersededChanges: 0, lateChanges: 0, isComplete: false },
+      unknownEntries: { count: 1, first: [{ log: "FOLDER/audit.log", line: 5, found: expect.any(String) }] },
+      leftOut: { gaps: 1, incomplete: 0, objects: [], unchanged: 0, warnings: [] },
+    })
+    expect(report.bytes).toBe(readFileSync(path("day.yaml")).length)
+  })
+
   test("says what the format cannot represent", async () => {
     const deployment = stored("apps/v1", "Deployment", 1, { spec: { template: { spec: { containers: [] } } } })
     const create = { ...created, resource: "apps/v1 deployments", response: deployment }

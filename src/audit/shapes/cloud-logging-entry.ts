@@ -35,7 +35,7 @@ export const cloudLoggingEntry = (entry: JsonObject): AuditEntry => {
   if (isDryRun(request)) return noWrite
   if (time === undefined) return unknownEntry("an entry of Cloud Logging without a valid timestamp")
   const write = {
-    ...{ time, verb, ...place },
+    ...{ time, verb, ...place, id: textMember(entry, "insertId") },
     level: response !== undefined ? "RequestResponse" : request !== undefined ? "Request" : "Metadata",
     isTruncated: false,
     isCreation: verb === "create",

@@ -51,6 +51,7 @@ export const kubernetesEntry = (event: JsonObject): AuditEntry => {
   const isNamespace = group === "" && resource === "namespaces"
   const write = {
     ...{ time, verb, group, version, resource, subresource, level, request },
+    id: textMember(event, "auditID"),
     // The reference to a namespace names it as its own namespace.
     namespace: isNamespace ? "" : textMember(reference, "namespace"),
     name: textMember(reference, "name"),

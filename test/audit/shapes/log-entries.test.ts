@@ -25,6 +25,7 @@ describe("an event of an API server", () => {
     const given = { at: 1.5, verb: "create", resource: "apps/v1 deployments", code: 201, request, response }
     expect(writeIn(auditEvent(given))).toEqual({
       time: begin + 1_500_000,
+      id: "3b9e3a10-6b1f-4f0c-9a86-8d3a0c2f6d11",
       verb: "create",
       group: "apps",
       version: "v1",
