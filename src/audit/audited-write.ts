@@ -23,6 +23,8 @@ export interface AuditedResource {
 export interface AuditedWrite extends AuditedResource {
   /** µs since the Unix epoch: when the response was complete. */
   readonly time: number
+  /** Of the request. Empty: the log does not have it. Clients may choose it, so that several requests may have the same one. */
+  readonly id: string
   readonly verb: WriteVerb
   /** Empty: of the object itself. */
   readonly subresource: string

@@ -28,6 +28,7 @@ import { ObjectLives } from "./lives/object-lives.ts"
 import { ObjectRedaction } from "./object-redaction.ts"
 import type { LogListener } from "./reading/log-file.ts"
 import { mergedWrites } from "./reading/merged-writes.ts"
+import { RepeatedWrites } from "./reading/repeated-writes.ts"
 import { VersionOrder } from "./reading/version-order.ts"
 
 /** Examples of what is no audit entry. */
@@ -71,8 +72,14 @@ const transfer = async (given: AuditImport, sink: OutputSink, openSpool: () => S
     return { name, open: () => given.openInput(log), signal: given.signal }
   })
   const order = new VersionOrder()
+  const repeated = new RepeatedWrites()
   let writes = 0
+  let repetitions = 0
   for await (const write of mergedWrites(logs, seen)) {
+    if (repeated.has(write)) {
+      repetitions++
+      continue
+    }
     writes++
     order.push(write)
     for (const ready of order.ready()) lives.add(ready)
@@ -103,7 +110,17 @@ const transfer = async (given: AuditImport, sink: OutputSink, openSpool: () => S
     [...record.losses.counts].map(({ resource, reasons }) => [record.kinds.textOf(resource), reasons]),
   )
   const { changes, gaps } = events
-  return { ...record.counts, ...written, writes, changes, gaps, losses, texts: seen.texts, unknown: seen.unknown }
+  return {
+    ...record.counts,
+    ...written,
+    writes,
+    repetitions,
+    changes,
+    gaps,
+    losses,
+    texts: seen.texts,
+    unknown: seen.unknown,
+  }
 }
 
 /** Where the lives of objects go: into the spool, without secret values. */

@@ -55,6 +55,8 @@ export interface ImportSummary extends Readonly<LivesCounts> {
   readonly texts: number
   /** Successful ones, of all kinds. */
   readonly writes: number
+  /** Entries that the logs have once more. */
+  readonly repetitions: number
   /** Of objects, in the trace. */
   readonly changes: number
   readonly gaps: number

@@ -1,18 +1,10 @@
 /** `reel convert`: arguments and printing. The work is in src/trace/files. */
-import { randomBytes } from "node:crypto"
 import { backgroundClock, type Clock, systemClock } from "../clock.ts"
 import { quoted, visible } from "../recorder/configuration/quoted.ts"
-import {
-  type ConvertError,
-  type ConvertProgress,
-  type ConvertSummary,
-  convertInto,
-} from "../trace/files/convert-file.ts"
+import { type ConvertProgress, type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
 import { type Delivery, type OtlpSink, otlpEndpoint } from "../trace/files/otlp-endpoint.ts"
-import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
+import type { OutputFileSystem } from "../trace/files/output-file.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
-import { withoutCompressionExtension } from "../trace/formats/compression-names.ts"
-import type { LeftOut } from "../trace/formats/format.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
 import { isTextView, isView, VIEW_NAMES, type ViewName, viewOfFileName } from "../trace/views/views.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
@@ -31,7 +23,8 @@ import {
 import { createLiveLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration, formatRecorded } from "./terminal/quantities.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
-import { describeUnchanged } from "./trace-shortcomings.ts"
+import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
+import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
 
 /** What OUT can be: a trace, or a view of one. */
 type OutputName = TraceFormatName | ViewName
@@ -139,10 +132,9 @@ const readOrder = (given: Options, input: string, output: string, terminal: Term
     const what = output === "-" ? "standard output" : quoted(output)
     return wrong(`--to FORMAT is required (${outputNames.join(", ")}): ${what} does not imply a format`)
   }
-  if (output === "-" && !(isView(to) ? isTextView(to) : factsOf(to).isText) && terminal.standardOutput.isTTY === true)
-    return wrong(
-      `the ${to} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`,
-    )
+  const isText = isView(to) ? isTextView(to) : factsOf(to).isText
+  const fault = terminalFault(output, { format: to, isText }, terminal)
+  if (fault !== undefined) return wrong(fault)
   return {
     input,
     output,
@@ -186,15 +178,6 @@ const runConversion = async (
           clock,
           random: Math.random,
         })
-  const openSink = async (): Promise<OutputSink> => {
-    if (endpoint !== undefined) return endpoint
-    if (order.output === "-") return streamOutput(terminal.standardOutput)
-    return openOutputFile(order.output, {
-      force: order.force,
-      token: randomBytes(8).toString("hex"),
-      ...(fileSystem === undefined ? {} : { fileSystem }),
-    })
-  }
   try {
     const outcome = await convertInto({
       inputName: order.input === "-" ? "standard input" : order.input,
@@ -202,9 +185,8 @@ const runConversion = async (
       from: order.from,
       to: order.to,
       excludeOwned: order.excludeOwned,
-      compression:
-        order.output === "-" || endpoint !== undefined ? "none" : withoutCompressionExtension(order.output).compression,
-      openSink,
+      compression: endpoint === undefined ? compressionOf(order.output) : "none",
+      openSink: async () => endpoint ?? openOutput(order.output, { force: order.force, fileSystem }, terminal),
       signal: abort.signal,
       onProgress: (state) => progress.show(() => describeProgress(state, now() - started)),
     })
@@ -214,7 +196,7 @@ const runConversion = async (
     terminal.standardError.write(`${syntax.name}: ${visible(outcome.error.message)}\n`)
     if (endpoint !== undefined && outcome.error._tag === "ExportInterrupted")
       terminal.standardError.write(`${syntax.name}: ${visible(describeDelivery(endpoint.delivery))}\n`)
-    return exitCodeOf(outcome.error)
+    return exitCodeOfFailure(outcome.error)
   } finally {
     progress.close()
     stopListening()
@@ -240,18 +222,15 @@ const report = (
   endpoint: OtlpSink | undefined,
   terminal: Terminal,
 ): ExitCode => {
-  const place = order.output === "-" ? "standard output" : order.output
   const { objects, events } = summary
   const atStart = objects === 0 ? "" : `${formatCount(objects, "object")} at the start, `
   const counts = `${atStart}${formatCount(events, "event")}, ${formatBytes(summary.bytes)}`
-  terminal.standardError.write(`${visible(place)}: ${counts}, ${summary.from} to ${order.to}\n`)
+  terminal.standardError.write(`${visible(placeOf(order.output))}: ${counts}, ${summary.from} to ${order.to}\n`)
   for (const line of describeLeftOut(summary.leftOut, order.to))
     terminal.standardError.write(`${syntax.name}: ${line}\n`)
   if (endpoint !== undefined)
     terminal.standardError.write(`${syntax.name}: ${visible(describeDelivery(endpoint.delivery))}\n`)
-  // The output format cannot represent gaps, so readers of the output do not see that the trace is incomplete.
-  const isComplete =
-    summary.leftOut.gaps === 0 && summary.leftOut.incomplete === 0 && (endpoint?.delivery.rejected ?? 0) === 0
+  const isComplete = saysItsGaps(summary.leftOut) && (endpoint?.delivery.rejected ?? 0) === 0
   return isComplete ? exitCodes.ok : exitCodes.incomplete
 }
 
@@ -260,31 +239,4 @@ const describeDelivery = ({ spans, rejected, message }: Delivery): string => {
   const taken = `the endpoint took ${formatCount(spans, "span")}`
   if (rejected > 0) return `${taken} and rejected ${formatCount(rejected, "span")}: ${message ?? "it does not say why"}`
   return message === undefined ? taken : `${taken}, and says: ${message}`
-}
-
-/** One line for each category of content that the output format cannot represent. */
-const describeLeftOut = ({ gaps, incomplete, objects, unchanged, warnings }: LeftOut, to: OutputName): string[] => {
-  const lines: string[] = []
-  if (gaps > 0)
-    lines.push(`the trace is incomplete: it has ${formatCount(gaps, "gap")}, which the ${to} format cannot represent`)
-  if (incomplete > 0)
-    lines.push(
-      `the trace is incomplete: ${incomplete === 1 ? "1 kind was" : `${incomplete} kinds were`} not being watched when it was exported, or not recorded yet at the start of its window`,
-    )
-  if (objects.size > 0) {
-    const kinds = [...objects].map(([gvk, count]) => `${gvk} (${formatRecorded(count)})`)
-    lines.push(`the ${to} format cannot represent ${kinds.join(", ")}`)
-  }
-  if (unchanged > 0) lines.push(describeUnchanged(unchanged))
-  lines.push(...warnings)
-  // Kinds are those of the trace, which may contain control sequences.
-  return lines.map((line) => withoutEndlessWords(visible(line)))
-}
-
-/** A damaged trace may have names of any length. Kubernetes' own have at most 253 characters, and a kind a group of as many. */
-const withoutEndlessWords = (line: string): string => line.replaceAll(/\S{321,}/g, (word) => `${word.slice(0, 320)}…`)
-
-const exitCodeOf = (error: ConvertError): ExitCode => {
-  if (error._tag === "ExportInterrupted") return exitCodes.interrupted
-  return error._tag === "OutputExists" ? exitCodes.usage : exitCodes.failed
 }

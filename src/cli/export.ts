@@ -1,9 +1,8 @@
 /** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
-import { randomBytes } from "node:crypto"
 import { backgroundClock } from "../clock.ts"
 import { formatLocalTime, withLocalTimes } from "../local-time.ts"
 import { clockTolerance } from "../recorder/export/window-coverage.ts"
-import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
+import type { OutputFileSystem } from "../trace/files/output-file.ts"
 import { openTraceFile } from "../trace/files/trace-input.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
@@ -30,6 +29,7 @@ import { report, reportForecast } from "./export/export-report.ts"
 import { exportTrace } from "./export/export-trace.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
+import { openOutput, terminalFault } from "./trace/output.ts"
 
 const syntax: CommandSyntax<typeof exportOptions> = {
   name: "reel export",
@@ -113,10 +113,8 @@ const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Presen
   const name = output?.kind === "store" ? output.url : (output?.path ?? "")
   const format = given.format ?? formatOfFileName(name) ?? "ndjson"
   const { compression } = withoutCompressionExtension(name)
-  if (name === "-" && !factsOf(format).isText && terminal.standardOutput.isTTY === true && !dryRun)
-    return wrong(
-      `the ${format} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`,
-    )
+  const fault = dryRun ? undefined : terminalFault(name, { format, isText: factsOf(format).isText }, terminal)
+  if (fault !== undefined) return wrong(fault)
   const end = parseInstant(given.end, { now: moment, before: moment })
   if (end._tag === "Refused") return wrong(`--end ${JSON.stringify(given.end)}: ${end.reason}`)
   const start = parseInstant(given.start, { now: moment, before: end.value })
@@ -201,7 +199,7 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
     progress = showProgress(line, backgroundClock, `${writer} preparing the trace`)
     const summary = await exportTrace({
       query,
-      openSink: () => openSink(path, order.force, terminal, surroundings),
+      openSink: () => openOutput(path, { force: order.force, fileSystem: surroundings.fileSystem }, terminal),
       signal: abort.signal,
       onAnswer: ({ isOurs }) => {
         if (isWatched && isOurs) expectLines(query, answered.signal, progress)
@@ -253,20 +251,6 @@ const withKinds = async (query: ExportQuery, signal: AbortSignal): Promise<Expor
     },
   }
 }
-
-const openSink = async (
-  path: string,
-  force: boolean,
-  terminal: Terminal,
-  { fileSystem }: ExportSurroundings,
-): Promise<OutputSink> =>
-  path === "-"
-    ? streamOutput(terminal.standardOutput)
-    : openOutputFile(path, {
-        force,
-        token: randomBytes(8).toString("hex"),
-        ...(fileSystem === undefined ? {} : { fileSystem }),
-      })
 
 /** Requests, in parallel with the export, how many lines it will have. Without a response the total is not shown. */
 const expectLines = (query: ExportQuery, signal: AbortSignal, progress: ExportProgress | undefined): void => {

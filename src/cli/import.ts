@@ -1,15 +1,12 @@
 /** `reel import audit`: arguments, progress and exit codes. The work is in src/audit. */
-import { randomBytes } from "node:crypto"
 import { stat } from "node:fs/promises"
 import { importAudit } from "../audit/import-audit.ts"
-import type { ImportError } from "../audit/import-order.ts"
 import { backgroundClock } from "../clock.ts"
 import { defaultExceptions, isExcepted, isException } from "../recorder/configuration/every-kind.ts"
 import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { newRedactionKey, RedactionKeyError, readRedactionKey } from "../recorder/redaction/redaction-key.ts"
-import { openOutputForEnd, streamOutput } from "../trace/files/output-file.ts"
+import { openOutputForEnd } from "../trace/files/output-file.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
-import { withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
 import {
   type CommandSyntax,
@@ -21,6 +18,7 @@ import {
   refused,
   text,
   value,
+  withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
@@ -28,9 +26,10 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
 import { parseOutput } from "./export/export-options.ts"
 import { describeProgress } from "./import/import-progress.ts"
-import { isIncomplete, reportLines } from "./import/import-report.ts"
+import { isIncomplete, reportJson, reportLines } from "./import/import-report.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
+import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
 
 const options = {
   output: optional({
@@ -58,6 +57,11 @@ const options = {
     placeholder: "FILE",
     help: "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
     parse: text,
+  }),
+  report: withDefault("text", {
+    placeholder: "FORMAT",
+    help: "text or json: what was imported and what the logs lack, on standard error",
+    parse: oneOf("text", "json"),
   }),
   force: flag({ short: "f", help: "overwrite TRACE if it exists" }),
 }
@@ -124,14 +128,13 @@ const readOrder = (
   if (twice !== undefined) return `${quoted(twice)} is given twice`
   if (output === undefined) return "--output TRACE is required; - means standard output"
   const to = format ?? formatOfFileName(output) ?? "ndjson"
-  if (output === "-" && !factsOf(to).isText && terminal.standardOutput.isTTY === true)
-    return `the ${to} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`
-  return { logs, output, format: to }
+  const fault = terminalFault(output, { format: to, isText: factsOf(to).isText }, terminal)
+  return fault ?? { logs, output, format: to }
 }
 
 const runImport = async (
   { logs, output, format }: Order,
-  { except, secretsInPlainText, redactKeyFile, force }: Options,
+  { except, secretsInPlainText, redactKeyFile, report, force }: Options,
   terminal: Terminal,
   openInput: (path: string) => Promise<TraceInput>,
 ): Promise<ExitCode> => {
@@ -154,23 +157,24 @@ const runImport = async (
     const outcome = await importAudit({
       ...{ logs, openInput, format, redactionKey, secretsInPlainText },
       isExcluded: (gvk) => isExcepted(exceptions, gvk),
-      compression: output === "-" ? "none" : withoutCompressionExtension(output).compression,
-      openSink: async () =>
-        output === "-"
-          ? streamOutput(terminal.standardOutput)
-          : openOutputForEnd(output, { force, token: randomBytes(8).toString("hex") }),
+      compression: compressionOf(output),
+      openSink: () => openOutput(output, { force, open: openOutputForEnd }, terminal),
       signal: abort.signal,
       onProgress: (done) => progress.show(() => describeProgress(done, size)),
     })
     progress.close()
     if (outcome.tag === "failed") {
       say(outcome.error.message)
-      return exitCodeOf(outcome.error)
+      return exitCodeOfFailure(outcome.error)
     }
-    const place = output === "-" ? "standard output" : output
-    const [first, ...rest] = reportLines(outcome.summary, format)
-    terminal.standardError.write(`${visible(place)}: ${first}\n`)
-    for (const line of rest) say(line)
+    const place = placeOf(output)
+    if (report === "json")
+      terminal.standardError.write(`${JSON.stringify(reportJson(place, outcome.summary, format))}\n`)
+    else {
+      const [first, ...rest] = reportLines(outcome.summary, format)
+      terminal.standardError.write(`${visible(place)}: ${first}\n`)
+      for (const line of rest) say(line)
+    }
     return isIncomplete(outcome.summary) ? exitCodes.incomplete : exitCodes.ok
   } finally {
     progress.close()
@@ -201,9 +205,4 @@ const sizeOf = async (logs: ReadonlyArray<string>): Promise<number | undefined> 
     ),
   )
   return sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0)
-}
-
-const exitCodeOf = (error: ImportError): ExitCode => {
-  if (error._tag === "ExportInterrupted") return exitCodes.interrupted
-  return error._tag === "OutputExists" ? exitCodes.usage : exitCodes.failed
 }

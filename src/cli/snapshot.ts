@@ -16,6 +16,7 @@ import { exportOptions, parseOutput } from "./export/export-options.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { runSnapshot, type SnapshotCommandOrder, type SnapshotCommandSurroundings } from "./snapshot/snapshot-run.ts"
 import type { Terminal } from "./terminal/terminal.ts"
+import { terminalFault } from "./trace/output.ts"
 
 const options = {
   config: required({
@@ -156,8 +157,5 @@ export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = syst
 
 const wrongOutput = (output: string | undefined, format: TraceFormatName, terminal: Terminal): string | undefined => {
   if (output === undefined) return "--output FILE is required; - means standard output"
-  const isForTerminal = output !== "-" || factsOf(format).isText || terminal.standardOutput.isTTY !== true
-  return isForTerminal
-    ? undefined
-    : `the ${format} format is binary and cannot be written to a terminal; write it to a file`
+  return terminalFault(output, { format, isText: factsOf(format).isText }, terminal)
 }

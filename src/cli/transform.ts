@@ -1,13 +1,11 @@
 /** `reel transform`: arguments and printing. The language is in src/trace/transform. */
-import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { backgroundClock } from "../clock.ts"
 import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
-import { type OutputSink, openOutputFile, streamOutput } from "../trace/files/output-file.ts"
+import type { OutputSink } from "../trace/files/output-file.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
-import { withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
 import { formatExactJson, type JsonValue } from "../trace/json/exact-json.ts"
 import { faultAt } from "../trace/transform/language/parse-program.ts"
@@ -33,6 +31,8 @@ import { temporaryVariables } from "./command-line/variables.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { formatBytes, formatInteger } from "./terminal/quantities.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
+import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
+import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
 import { commandTable, reportJson, sampleLines, summaryLine } from "./transform/transform-report.ts"
 import { type ProgramPlace, readProgram, type WrittenProgram } from "./transform/written-program.ts"
 
@@ -87,6 +87,7 @@ const syntax: CommandSyntax<typeof options> = {
     isRepeated: true,
   },
   exitCodes: {
+    incomplete: "the trace has gaps, or kinds that were not being watched, which the format of OUT cannot say",
     failed: "the program or the trace is none, or a command cannot be carried out; nothing is written",
   },
   environment: temporaryVariables,
@@ -130,7 +131,7 @@ interface Order {
 const readOrder = (
   given: Options,
   [trace, program, more]: ReadonlyArray<string>,
-  { standardOutput }: Terminal,
+  terminal: Terminal,
 ): Order | string => {
   if (trace === undefined) return "missing argument: expected TRACE and PROGRAM"
   if (more !== undefined) return `unexpected argument ${JSON.stringify(more)}`
@@ -147,8 +148,11 @@ const readOrder = (
     given.to ?? (output === undefined ? undefined : formatOfFileName(output)) ?? given.from ?? formatOfFileName(trace)
   if (to === undefined && output !== undefined)
     return `--to FORMAT is required (${TRACE_FORMAT_NAMES.join(", ")}): neither ${quoted(output)} nor ${quoted(trace)} implies a format`
-  if (output === "-" && to !== undefined && !factsOf(to).isText && standardOutput.isTTY === true)
-    return `the ${to} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`
+  const fault =
+    output === undefined || to === undefined
+      ? undefined
+      : terminalFault(output, { format: to, isText: factsOf(to).isText }, terminal)
+  if (fault !== undefined) return fault
   return {
     trace,
     output,
@@ -183,7 +187,7 @@ const runTransform = async (
       from: given.from ?? formatOfFileName(trace),
       to,
       excludeOwned: false,
-      compression: output === undefined || output === "-" ? "none" : withoutCompressionExtension(output).compression,
+      compression: output === undefined ? "none" : compressionOf(output),
       transform: (items) => {
         // A trace may be read twice.
         counts = noTransformation(written.program)
@@ -194,11 +198,7 @@ const runTransform = async (
           counts,
         )
       },
-      openSink: async () => {
-        if (output === undefined) return nowhere
-        if (output === "-") return streamOutput(terminal.standardOutput)
-        return openOutputFile(output, { force: given.force, token: randomBytes(8).toString("hex") })
-      },
+      openSink: async () => (output === undefined ? nowhere : openOutput(output, { force: given.force }, terminal)),
       signal: abort.signal,
       onProgress: ({ bytesRead, size }) =>
         progress.show(
@@ -209,7 +209,9 @@ const runTransform = async (
     progress.close()
     if (outcome._tag === "Converted") {
       print({ output, given, written, counts }, outcome.summary, terminal)
-      return exitCodes.ok
+      const { leftOut } = outcome.summary
+      for (const line of describeLeftOut(leftOut, to)) say(line)
+      return saysItsGaps(leftOut) ? exitCodes.ok : exitCodes.incomplete
     }
     const { error } = outcome
     if (error instanceof TransformFailed && error.at !== undefined) {
@@ -218,8 +220,7 @@ const runTransform = async (
         `${syntax.name}: ${trace}: line ${line}, column ${column} of the program: ${visible(error.message)}\n${excerpt}\nNothing was written\n`,
       )
     } else say(error instanceof TransformFailed ? `${trace}: ${error.message}. Nothing was written` : error.message)
-    if (error._tag === "ExportInterrupted") return exitCodes.interrupted
-    return error._tag === "OutputExists" ? exitCodes.usage : exitCodes.failed
+    return exitCodeOfFailure(error)
   } finally {
     progress.close()
     stopListening()
@@ -263,8 +264,8 @@ const print = (
     stream.write(`${formatExactJson(reportJson(written, counts) as JsonValue)}\n`)
     return
   }
-  const place = output === "-" ? "standard output" : output
-  const head = place === undefined ? summaryLine(counts) : `${place}: ${summaryLine(counts)}, ${formatBytes(bytes)}`
+  const head =
+    output === undefined ? summaryLine(counts) : `${placeOf(output)}: ${summaryLine(counts)}, ${formatBytes(bytes)}`
   const lines = [
     head,
     "",

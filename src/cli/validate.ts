@@ -30,6 +30,8 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
 import { formatCount } from "./terminal/quantities.ts"
 import type { Terminal } from "./terminal/terminal.ts"
+import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
+import { exitCodeOfFailure, placeOf, terminalFault } from "./trace/output.ts"
 import { reportJson } from "./validate/report-json.ts"
 import { countFindings, reportTable, reportText } from "./validate/report-lines.ts"
 import { explanationLines, ruleJson, ruleTable } from "./validate/rule-lines.ts"
@@ -84,6 +86,8 @@ const syntax: CommandSyntax<typeof options> = {
   operand: { placeholder: "TRACE", help: "the trace in any format; - means standard input", isRepeated: true },
   exitCodes: {
     ok: "no errors; there may be warnings",
+    incomplete:
+      "with --fix: the trace has gaps, or kinds that were not being watched, which the format of OUT cannot say",
     failed: "there are errors, or the trace is cut off or damaged; with --fix: some remain that only people can decide",
   },
   environment: temporaryVariables,
@@ -243,25 +247,23 @@ const fix = async (
   order: Omit<Parameters<typeof writeFixed>[0], "findings" | "to">,
 ): Promise<ExitCode> => {
   const to: TraceFormatName = formatOfFileName(order.output) ?? order.from
-  if (order.output === "-" && !factsOf(to).isText && terminal.standardOutput.isTTY === true) {
-    say(`the ${to} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`)
+  const fault = terminalFault(order.output, { format: to, isText: factsOf(to).isText }, terminal)
+  if (fault !== undefined) {
+    say(fault)
     return exitCodes.usage
   }
   const written = await writeFixed({ ...order, to, findings: validation.findings }, terminal)
   if (!("states" in written)) {
     say(written.message)
-    return written._tag === "OutputExists"
-      ? exitCodes.usage
-      : written._tag === "ExportInterrupted"
-        ? exitCodes.interrupted
-        : exitCodes.failed
+    return exitCodeOfFailure(written)
   }
   const left = report.rules.filter(({ rule }) => rule.fix === undefined)
-  const place = order.output === "-" ? "standard output" : order.output
-  say(`${place}: ${formatCount(written.states, "state")} of objects repaired`)
+  say(`${placeOf(order.output)}: ${formatCount(written.states, "state")} of objects repaired`)
   for (const { rule, findings, unlisted } of left)
     say(
       `${formatCount(findings.length + unlisted, "finding")} of ${rule.code} ${rule.name} cannot be repaired; see reel validate --explain ${rule.code}`,
     )
-  return left.some(({ rule }) => rule.severity === "error") ? exitCodes.failed : exitCodes.ok
+  for (const line of describeLeftOut(written.leftOut, to)) say(line)
+  if (left.some(({ rule }) => rule.severity === "error")) return exitCodes.failed
+  return saysItsGaps(written.leftOut) ? exitCodes.ok : exitCodes.incomplete
 }

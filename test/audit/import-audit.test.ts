@@ -55,6 +55,41 @@ describe("the trace", () => {
   })
 })
 
+describe("a write that the logs have twice", () => {
+  const sent = { kind: "ConfigMap", apiVersion: "v1", metadata: { name: "sent" }, data: { a: "1" } }
+  const writes = [
+    created,
+    auditEvent({ at: 1, level: "Request", name: "sent", request: sent }),
+    auditEvent({ at: 1, level: "Metadata", resource: "secrets" }),
+    auditEvent({ at: 2, verb: "delete", response: success() }),
+  ]
+
+  test("in files that overlap, or behind one another, is one", async () => {
+    const once = await imported([log(...writes)])
+    const [first, ...rest] = writes as [JsonValue, ...JsonValue[]]
+    for (const logs of [
+      [log(...writes), log(...writes)],
+      [log(first, ...rest), log(...rest)],
+      [log(...writes.flatMap((write) => [write, write]))],
+    ]) {
+      const twice = await imported(logs)
+      expect(twice.bytes.equals(once.bytes)).toBe(true)
+      expect(twice.summary).toMatchObject({ writes: 4, gaps: 1, changes: 3 })
+      expect(twice.summary.repetitions).toBe(logs.join("").trim().split("\n").length - 4)
+      expect(twice.summary.losses).toEqual(once.summary.losses)
+    }
+  })
+
+  test("is two if their times differ, or what they concern, whatever ID a client gave them", async () => {
+    const two = [auditEvent({ at: 1, level: "Request", name: "sent", request: sent }), ...writes]
+    expect((await imported([log(...two)])).summary.repetitions).toBe(1)
+    const others = ["a", "b"].map((name) =>
+      auditEvent({ verb: "create", code: 201, name, response: configMap(1, {}, { name, uid: name }) }),
+    )
+    expect((await imported([log(...others)])).summary).toMatchObject({ repetitions: 0, changes: 2 })
+  })
+})
+
 describe("secret values", () => {
   const password = Buffer.from("hunter2").toString("base64")
   const secret = stored("v1", "Secret", 1, { type: "Opaque", data: { password } })

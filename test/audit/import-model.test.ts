@@ -46,7 +46,17 @@ const lines = (values: ReadonlyArray<JsonValue>): string => values.map((each) =>
 const wraps: Readonly<Record<string, Wrap>> = {
   plain: lines,
   compressed: (events) => gzipSync(lines(events)),
-  webhook: (events) => lines([{ kind: "EventList", apiVersion: "audit.k8s.io/v1", items: events }]),
+  webhook: (events) =>
+    lines([
+      {
+        ...{ kind: "EventList", apiVersion: "audit.k8s.io/v1", metadata: {} },
+        items: events.map(({ kind: _, apiVersion: __, ...event }) => event),
+      },
+    ]),
+  pages: (events) =>
+    JSON.stringify({ events: events.map((event) => ({ message: JSON.stringify(event) })) }, undefined, 4),
+  records: (events) =>
+    events.map((event) => JSON.stringify({ messageType: "DATA_MESSAGE", logEvents: [{ message: event }] })).join(""),
   messages: (events) => lines(events.map((event) => ({ "@message": event }))),
   texts: (events) => lines([{ logEvents: events.map((event) => ({ message: JSON.stringify(event) })) }]),
   document: (events) => JSON.stringify(events, undefined, 2),

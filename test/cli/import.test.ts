@@ -1,10 +1,8 @@
 /** `reel import audit`: what it prints, its exit codes, what other commands make of the trace, and what remains after a failure. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { readFileSync, writeFileSync } from "node:fs"
 import { Readable } from "node:stream"
 import { gzipSync } from "node:zlib"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { convertCommand } from "../../src/cli/convert.ts"
 import { importCommand } from "../../src/cli/import.ts"
@@ -12,31 +10,17 @@ import { validateCommand } from "../../src/cli/validate.ts"
 import { openTraceFile, type TraceInput } from "../../src/trace/files/trace-input.ts"
 import { auditEvent, configMap, type EventFacts, stored, success } from "../audit/audit-events.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
+import { commandsIn } from "./commands-in.ts"
 
-let folder = ""
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "reel-import-"))
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
-const path = (name: string): string => join(folder, name)
+const { path, write: writeBytes, names, run: runIn } = commandsIn("reel-import-")
 
 const write = (name: string, ...events: ReadonlyArray<EventFacts>): string => {
   const text = events.map((facts) => `${JSON.stringify(auditEvent(facts))}\n`).join("")
-  writeFileSync(path(name), name.endsWith(".gz") ? gzipSync(text) : text)
-  return path(name)
+  return writeBytes(name, name.endsWith(".gz") ? gzipSync(text) : text)
 }
 
-const run = async (
-  argv: ReadonlyArray<string>,
-  openInput: (path: string) => Promise<TraceInput> = openTraceFile,
-): Promise<{ readonly code: number; readonly output: string; readonly error: string }> => {
-  const terminal = capturedTerminal()
-  const code = await importCommand(openInput).run(argv, terminal)
-  expect(terminal.listeners()).toBe(0)
-  const text = (written: string): string => written.replaceAll(folder, "FOLDER")
-  return { code, output: text(terminal.standardOutput.text()), error: text(terminal.standardError.text()) }
-}
+const run = (argv: ReadonlyArray<string>, openInput: (path: string) => Promise<TraceInput> = openTraceFile) =>
+  runIn(importCommand(openInput), argv)
 
 const created: EventFacts = { verb: "create", code: 201, response: configMap(1) }
 const deleted: EventFacts = { at: 9, verb: "delete", response: success() }
@@ -68,6 +52,29 @@ describe("what it prints", () => {
     const ran = await run(["audit", log, "-o", path("day.ndjson")])
     expect(ran.code).toBe(exitCodes.incomplete)
     expect(ran.error).toMatchSnapshot()
+  })
+
+  test("is the same as JSON", async () => {
+    const log = write(
+      "audit.log",
+      created,
+      created,
+      { at: 1, level: "Metadata", resource: "secrets" },
+      { at: 2, level: "Metadata", resource: "secrets" },
+    )
+    writeFileSync(log, `${readFileSync(log, "utf8")}started\n`)
+    const ran = await run(["audit", log, "-o", path("day.yaml"), "--report", "json"])
+    expect(ran.code).toBe(exitCodes.incomplete)
+    const report = JSON.parse(ran.error)
+    expect(report).toEqual({
+      ...{ trace: "FOLDER/day.yaml", format: "kwok", bytes: expect.any(Number), entries: 5, writes: 3 },
+      ...{ repeatedWrites: 1, changes: 1, gaps: 1, asSent: [], foundObjects: 0, unseenDeletions: 0 },
+      lost: [{ kind: "v1.Secret", reason: "metadata-level", changes: 2 }],
+      ...{ supersededChanges: 0, lateChanges: 0, isComplete: false },
+      unknownEntries: { count: 1, first: [{ log: "FOLDER/audit.log", line: 5, found: expect.any(String) }] },
+      leftOut: { gaps: 1, incomplete: 0, objects: [], unchanged: 0, warnings: [] },
+    })
+    expect(report.bytes).toBe(readFileSync(path("day.yaml")).length)
   })
 
   test("says what the format cannot represent", async () => {
@@ -179,7 +186,7 @@ describe("a failure leaves nothing behind", () => {
     const ran = await run(argv(write("audit.log", created)).map((word) => (word === "x" ? path("x") : word)))
     expect(ran.code).toBe(code)
     expect(ran.error).toContain(message)
-    expect(readdirSync(folder)).toEqual(["audit.log"])
+    expect(names()).toEqual(["audit.log"])
   })
 
   test("a log without an audit entry, which is named", async () => {
@@ -189,7 +196,7 @@ describe("a failure leaves nothing behind", () => {
       output: "",
       error: 'reel import: nothing in the logs is an audit entry: FOLDER/other.log:1: an object with "level", "msg"\n',
     })
-    expect(readdirSync(folder)).toEqual(["other.log"])
+    expect(names()).toEqual(["other.log"])
   })
 
   test("a compressed log that is damaged, among others", async () => {
@@ -197,7 +204,7 @@ describe("a failure leaves nothing behind", () => {
     const ran = await run(["audit", write("audit.log", created), path("cut.log.gz"), "-o", path("x.ndjson")])
     expect(ran.code).toBe(exitCodes.failed)
     expect(ran.error).toMatch(/^reel import: FOLDER\/cut\.log\.gz: the gzip data is damaged after byte \d+/)
-    expect(readdirSync(folder).toSorted()).toEqual(["audit.log", "cut.log.gz"])
+    expect(names()).toEqual(["audit.log", "cut.log.gz"])
   })
 
   test("Ctrl-C", async () => {
@@ -210,6 +217,6 @@ describe("a failure leaves nothing behind", () => {
     expect(await importCommand(opened).run(["audit", log, "-o", path("x.ndjson")], terminal)).toBe(
       exitCodes.interrupted,
     )
-    expect(readdirSync(folder)).toEqual(["audit.log"])
+    expect(names()).toEqual(["audit.log"])
   })
 })

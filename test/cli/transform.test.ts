@@ -1,50 +1,23 @@
 /** `reel transform`: what it writes and prints, its exit codes, and input that is no trace or no program. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { existsSync, readFileSync } from "node:fs"
 import { Readable } from "node:stream"
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { transformCommand } from "../../src/cli/transform.ts"
 import { openTraceFile, type TraceInput } from "../../src/trace/files/trace-input.ts"
 import { NdjsonWriter } from "../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { goldenTrace } from "../trace/recording.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { commandsIn } from "./commands-in.ts"
 
-let folder = ""
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "reel-transform-"))
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
-const path = (name: string): string => join(folder, name)
-const write = (name: string, bytes: Uint8Array | string): string => {
-  writeFileSync(path(name), bytes)
-  return path(name)
-}
-
-interface Ran {
-  readonly code: number
-  readonly output: string
-  readonly error: string
-}
-
-const run = async (
-  argv: ReadonlyArray<string>,
-  openInput: (path: string) => Promise<TraceInput> = openTraceFile,
-): Promise<Ran> => {
-  const terminal = capturedTerminal()
-  const code = await transformCommand(openInput).run(argv, terminal)
-  expect(terminal.listeners()).toBe(0)
-  const text = (written: string): string => written.replaceAll(folder, "FOLDER")
-  return { code, output: text(terminal.standardOutput.text()), error: text(terminal.standardError.text()) }
-}
+const { path, write, names, run: runIn } = commandsIn("reel-transform-")
+const run = (argv: ReadonlyArray<string>, openInput: (path: string) => Promise<TraceInput> = openTraceFile) =>
+  runIn(transformCommand(openInput), argv)
 
 const start = 1_710_000_000_000_000
 
 /** Two Deployments, one of which changes each second. */
-const ndjson = (changes = 3): Uint8Array => {
+const ndjson = (changes = 3, hasGap = false): Uint8Array => {
   const pieces: Uint8Array[] = []
   const writer = new NdjsonWriter({
     window: { start, end: start + 1_000_000_000 },
@@ -77,6 +50,11 @@ const ndjson = (changes = 3): Uint8Array => {
     const piece = writer.take()
     if (piece !== undefined) pieces.push(piece)
   }
+  if (hasGap)
+    writer.add({
+      ...{ type: "gap", sequence: changes + 1, time: start + 999, gvk: "v1.Pod", namespace: "", reason: "expired" },
+      ...{ fromVersion: "1", toVersion: "", fromTime: start, toTime: start + 1, detail: "" },
+    })
   pieces.push(writer.end())
   return Buffer.concat(pieces)
 }
@@ -109,7 +87,7 @@ describe("what it prints", () => {
     const ran = await run([write("a.ndjson", ndjson()), write("p.skel", program), "--dry-run", "--samples", "1"])
     expect(ran).toMatchObject({ code: exitCodes.ok, error: "" })
     expect(ran.output).toMatchSnapshot()
-    expect(readdirSync(folder).sort()).toEqual(["a.ndjson", "p.skel"])
+    expect(names()).toEqual(["a.ndjson", "p.skel"])
   })
 
   test("the same as JSON", async () => {
@@ -131,6 +109,14 @@ describe("what it prints", () => {
     expect(ran.code).toBe(exitCodes.ok)
     expect(ran.output.trim().split("\n")).toHaveLength(3)
   })
+})
+
+test("what the format cannot say is said, with the exit code of a trace that is incomplete", async () => {
+  const trace = write("a.ndjson", ndjson(3, true))
+  const ran = await run([trace, "-e", "remove(status);", "-o", path("b.sktrace")])
+  expect(ran.code).toBe(exitCodes.incomplete)
+  expect(ran.error).toContain("the trace is incomplete: it has 1 gap, which the simkube format cannot represent\n")
+  expect(await run([trace, "-e", "remove(status);", "-o", path("b.ndjson")])).toMatchObject({ code: exitCodes.ok })
 })
 
 test("threads and this one make the same of a trace with many events", async () => {
@@ -207,7 +193,7 @@ describe("bad input", () => {
     ])
     expect(ran.code).toBe(exitCodes.failed)
     expect(ran.error).toMatchSnapshot()
-    expect(readdirSync(folder)).toEqual(["a.ndjson"])
+    expect(names()).toEqual(["a.ndjson"])
   })
 
   test("a trace that is cut anywhere: nothing is written", async () => {

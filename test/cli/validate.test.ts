@@ -1,11 +1,9 @@
 /** `reel validate`: what it prints, its exit codes, the repaired trace, and input that is no trace. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { existsSync, readFileSync } from "node:fs"
 import { Readable } from "node:stream"
 import { gunzipSync, gzipSync, zstdCompressSync } from "node:zlib"
 import fc from "fast-check"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { convertCommand } from "../../src/cli/convert.ts"
 import { validateCommand } from "../../src/cli/validate.ts"
@@ -16,31 +14,11 @@ import { goldenTrace } from "../trace/recording.ts"
 import { asMap } from "../validation/as-map.ts"
 import { type Body, container, deployment, object } from "../validation/traces.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
+import { commandsIn } from "./commands-in.ts"
 
-let folder = ""
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "reel-validate-"))
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
-const path = (name: string): string => join(folder, name)
-
-interface Ran {
-  readonly code: number
-  readonly output: string
-  readonly error: string
-}
-
-const run = async (
-  argv: ReadonlyArray<string>,
-  openInput: (path: string) => Promise<TraceInput> = openTraceFile,
-): Promise<Ran> => {
-  const terminal = capturedTerminal()
-  const code = await validateCommand(openInput).run(argv, terminal)
-  expect(terminal.listeners()).toBe(0)
-  const text = (written: string): string => written.replaceAll(folder, "FOLDER")
-  return { code, output: text(terminal.standardOutput.text()), error: text(terminal.standardError.text()) }
-}
+const { path, write, run: runIn } = commandsIn("reel-validate-")
+const run = (argv: ReadonlyArray<string>, openInput: (path: string) => Promise<TraceInput> = openTraceFile) =>
+  runIn(validateCommand(openInput), argv)
 
 /** A SimKube trace with one event. */
 const simkube = (...applied: ReadonlyArray<unknown>): Uint8Array =>
@@ -60,11 +38,6 @@ const broken: Body = deployment({
   imagePullSecrets: [{ name: "registry" }],
 })
 const shop = object("v1.Namespace", "shop", {}, "")
-
-const write = (name: string, bytes: Uint8Array | string): string => {
-  writeFileSync(path(name), bytes)
-  return path(name)
-}
 
 describe("what it prints", () => {
   test.each(["text", "table", "json"])("%s", async (format) => {
@@ -271,6 +244,20 @@ describe("--fix", () => {
     expect((await run([path("b.sktrace")])).output).toContain("nothing found")
   })
 
+  test("says what the format of the repaired trace cannot say", async () => {
+    const header = {
+      ...{ format: "kubereel", version: 1, window: { start: 1e15, end: 2e15 }, cut: 1, kinds: ["v1.Pod"] },
+      incomplete: [{ gvk: "v1.Pod", state: "listing" }],
+    }
+    const lines = [header, { end: { snapshot: 0, events: 0, gaps: 0 } }].map((line) => `${JSON.stringify(line)}\n`)
+    const file = write("a.ndjson", lines.join(""))
+    expect(await run([file, "--fix", path("b.sktrace")])).toMatchObject({
+      code: exitCodes.incomplete,
+      error: expect.stringContaining("the trace is incomplete: 1 kind was not being watched"),
+    })
+    expect(await run([file, "--fix", path("b.ndjson")])).toMatchObject({ code: exitCodes.ok })
+  })
+
   test("overwrites nothing without --force", async () => {
     const file = write("a.sktrace", simkube(broken, shop))
     const refused = await run([file, "--fix", write("b.sktrace", "old")])
@@ -380,7 +367,7 @@ describe("input that is no whole trace", () => {
       code: exitCodes.failed,
       error: expect.stringContaining("file not found"),
     })
-    expect(await run([folder])).toMatchObject({
+    expect(await run([path(".")])).toMatchObject({
       code: exitCodes.failed,
       error: expect.stringContaining("it is a directory"),
     })

@@ -1,9 +1,9 @@
 /**
  * Cuts the text of a log into its JSON values: one for each line, or, if the file is one JSON document over several lines (as `gcloud` and
- * `aws` print), the elements of its array, or the document.
+ * `aws` print), the elements of its array, or of its member `events`, or the document.
  *
- * The first line decides: a brace alone, or a bracket, begins a document. Memory is one value, which is limited. Every value has the number of
- * its first line.
+ * The first line decides: a brace alone, or a bracket, begins a document, and so does a record of a CloudWatch subscription, of which Firehose writes
+ * one behind the other without line feeds. Memory is one value, which is limited. Every value has the number of its first line.
  */
 import { exactJsonIn } from "../../trace/json/exact-json.ts"
 
@@ -54,7 +54,7 @@ export class LogTextReader {
 
   /** What the log ends with. */
   *end(): Generator<LogText> {
-    const rest = this.#taken(noBytes)
+    const rest = withoutMark(this.#taken(noBytes), this.#line)
     if (this.#mode === "unknown" && beginsDocument(rest)) {
       this.#mode = "document"
       yield* this.#documentValues(rest)
@@ -69,10 +69,17 @@ export class LogTextReader {
     if (!isBlank(rest)) yield { line: this.#line, bytes: rest, isCut: exactJsonIn(rest) === undefined }
   }
 
-  *#lines(chunk: Buffer): Generator<LogText> {
+  *#lines(given: Buffer): Generator<LogText> {
+    // The beginning, as a whole.
+    const chunk = this.#mode === "unknown" && this.#pending < longestBeginning ? this.#taken(given) : given
+    if (this.#mode === "unknown" && beginsRecord(chunk)) {
+      this.#mode = "document"
+      yield* this.#documentValues(chunk)
+      return
+    }
     let start = 0
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
-      const bytes = this.#taken(chunk.subarray(start, end))
+      const bytes = withoutMark(this.#taken(chunk.subarray(start, end)), this.#line)
       if (isBlank(bytes)) {
         start = end + 1
         this.#line++
@@ -100,6 +107,8 @@ export class LogTextReader {
       const wasInValue = place.isInValue
       const isEnd = place.step(chunk[at] as number)
       if (!wasInValue && place.isInValue) start = at
+      // What was an object so far is the beginning of a list of events.
+      if (wasInValue && !place.isInValue && !isEnd) this.#taken(noBytes)
       if (!isEnd) continue
       yield { line: place.valueLine, bytes: this.#taken(chunk.subarray(start, at + 1)), isCut: false }
     }
@@ -122,6 +131,9 @@ export class LogTextReader {
   }
 }
 
+/** The member of a document in which `aws logs` prints its events, all pages of them. */
+const eventsName = Buffer.from("events")
+
 /** Where in a document a byte is. Its elements are objects, and what is between them is left out. */
 class DocumentPlace {
   /** Line of the next byte. */
@@ -129,12 +141,16 @@ class DocumentPlace {
   /** Line on which the last value began. */
   valueLine = 1
   #depth = 0
-  #isArray: boolean | undefined
+  /** What is deeper than this is in a value: 0 if the document is one, 1 if it is a list of them, 2 in its list of events; then nothing else. */
+  #outer: number | undefined
   #isInString = false
   #isEscaped = false
+  /** Bytes of the last string of a document itself, and how many of them the name of the list of events has too. */
+  #length = 0
+  #matched = 0
 
   get isInValue(): boolean {
-    return this.#isArray !== undefined && this.#depth > (this.#isArray ? 1 : 0)
+    return this.#outer !== undefined && this.#depth > this.#outer
   }
 
   /** Takes the next byte; returns whether a value ends with it. */
@@ -144,28 +160,52 @@ class DocumentPlace {
       if (this.#isEscaped) this.#isEscaped = false
       else if (byte === BACKSLASH) this.#isEscaped = true
       else if (byte === QUOTE) this.#isInString = false
+      if (this.#isInString && this.#depth === 1 && byte === eventsName[this.#length++]) this.#matched++
       return false
     }
-    if (byte === QUOTE) this.#isInString = true
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      this.#isArray ??= byte === OPEN_BRACKET
+    if (byte === QUOTE) {
+      this.#isInString = true
+      this.#length = 0
+      this.#matched = 0
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      this.#outer ??= byte === OPEN_BRACKET ? 1 : 0
+      if (byte === OPEN_BRACKET && this.#depth === 1 && this.#outer === 0 && this.#isEventsName) this.#outer = 2
       this.#depth++
-      if (this.#depth === (this.#isArray ? 2 : 1)) this.valueLine = this.line
+      if (this.#depth === this.#outer + 1) this.valueLine = this.line
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
       const wasInValue = this.isInValue
       if (this.#depth > 0) this.#depth--
       const isEnd = wasInValue && !this.isInValue
       // Another document may follow.
-      if (this.#depth === 0) this.#isArray = undefined
+      if (this.#depth === 0) this.#outer = undefined
+      else if (this.#depth < 2 && this.#outer === 2) this.#outer = Number.POSITIVE_INFINITY
       return isEnd
     }
     return false
+  }
+
+  get #isEventsName(): boolean {
+    return this.#matched === eventsName.length && this.#length === eventsName.length
   }
 }
 
 const noBytes = Buffer.alloc(0)
 
+const byteOrderMark = Buffer.from("\ufeff")
+
+/** Windows' shells begin a redirected output with one. */
+const withoutMark = (bytes: Buffer, line: number): Buffer =>
+  line === 1 && bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark)
+    ? bytes.subarray(byteOrderMark.length)
+    : bytes
+
 const isBlank = (bytes: Buffer): boolean => bytes.every((byte) => byte === 32 || byte === 13 || byte === 9)
+
+/** Bytes within which {@link beginsRecord} is decided. */
+const longestBeginning = 64
+
+const beginsRecord = (beginning: Buffer): boolean =>
+  /^\s*\{\s*"messageType"/.test(beginning.toString("utf8", 0, longestBeginning))
 
 /** Not every line that is no JSON: if the first line of a log is damaged, the others are lines all the same. */
 const beginsDocument = (line: Buffer): boolean => /^\s*(?:\[|\{\s*$)/.test(line.toString("latin1"))

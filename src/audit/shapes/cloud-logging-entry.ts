@@ -7,8 +7,8 @@
  * out for that.
  */
 import { type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
+import { microsOf } from "../../trace/rfc3339.ts"
 import { type AuditEntry, type AuditedResource, changesObjects, isResource, unknownEntry } from "../audited-write.ts"
-import { microsOf } from "../instant.ts"
 import { member, objectMember, textMember } from "../json-fields.ts"
 import { isDryRun, writeVerbOf } from "./kubernetes-event.ts"
 
@@ -35,7 +35,7 @@ export const cloudLoggingEntry = (entry: JsonObject): AuditEntry => {
   if (isDryRun(request)) return noWrite
   if (time === undefined) return unknownEntry("an entry of Cloud Logging without a valid timestamp")
   const write = {
-    ...{ time, verb, ...place },
+    ...{ time, verb, ...place, id: textMember(entry, "insertId") },
     level: response !== undefined ? "RequestResponse" : request !== undefined ? "Request" : "Metadata",
     isTruncated: false,
     isCreation: verb === "create",

@@ -3,6 +3,7 @@
  * `ResponseComplete`, knows whether it succeeded.
  */
 import type { JsonObject } from "../../trace/json/exact-json.ts"
+import { microsOf } from "../../trace/rfc3339.ts"
 import {
   type AuditEntry,
   type AuditLevel,
@@ -12,7 +13,6 @@ import {
   type WriteVerb,
   writeVerbs,
 } from "../audited-write.ts"
-import { microsOf } from "../instant.ts"
 import { arrayMember, member, objectMember, textMember } from "../json-fields.ts"
 
 const levels: ReadonlyArray<AuditLevel> = ["Metadata", "Request", "RequestResponse"]
@@ -51,6 +51,7 @@ export const kubernetesEntry = (event: JsonObject): AuditEntry => {
   const isNamespace = group === "" && resource === "namespaces"
   const write = {
     ...{ time, verb, group, version, resource, subresource, level, request },
+    id: textMember(event, "auditID"),
     // The reference to a namespace names it as its own namespace.
     namespace: isNamespace ? "" : textMember(reference, "namespace"),
     name: textMember(reference, "name"),

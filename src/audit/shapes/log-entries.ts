@@ -7,13 +7,14 @@
  * | `{"kind":"EventList",…,"items":[…]}` | its webhook |
  * | `{"@timestamp":…,"@message":…}`, `{"timestamp":…,"message":…}` | CloudWatch: Logs Insights, other exports |
  * | `{"logEvents":[{"message":…}]}`, `{"events":[{"message":…}]}` | CloudWatch: subscriptions; its command line |
+ * | `{"results":[[{"field":"@message","value":…},…]]}` | CloudWatch: Logs Insights on the command line |
  * | `{"protoPayload":{…},"timestamp":…}` | GKE |
  *
  * A message is the entry itself or its text. An array has any of them.
  */
-import { isJsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { isJsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
 import { type AuditEntry, unknownEntry } from "../audited-write.ts"
-import { arrayMember, member } from "../json-fields.ts"
+import { arrayMember, member, textMember } from "../json-fields.ts"
 import { cloudLoggingEntry, isCloudLoggingEntry } from "./cloud-logging-entry.ts"
 import { isAuditObject, kubernetesEntry } from "./kubernetes-event.ts"
 import { parsedText } from "./parsed-text.ts"
@@ -30,7 +31,13 @@ export const entriesIn = (value: JsonValue | undefined, depth = 0): ReadonlyArra
   if (isCloudLoggingEntry(value)) return [cloudLoggingEntry(value)]
   if (depth === deepest) return [unknownEntry("messages inside too many others")]
   const inside = (each: JsonValue): ReadonlyArray<AuditEntry> => entriesIn(each, depth + 1)
-  if (isAuditObject(value, "EventList")) return arrayMember(value, "items").flatMap(inside)
+  // As in every list of the server's, the items have no kind of their own.
+  if (isAuditObject(value, "EventList"))
+    return arrayMember(value, "items").flatMap((item) =>
+      isJsonObject(item) && textMember(item, "stage") !== "" ? kubernetesEntry(item) : inside(item),
+    )
+  const results = member(value, "results")
+  if (Array.isArray(results)) return (results as ReadonlyArray<JsonValue>).flatMap((row) => inside(fieldsOf(row)))
   for (const name of ["logEvents", "events"]) {
     const wrapped = member(value, name)
     if (Array.isArray(wrapped)) return (wrapped as ReadonlyArray<JsonValue>).flatMap(inside)
@@ -41,6 +48,16 @@ export const entriesIn = (value: JsonValue | undefined, depth = 0): ReadonlyArra
     if (typeof message === "string") return messageEntries(message, inside)
   }
   return [unknownEntry(`an object with ${membersOf(value)}`)]
+}
+
+/** A row of results as one object. */
+const fieldsOf = (row: JsonValue): JsonValue => {
+  let fields: Record<string, JsonValue> = {}
+  for (const each of Array.isArray(row) ? (row as ReadonlyArray<JsonValue>) : []) {
+    const field = isJsonObject(each) ? each : undefined
+    fields = withProperty(fields, textMember(field, "field"), member(field, "value") ?? null)
+  }
+  return fields
 }
 
 const messageEntries = (

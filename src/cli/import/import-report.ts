@@ -3,7 +3,7 @@ import type { ImportSummary } from "../../audit/import-order.ts"
 import { describeLosses } from "../../audit/lives/losses.ts"
 import type { TraceFormatName } from "../../trace/formats/names.ts"
 import { formatBytes, formatCount, formatInteger } from "../terminal/quantities.ts"
-import { describeUnchanged } from "../trace-shortcomings.ts"
+import { describeLeftOut } from "../trace/left-out.ts"
 
 /** Whether the trace lacks something that happened. What was not written while the logs were made is not counted. */
 export const isIncomplete = ({ gaps, sent, unknown, leftOut }: ImportSummary): boolean =>
@@ -11,7 +11,8 @@ export const isIncomplete = ({ gaps, sent, unknown, leftOut }: ImportSummary): b
 
 /** The first line follows the name of the trace; the others are sentences. */
 export const reportLines = (summary: ImportSummary, format: TraceFormatName): ReadonlyArray<string> => {
-  const { changes, gaps, bytes, writes, texts, found, unseenDeletions, superseded, late, leftOut } = summary
+  const { changes, gaps, bytes, writes, texts, repetitions, found, unseenDeletions, superseded, late, leftOut } =
+    summary
   const withGaps = gaps === 0 ? "" : ` and ${formatCount(gaps, "gap")}`
   const lines = [
     `${formatCount(changes, "change")}${withGaps}, ${formatBytes(bytes)}, out of ${formatCount(writes, "write")} in ${formatCount(texts, "entry").replace(/entrys$/, "entries")}`,
@@ -24,6 +25,7 @@ export const reportLines = (summary: ImportSummary, format: TraceFormatName): Re
   lines.push(
     `objects that were not written while the logs were made are not in the trace${found === 0 ? "" : `; ${formatInteger(found)} that existed before ${found === 1 ? "appears" : "appear"} with the first change`}`,
   )
+  if (repetitions > 0) lines.push(`${formatCount(repetitions, "write")} left out that the logs have twice`)
   if (unseenDeletions > 0)
     lines.push(`${formatCount(unseenDeletions, "deletion")} left out of objects that the logs had not shown before`)
   if (superseded > 0)
@@ -31,17 +33,25 @@ export const reportLines = (summary: ImportSummary, format: TraceFormatName): Re
   if (late > 0)
     lines.push(`${formatCount(late, "change")} more than 5 s out of order: they have the time of the one before`)
   lines.push(...unknownLines(summary))
-  if (leftOut.gaps > 0)
-    lines.push(
-      `the trace is incomplete: it has ${formatCount(leftOut.gaps, "gap")}, which the ${format} format cannot represent`,
-    )
-  if (leftOut.objects.size > 0)
-    lines.push(
-      `the ${format} format cannot represent ${[...leftOut.objects.keys()].join(", ")}; --format ndjson includes everything`,
-    )
-  if (leftOut.unchanged > 0) lines.push(describeUnchanged(leftOut.unchanged))
-  return [...lines, ...leftOut.warnings]
+  return [...lines, ...describeLeftOut(leftOut, format)]
 }
+
+/** The same for programs. */
+export const reportJson = (
+  place: string,
+  { losses, sent, unknown, leftOut, ...summary }: ImportSummary,
+  format: TraceFormatName,
+): object => ({
+  ...{ trace: place, format, bytes: summary.bytes, entries: summary.texts },
+  ...{ writes: summary.writes, repeatedWrites: summary.repetitions, changes: summary.changes, gaps: summary.gaps },
+  lost: [...losses].flatMap(([kind, reasons]) => [...reasons].map(([reason, changes]) => ({ kind, reason, changes }))),
+  asSent: [...sent].map(([kind, states]) => ({ kind, states })),
+  ...{ foundObjects: summary.found, unseenDeletions: summary.unseenDeletions },
+  ...{ supersededChanges: summary.superseded, lateChanges: summary.late },
+  unknownEntries: unknown,
+  leftOut: { ...leftOut, objects: [...leftOut.objects].map(([kind, count]) => ({ kind, count })) },
+  isComplete: !isIncomplete({ ...summary, losses, sent, unknown, leftOut }),
+})
 
 /** The first few by place. */
 const unknownLines = ({ unknown }: ImportSummary): ReadonlyArray<string> => {

@@ -1,5 +1,4 @@
 /** `reel snapshot` on a terminal: progress, interruption, where the trace goes, and what is printed about it. */
-import { randomBytes } from "node:crypto"
 import { backgroundClock } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
@@ -10,8 +9,6 @@ import { isRefusedCredentials, withConnectionAdvice } from "../../recorder/notic
 import { newRedactionKey, RedactionKeyError, readRedactionKey } from "../../recorder/redaction/redaction-key.ts"
 import { type SnapshotOutcome, type WrittenSnapshot, writeSnapshot } from "../../recorder/snapshot/write-snapshot.ts"
 import { OutputExists } from "../../trace/files/output-errors.ts"
-import { openOutputFile, streamOutput } from "../../trace/files/output-file.ts"
-import { withoutCompressionExtension } from "../../trace/formats/compression-names.ts"
 import type { TraceFormatName } from "../../trace/formats/names.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
@@ -20,6 +17,7 @@ import type { LabelSelector } from "../export/export-client.ts"
 import { createLiveLine } from "../terminal/live-line.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
+import { compressionOf, openOutput, placeOf } from "../trace/output.ts"
 import { readVersion } from "../version.ts"
 
 /** Dependencies that tests replace. */
@@ -82,11 +80,8 @@ export const runSnapshot = async (
       order: { kinds: configuration.kinds, filters, excludeOwned, excludeDaemonSetOwned },
       redactionKey,
       format,
-      compression: output === "-" ? "none" : withoutCompressionExtension(output).compression,
-      openSink: async () =>
-        output === "-"
-          ? streamOutput(terminal.standardOutput)
-          : openOutputFile(output, { force, token: randomBytes(8).toString("hex") }),
+      compression: compressionOf(output),
+      openSink: () => openOutput(output, { force }, terminal),
       signal: abort.signal,
       sleep,
       now,
@@ -108,9 +103,8 @@ const report = (
 ): ExitCode => {
   switch (outcome.tag) {
     case "written": {
-      const place = output === "-" ? "standard output" : output
       const counts = `${formatCount(outcome.objects, "object")}, ${formatBytes(outcome.bytes)}`
-      terminal.standardError.write(`${place}: ${counts}\n`)
+      terminal.standardError.write(`${placeOf(output)}: ${counts}\n`)
       return reportLacking(outcome, format, say)
     }
     case "nothing-listed": {

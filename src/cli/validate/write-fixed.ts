@@ -1,14 +1,13 @@
 /** Writes the repaired trace of `reel validate --fix`. */
-import { randomBytes } from "node:crypto"
 import { type ConvertError, convertInto } from "../../trace/files/convert-file.ts"
-import { openOutputFile, streamOutput } from "../../trace/files/output-file.ts"
 import type { TraceInput } from "../../trace/files/trace-input.ts"
-import { withoutCompressionExtension } from "../../trace/formats/compression-names.ts"
+import type { LeftOut } from "../../trace/formats/format.ts"
 import type { TraceFormatName } from "../../trace/formats/names.ts"
 import type { Findings } from "../../validation/findings.ts"
 import { type RepairCounts, repairing } from "../../validation/repair.ts"
 import type { ValidationOptions } from "../../validation/trace-validation.ts"
 import type { Terminal } from "../terminal/terminal.ts"
+import { compressionOf, openOutput } from "../trace/output.ts"
 
 /** What to repair, and where to. */
 export interface FixOrder {
@@ -25,11 +24,11 @@ export interface FixOrder {
   readonly signal: AbortSignal
 }
 
-/** The number of states that were changed, or why nothing was written. */
+/** The number of states that were changed, and what the format cannot represent; or why nothing was written. */
 export const writeFixed = async (
   order: FixOrder,
-  { standardOutput }: Terminal,
-): Promise<RepairCounts | ConvertError> => {
+  terminal: Terminal,
+): Promise<(RepairCounts & { readonly leftOut: LeftOut }) | ConvertError> => {
   const counts: RepairCounts = { states: 0 }
   const outcome = await convertInto({
     inputName: order.inputName,
@@ -38,13 +37,10 @@ export const writeFixed = async (
     to: order.to,
     excludeOwned: false,
     filter: repairing(order.findings, order.options, counts),
-    compression: order.output === "-" ? "none" : withoutCompressionExtension(order.output).compression,
-    openSink: async () =>
-      order.output === "-"
-        ? streamOutput(standardOutput)
-        : openOutputFile(order.output, { force: order.isForced, token: randomBytes(8).toString("hex") }),
+    compression: compressionOf(order.output),
+    openSink: () => openOutput(order.output, { force: order.isForced }, terminal),
     signal: order.signal,
     onProgress: () => undefined,
   })
-  return outcome._tag === "Converted" ? counts : outcome.error
+  return outcome._tag === "Converted" ? { ...counts, leftOut: outcome.summary.leftOut } : outcome.error
 }

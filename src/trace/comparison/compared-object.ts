@@ -7,9 +7,11 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  MAX_DEPTH,
   withProperty,
 } from "../json/exact-json.ts"
 import { sortedKeys } from "../json/key-order.ts"
+import { isDeeper } from "../json/nesting.ts"
 import { replayObject } from "../sanitising/replay-object.ts"
 
 /**
@@ -20,10 +22,14 @@ export type ComparedFields = "replayed" | "all"
 
 const noOwner = (): boolean => false
 
-/** Keys in order and numbers as their values, so that equal objects have equal texts. Bytes that are no object count as null. */
+/**
+ * Keys in order and numbers as their values, so that equal objects have equal texts. Bytes that are no object count as null; an object that is nested too deeply to be
+ * looked into as its text.
+ */
 export const comparedObject = (gvk: string, bytes: Uint8Array, fields: ComparedFields): JsonValue => {
   const object = exactJsonIn(bytes)
   if (!isJsonObject(object)) return null
+  if (isDeeper(object, MAX_DEPTH)) return Buffer.from(bytes).toString("utf8")
   return inOrder(fields === "all" ? object : replayObject(gvk, object, noOwner))
 }
 

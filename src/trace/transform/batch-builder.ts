@@ -2,7 +2,7 @@
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
 import type { ObjectEvent } from "../event.ts"
 import type { TraceItem } from "../trace-item.ts"
-import { type Insertion, insertedKinds, insertionsOf } from "./insertions.ts"
+import { type Insertion, insertedKinds, insertionOutside, insertionsOf } from "./insertions.ts"
 import type { Program } from "./language/program.ts"
 import { APPLIED, type BatchJob, DELETED, joined, type ObjectBatch, VANISHED } from "./object-batch.ts"
 
@@ -38,7 +38,8 @@ export class BatchBuilder {
   /** Those that are not yet in, first ones first. */
   #insertions: ReadonlyArray<Insertion> = []
   #isOfSimkube = false
-  #hasBatches = false
+  /** Of the last moment. */
+  #lastBatch: number | undefined
   #end: number | undefined
 
   constructor(program: Program, samples: number) {
@@ -60,21 +61,21 @@ export class BatchBuilder {
         break
       case "batch":
         this.#begin(item.time)
-        this.#hasBatches = true
+        this.#lastBatch = item.time
         this.#insertBefore(item.time)
         this.#items.push({ item })
         while (this.#insertions[0]?.event.time === item.time) this.#insertNext()
         break
       case "event":
         this.#begin(item.event.time)
-        if (!item.isSnapshot && !this.#hasBatches) this.#insertBefore(item.event.time + 1)
+        if (!item.isSnapshot) this.#insertBefore(item.event.time + 1)
         if (item.event.type === "gap") this.#items.push({ item })
         else this.#put(item.event, { isSnapshot: item.isSnapshot, isInserted: false, from: 0 })
         break
       case "index":
       case "lifecycles":
         // They are behind all events.
-        this.#insertBefore(Number.POSITIVE_INFINITY)
+        this.#insertRest()
         this.#items.push({ item })
         break
     }
@@ -83,7 +84,7 @@ export class BatchBuilder {
 
   /** The last one. @throws TransformFailed as {@link add} */
   end(): HeldBatch {
-    this.#insertBefore(Number.POSITIVE_INFINITY)
+    this.#insertRest()
     return this.#take()
   }
 
@@ -100,9 +101,19 @@ export class BatchBuilder {
 
   #insertBefore(time: number): void {
     for (let next = this.#insertions[0]; next !== undefined && next.event.time < time; next = this.#insertions[0]) {
-      if (this.#hasBatches) this.#items.push({ item: { type: "batch", time: next.event.time } })
+      if (this.#isOfSimkube) this.#items.push({ item: { type: "batch", time: next.event.time } })
       this.#insertNext()
     }
+  }
+
+  /** SimKube's format does not say before its last moment when a trace ends; others without a window do not say it at all. */
+  #insertRest(): void {
+    if (this.#isOfSimkube) {
+      const [first] = this.#job === undefined ? insertionsOf(this.#program, { start: 0 }) : this.#insertions
+      if (first !== undefined)
+        throw insertionOutside(this.#program, first, { start: this.#job?.start, end: this.#lastBatch })
+    }
+    this.#insertBefore(Number.POSITIVE_INFINITY)
   }
 
   #insertNext(): void {
@@ -149,7 +160,7 @@ export class BatchBuilder {
     }
     return {
       ...{ job: this.#job, objects: joined(this.#objects, end), ends, times: Float64Array.from(this.#times) },
-      ...{ happenings: Uint8Array.from(this.#happenings), from: Uint16Array.from(this.#from) },
+      ...{ happenings: Uint8Array.from(this.#happenings), from: Uint32Array.from(this.#from) },
     }
   }
 }

@@ -34,10 +34,9 @@ const assuming = (condition: Condition, unknown: Condition, known: Set<string>):
   }
 }
 
+/** SimKube's deletions have no UID. */
 const isKnown = ({ variable, steps }: Path, known: ReadonlySet<string>): boolean =>
-  variable === null
-    ? /^(?:apiVersion|kind|metadata\/(?:namespace|name|uid))$/.test(steps.join("/"))
-    : known.has(variable)
+  variable === null ? /^(?:apiVersion|kind|metadata\/(?:namespace|name))$/.test(steps.join("/")) : known.has(variable)
 
 const isKnownValue = (value: Value, known: ReadonlySet<string>): boolean => {
   switch (value.type) {

@@ -20,6 +20,12 @@ export interface TraceSpan {
   readonly end?: number | undefined
 }
 
+/** `start` absent: the trace has no moment. */
+interface Span {
+  readonly start: number | undefined
+  readonly end: number | undefined
+}
+
 /** @throws TransformFailed if a time is outside of the trace */
 export const insertionsOf = (program: Program, { start, end }: TraceSpan): ReadonlyArray<Insertion> => {
   const momentOf = momentsFrom(start)
@@ -27,15 +33,23 @@ export const insertionsOf = (program: Program, { start, end }: TraceSpan): Reado
   for (const [statement, command] of program.entries()) {
     if (command.type !== "insert") continue
     const time = momentOf(command.time)
-    if (time < start || (end !== undefined && time >= end)) {
-      const span = end === undefined ? `begins at ${textOf(start)}` : `is from ${textOf(start)} to ${textOf(end)}`
-      const detail = `${textOf(time)} is outside of the trace, which ${span}`
-      throw new TransformFailed({ at: command.time.at, subject: "", detail })
-    }
+    if (time < start || (end !== undefined && time >= end)) throw outside(command.time.at, time, { start, end })
     const object = onlyValue(command.object, { object: {}, time, bindings: new Map() })
     if (isJsonObject(object)) insertions.push({ event: eventOf(object, time), from: statement + 1 })
   }
   return insertions.sort((one, other) => one.event.time - other.event.time)
+}
+
+const outside = (at: number, time: number, { start, end }: Span): TransformFailed => {
+  const begins = start === undefined ? "has no moments" : `begins at ${textOf(start)}`
+  const span = start === undefined || end === undefined ? begins : `is from ${textOf(start)} to ${textOf(end)}`
+  return new TransformFailed({ at, subject: "", detail: `${textOf(time)} is outside of the trace, which ${span}` })
+}
+
+/** Why an insertion that is behind the end of the trace cannot be carried out. */
+export const insertionOutside = (program: Program, { event, from }: Insertion, span: Span): TransformFailed => {
+  const command = program[from - 1]
+  return outside(command?.type === "insert" ? command.time.at : 0, event.time, span)
 }
 
 /** The kinds of what is inserted. */

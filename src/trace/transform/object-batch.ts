@@ -4,7 +4,8 @@
  */
 import { simkubeHash } from "../formats/simkube/hash/simkube-hash.ts"
 import { differencesBetween, type FieldDifference } from "../json/difference.ts"
-import { formatExactJson, isJsonObject, type JsonObject, parseExactJson } from "../json/exact-json.ts"
+import { formatExactJson, isJsonObject, type JsonObject, MAX_DEPTH, parseExactJson } from "../json/exact-json.ts"
+import { isDeeper } from "../json/nesting.ts"
 import type { Program } from "./language/program.ts"
 import { CommandFailed, type Effect, type RunProgram, runnerOf } from "./run-program.ts"
 
@@ -40,7 +41,7 @@ export interface ObjectBatch {
   /** By object: {@link APPLIED}, {@link DELETED} or {@link VANISHED}. */
   readonly happenings: Uint8Array
   /** By object, the command to begin with. */
-  readonly from: Uint16Array
+  readonly from: Uint32Array
 }
 
 /** How often a command did what. */
@@ -138,6 +139,8 @@ export const runBatch = (batch: ObjectBatch): TransformedBatch => {
         count[effect]++
         if (effect !== "changed" && effect !== "deleted") return
         if (samples.filter((sample) => sample.statement === statement).length >= job.samples) return
+        // Nobody could read one that is nested so deeply, nor could it be written.
+        if (isDeeper(before, MAX_DEPTH)) return
         const differences = after === undefined ? [] : differencesBetween(before, after)
         samples.push({ statement, subject: subjectOf(before), time, differences })
       }

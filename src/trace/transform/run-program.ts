@@ -32,7 +32,7 @@ export class CommandFailed extends Error {
 export type OnEffect = (statement: number, effect: Effect, before: JsonObject, after: JsonObject | undefined) => void
 
 /**
- * What the object is: a state, of which everything is known; of a deletion, what it is the deletion of, so that only conditions on that delete it; or the last
+ * What the object is: a state, of which everything is known; of a deletion, what it is the deletion of, so that only conditions on that are met; or the last
  * state that comes with a deletion, which no command deletes.
  */
 export type Given = "state" | "identity" | "last state"
@@ -60,7 +60,7 @@ type Step = (object: JsonObject, time: number) => Outcome
 export const runnerOf = (program: Program, start: number): RunProgram => {
   const steps = program.map((statement) => stepOf(statement, start))
   const identitySteps = program.map((statement, index) => {
-    if (statement.type !== "delete" || statement.condition === null) return steps[index] as Step
+    if (statement.type === "insert" || statement.condition === null) return steps[index] as Step
     return stepOf({ ...statement, condition: identityCondition(statement.condition) }, start)
   })
   return (object, time, onEffect, from = 0, given = "state") => {

@@ -88,7 +88,7 @@ export class TransformedEvents {
     if (event.action === "applied") {
       const hash = hashes.get(index) ?? (isInserted && this.#isOfSimkube ? hashOf(object) : undefined)
       try {
-        this.#objects.keep(event, after, { hash, isNew: isInserted })
+        this.#objects.keep(event, after, { hash, isInserted })
       } catch (error) {
         if (!(error instanceof NameTaken)) throw error
         throw failed(event, { at: undefined, detail: error.message })

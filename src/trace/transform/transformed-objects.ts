@@ -15,9 +15,8 @@ export interface ObjectName {
 interface Became extends ObjectName {
   /** Of its last spec; absent: its last state is as it was. */
   readonly hash: bigint | undefined
+  readonly isInserted: boolean
   isAlive: boolean
-  /** Whether SimKube's index has no entry for it yet. */
-  isNew: boolean
 }
 
 type IndexItem = Extract<TraceItem, { type: "index" }>
@@ -26,16 +25,23 @@ type IndexItem = Extract<TraceItem, { type: "index" }>
 export class NameTaken extends Error {}
 
 export class TransformedObjects {
-  /** By the name in the trace that was read. */
+  /** By the name in the trace that was read; inserted ones have keys of their own, because that trace may have the same name. */
   readonly #became = new Map<string, Became>()
   /** Names, likewise, of objects of which no state is left. */
   readonly #dropped = new Set<string>()
   /** The name in the trace that was read, by the name of an object that exists in the one that is written. */
   readonly #holders = new Map<string, string>()
+  /** Names that have an entry in the index that is written: objects that exist one after the other may have become one name. */
+  readonly #indexed = new Set<string>()
 
-  /** A state of the object stays, as this. `isNew`: the program inserts it. @throws NameTaken */
-  keep(before: ObjectName, after: ObjectName, { hash, isNew }: { hash: bigint | undefined; isNew: boolean }): void {
-    const [from, to] = [keyOf(before), keyOf(after)]
+  /** A state of the object stays, as this. `isInserted`: by the program. @throws NameTaken */
+  keep(
+    before: ObjectName,
+    after: ObjectName,
+    { hash, isInserted }: { hash: bigint | undefined; isInserted: boolean },
+  ): void {
+    const from = isInserted ? `inserted ${keyOf(before)}` : keyOf(before)
+    const to = keyOf(after)
     const earlier = this.#became.get(from)
     if (earlier?.isAlive === true && keyOf(earlier) !== to)
       throw new NameTaken(
@@ -47,7 +53,7 @@ export class TransformedObjects {
     this.#holders.set(to, from)
     this.#dropped.delete(from)
     const { gvk, namespace, name } = after
-    this.#became.set(from, { gvk, namespace, name, hash, isAlive: true, isNew: isNew || earlier?.isNew === true })
+    this.#became.set(from, { gvk, namespace, name, hash, isInserted, isAlive: true })
   }
 
   /** A state of the object goes. */
@@ -67,18 +73,27 @@ export class TransformedObjects {
     return became
   }
 
-  /** The entry of SimKube's index for what became of the object; `undefined`: nothing is left of it. */
+  /** The entry of SimKube's index for what became of the object; `undefined`: nothing is left of it, or its name has one. */
   indexed(item: IndexItem): IndexItem | undefined {
     const key = `${item.gvk} ${item.name}`
     const became = this.#became.get(key)
-    if (became === undefined) return this.#dropped.has(key) ? undefined : item
-    became.isNew = false
-    return indexItemOf(became, item.hash)
+    if (became === undefined) return this.#dropped.has(key) ? undefined : this.#once(item)
+    return this.#once(indexItemOf(became, item.hash))
   }
 
-  /** Entries for those that the trace's own index has none for, because they were inserted. */
+  /** Entries for what was inserted. */
   *unindexed(): Generator<IndexItem> {
-    for (const became of this.#became.values()) if (became.isNew) yield indexItemOf(became, 0n)
+    for (const became of this.#became.values()) {
+      const item = became.isInserted ? this.#once(indexItemOf(became, 0n)) : undefined
+      if (item !== undefined) yield item
+    }
+  }
+
+  #once(item: IndexItem): IndexItem | undefined {
+    const key = `${item.gvk} ${item.name}`
+    if (this.#indexed.has(key)) return undefined
+    this.#indexed.add(key)
+    return item
   }
 
   /** Whose lives these are now; `undefined`: no one's. */

@@ -35,6 +35,14 @@ describe("lines", () => {
     expect(read('{"a":1}\n{"b":').at(-1)).toEqual({ line: 2, text: '{"b":', isCut: true })
   })
 
+  test("the mark with which Windows begins a text is none of it", () => {
+    for (const chunkBytes of [1, 2, 100]) {
+      expect(read('\ufeff{"a":1}\n{"b":2}\n', chunkBytes).map(({ text }) => text)).toEqual(['{"a":1}', '{"b":2}'])
+      expect(read('\ufeff{"a":1}', chunkBytes)).toEqual([{ line: 1, text: '{"a":1}', isCut: false }])
+      expect(read('\ufeff[\n{"a":1}\n]', chunkBytes)).toEqual([{ line: 2, text: '{"a":1}', isCut: false }])
+    }
+  })
+
   test("a damaged first line makes no document out of the others", () => {
     expect(read('{"a":\n{"b":2}\n').map(({ text }) => text)).toEqual(['{"a":', '{"b":2}'])
   })
@@ -51,9 +59,38 @@ describe("documents", () => {
   })
 
   test("an object over several lines is one text, and another one may follow", () => {
-    const log = `\n${JSON.stringify({ events: elements }, undefined, 4)}\n${JSON.stringify({ x: 1 }, undefined, 4)}\n`
-    expect(read(log).map(({ text }) => JSON.parse(text))).toEqual([{ events: elements }, { x: 1 }])
+    const log = `\n${JSON.stringify({ items: elements }, undefined, 4)}\n${JSON.stringify({ x: 1 }, undefined, 4)}\n`
+    expect(read(log).map(({ text }) => JSON.parse(text))).toEqual([{ items: elements }, { x: 1 }])
     expect(read(log)[0]?.line).toBe(2)
+  })
+
+  test("the events of a document are texts, whatever else is in it, as aws prints all pages of a log as one", () => {
+    const other = { nextToken: "events", searched: [{ events: [1] }], eventsX: [{}], event: [{}] }
+    const document = { ...other, events: elements, more: [{ name: "a" }] }
+    const log = `${JSON.stringify(document, undefined, 4)}\n${JSON.stringify({ x: 1 }, undefined, 4)}\n`
+    expect(read(log).map(({ text }) => JSON.parse(text))).toEqual([...elements, { x: 1 }])
+    expect(read(log)[0]?.line).toBe(17)
+  })
+
+  test("a document with events may be longer than a text may be", () => {
+    const event = `{"message":"${"x".repeat(1024 * 1024)}"},\n`
+    const reader = new LogTextReader()
+    let texts = [...reader.push(Buffer.from('{\n"events": [\n'))].length
+    for (let bytes = 0; bytes <= longestText; bytes += event.length)
+      for (const { bytes: text } of reader.push(Buffer.from(event))) {
+        expect(text.length).toBe(event.length - 2)
+        texts++
+      }
+    expect([...reader.push(Buffer.from("{}]}"))]).toHaveLength(1)
+    expect(texts).toBeGreaterThan(60)
+  })
+
+  test("records of a subscription follow each other without line feeds", () => {
+    const record = (id: string) => JSON.stringify({ messageType: "DATA_MESSAGE", logEvents: [{ id, message: "{}" }] })
+    for (const chunkBytes of [1, 7, 1000])
+      expect(read(`${record("a")}${record("b")}\n${record("c")}`, chunkBytes).map(({ text }) => text)).toEqual(
+        ["a", "b", "c"].map(record),
+      )
   })
 
   test("one that ends before its end has a text that is cut", () => {

@@ -25,6 +25,7 @@ describe("an event of an API server", () => {
     const given = { at: 1.5, verb: "create", resource: "apps/v1 deployments", code: 201, request, response }
     expect(writeIn(auditEvent(given))).toEqual({
       time: begin + 1_500_000,
+      id: "3b9e3a10-6b1f-4f0c-9a86-8d3a0c2f6d11",
       verb: "create",
       group: "apps",
       version: "v1",
@@ -102,12 +103,32 @@ describe("an event of an API server", () => {
   })
 })
 
+const withoutKind = ({ kind: _, apiVersion: __, ...rest }: JsonObject): JsonObject => rest
+
 describe("wrappings", () => {
   const event = auditEvent({ response: configMap(3) })
   const text = JSON.stringify(event)
 
   test.each<[string, JsonValue]>([
     ["a list of a webhook", { kind: "EventList", apiVersion: "audit.k8s.io/v1", metadata: {}, items: [event] }],
+    [
+      "a list of a webhook, whose items have no kind",
+      { kind: "EventList", apiVersion: "audit.k8s.io/v1", metadata: {}, items: [withoutKind(event)] },
+    ],
+    [
+      "Logs Insights on the command line",
+      {
+        results: [
+          [
+            { field: "@timestamp", value: "2026-03-01 12:00:00.000" },
+            { field: "@message", value: text },
+            { field: "@ptr", value: "CnwK" },
+          ],
+        ],
+        statistics: { recordsMatched: 1 },
+        status: "Complete",
+      },
+    ],
     ["Logs Insights with an object", { "@timestamp": "2026-03-01 12:00:00.000", "@message": event }],
     ["Logs Insights with a text", { "@timestamp": "2026-03-01 12:00:00.000", "@message": text }],
     ["a message", { timestamp: 1_772_366_400_000, message: text }],
@@ -134,6 +155,8 @@ describe("wrappings", () => {
     [null, "JSON, but null"],
     [{ level: "info", msg: "started" }, 'an object with "level", "msg"'],
     [{}, "an object with no members"],
+    [{ kind: "EventList", apiVersion: "audit.k8s.io/v1", items: [{ level: "info" }] }, 'an object with "level"'],
+    [{ results: [[{ field: "a", value: "b" }]] }, 'an object with "a"'],
     [{ message: "I0301 12:00:00.000 started" }, "a message that is no JSON"],
     [{ kind: "Event", apiVersion: "v1", metadata: {} }, 'an object with "kind", "apiVersion", "metadata"'],
   ])("%j is named: %s", (value, found) => {

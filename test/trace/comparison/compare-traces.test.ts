@@ -192,16 +192,27 @@ test("an event that changes nothing that is compared is no change", async () => 
   ])
 })
 
+/** A trace with one state of an object. */
+const written = (text: string): ComparedTrace => ({
+  open: async () =>
+    chunks([
+      {
+        ...{ type: "event", isSnapshot: false },
+        event: { ...eventOf({ object: 0, time: 0, value: 1 }), object: Buffer.from(text) },
+      },
+    ]),
+})
+
+test.each(["all", "replayed"] as const)(
+  "objects without end of nesting are compared too, as their text: %s",
+  async (fields) => {
+    const deep = (value: number) => written(`{"spec":${'{"a":'.repeat(4000)}${value}${"}".repeat(4001)}`)
+    expect((await compare(deep(1), deep(1), { fields })).isSame).toBe(true)
+    expect((await compare(deep(1), deep(2), { fields })).changed).toMatchObject([{ type: "changed" }])
+  },
+)
+
 test("the order of keys and the way a number is written do not count; the order of a list does, and is said", async () => {
-  const written = (text: string): ComparedTrace => ({
-    open: async () =>
-      chunks([
-        {
-          ...{ type: "event", isSnapshot: false },
-          event: { ...eventOf({ object: 0, time: 0, value: 1 }), object: Buffer.from(text) },
-        },
-      ]),
-  })
   const one = written('{"spec":{"ports":[{"name":"a","port":1},{"name":"b","port":2}],"n":1.0}}')
   expect(
     (await compare(one, written('{"spec":{"n":1,"ports":[{"port":1,"name":"a"},{"name":"b","port":2}]}}'))).isSame,

@@ -6,7 +6,7 @@ import { parseProgram } from "../../../src/trace/transform/language/parse-progra
 import { runnerOf } from "../../../src/trace/transform/run-program.ts"
 
 const start = 1_710_000_000_000_000
-const identity: JsonObject = { apiVersion: "v1", kind: "Pod", metadata: { namespace: "shop", name: "web", uid: "u" } }
+const identity: JsonObject = { apiVersion: "v1", kind: "Pod", metadata: { namespace: "shop", name: "web" } }
 
 const isDeleted = (object: JsonObject, condition: string, given: "state" | "identity"): boolean =>
   runnerOf(parseProgram(`delete(${condition});`), start)(object, start, () => undefined, 0, given) === undefined
@@ -19,6 +19,7 @@ test.each([
   ["!exists(metadata.name)", false],
   ['status.phase == "Failed"', false],
   ["!exists(spec.nodeName)", false],
+  ['!(metadata.uid == "u")', false],
   ['!(status.phase == "Running")', false],
   ['kind == "Pod" && !exists(spec.nodeName)', false],
   ['kind == "Pod" || status.phase == "Failed"', true],
@@ -30,7 +31,13 @@ test.each([
 })
 
 const leaf = fc.constantFrom(
-  ...['kind == "Pod"', 'metadata.name != "web"', "exists(metadata.uid)", "@t > 0s", "metadata.name == spec.nodeName"],
+  ...[
+    'kind == "Pod"',
+    'metadata.name != "web"',
+    "exists(metadata.namespace)",
+    "@t > 0s",
+    "metadata.name == spec.nodeName",
+  ],
   ...["exists(spec.nodeName)", "!exists(status)", 'status.phase == "Failed"', "spec.replicas > 1", "exists(metadata)"],
 )
 const { condition } = fc.letrec<{ condition: string }>((tie) => ({

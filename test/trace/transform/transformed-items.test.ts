@@ -193,6 +193,38 @@ describe("deletions", () => {
     expect(story(await transformed(chunks(items), "delete(@t > 20s);"))).toHaveLength(1)
   })
 
+  test.each([
+    "delete(!exists(metadata.labels.drop));",
+    'delete(!(metadata.labels.drop == "yes"));',
+    'delete(!!(data.x == "2"));',
+    "delete($m := metadata | !exists($m.labels));",
+    'modify(!exists(metadata.labels), metadata.namespace = "load"); delete(metadata.namespace == "load");',
+    "modify(!exists(metadata.labels), metadata.labels = data);",
+  ])("stay with objects that stay, although it lacks what they have: %s", async (program) => {
+    for (const items of [
+      recorded([1, "applied", a], [2, "deleted", a]),
+      recorded([1, "applied", a], [2, "vanished", a]),
+      ofSimkube([
+        [1, "applied", a],
+        [2, "deleted", stub("a")],
+      ]),
+    ]) {
+      const { items: after } = await transformed(chunks(items), program)
+      expect(
+        after.flatMap((item) => (item.type === "event" && item.event.type === "object" ? [item.event.action] : [])),
+      ).toEqual(["applied", expect.stringMatching("deleted|vanished")])
+    }
+  })
+
+  test("go by what a negation says of their names and kinds", async () => {
+    const items = recorded([1, "applied", a], [2, "applied", b], [30, "deleted", a], [31, "deleted", b])
+    expect(story(await transformed(chunks(items), 'delete(@t > 20s && !(metadata.name == "b"));'))).toEqual([
+      expect.stringContaining("1 applied"),
+      expect.stringContaining("2 applied"),
+      expect.stringContaining("31 deleted v1.ConfigMap shop/b"),
+    ])
+  })
+
   test("of objects whose states the trace does not have stay", async () => {
     expect(story(await transformed(chunks(recorded([3, "deleted", stub("a")])), "remove(status);"))).toHaveLength(1)
   })
@@ -253,6 +285,64 @@ describe("insertions", () => {
       ...['4 applied v1.ConfigMap shop/a {"data":{"x":"1"}}', "60", "index v1.ConfigMap shop/a 7"],
       ...["new", "other"].map((name) => `index v1.Pod shop/${name} ${simkubeHash(undefined)}`),
     ])
+  })
+
+  test("of a name that another object has then fail, whichever is there first", async () => {
+    const named = at("5s").replace('kind: "Pod"', 'kind: "ConfigMap"').replace('"new"', '"a"')
+    const taken = "it would have the name of another object that exists then, v1.ConfigMap shop/a"
+    await expect(transformed(chunks(recorded([1, "applied", a])), named)).rejects.toThrow(taken)
+    await expect(transformed(chunks(recorded([9, "applied", a])), named)).rejects.toThrow(taken)
+    const before = [
+      [1, "applied", a],
+      [2, "deleted", a],
+    ] as const
+    expect(story(await transformed(chunks(recorded(...before)), named))).toHaveLength(3)
+    // The deletion is that of the object that the program takes out.
+    const instead = `delete(metadata.labels.drop == "yes"); ${named}`
+    expect(story(await transformed(chunks(recorded([1, "applied", a], [9, "deleted", a])), instead))).toEqual([
+      "5 applied v1.ConfigMap shop/a {}",
+    ])
+  })
+
+  test("into a trace with its beginning alone, as kwok's are, are in the order of time", async () => {
+    const [, ...happenings] = recorded([1, "applied", a], [9, "applied", b])
+    const kwok: ReadonlyArray<TraceItem> = [
+      { type: "header", cut: 0, kinds: [], incomplete: [], sanitised: "replay" },
+      { type: "batch", time: start },
+      ...happenings,
+    ]
+    const lines = story(await transformed(chunks(kwok), at("5s")))
+    expect(lines.map((line) => line.split(" ")[0])).toEqual(["0", "1", "5", "9"])
+  })
+
+  test("have an entry each in SimKube's index, of which no name has two", async () => {
+    const index: TraceItem = { type: "index", gvk: "v1.ConfigMap", name: "shop/a", hash: 7n }
+    const named = at("5s").replace('kind: "Pod"', 'kind: "ConfigMap"').replace('"new"', '"a"')
+    const items = ofSimkube(
+      [
+        [1, "applied", a],
+        [2, "deleted", stub("a")],
+        [8, "applied", b],
+      ],
+      [index, { ...index, name: "shop/b" }],
+    )
+    const renaming = `${named} modify(metadata.name == "b", metadata.name = "c");`
+    expect(story(await transformed(chunks(items), renaming)).filter((line) => line.startsWith("index"))).toEqual([
+      "index v1.ConfigMap shop/a 7",
+      expect.stringContaining("index v1.ConfigMap shop/c"),
+    ])
+  })
+
+  test("concern only what is behind them in a program of any length", async () => {
+    const program = `${"remove(x);".repeat(65_535)} delete(*); ${at("5s")}`
+    expect(story(await transformed(chunks(recorded()), program))).toHaveLength(1)
+  })
+
+  test("behind the last moment of a trace of SimKube's fail, and so do those into one without moments", async () => {
+    await expect(transformed(chunks(ofSimkube([[4, "applied", a]])), at("61s"))).rejects.toThrow(
+      "2024-03-09T16:01:01.000Z is outside of the trace, which is from 2024-03-09T16:00:00.000Z to 2024-03-09T16:01:00.000Z",
+    )
+    await expect(transformed(chunks(ofSimkube([]).slice(0, 1)), at("1s"))).rejects.toThrow("which has no moments")
   })
 
   test("outside of the trace fail, with its beginning and end", async () => {
@@ -350,6 +440,13 @@ test("examples are of each command, not more than asked for", async () => {
   expect(counts.statements).toMatchObject([{ changed: 3 }, { deleted: 1 }])
 })
 
+test("there are no examples of objects that are nested so deeply that they could not be shown", async () => {
+  const data = JSON.parse(`${'{"a":'.repeat(3000)}1${"}".repeat(3000)}`)
+  const items = recorded([1, "applied", object("ConfigMap", "deep", { data })])
+  const { counts } = await transformed(chunks(items), "modify(data.a = 1);", { samples: 2 })
+  expect(counts).toMatchObject({ changed: 1, samples: [] })
+})
+
 test("batches may come back in any order", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(3), { minLength: 1, maxLength: 9 }), async (turns) => {
@@ -368,7 +465,7 @@ test("batches may come back in any order", async () => {
         for (let wait = turns[next++ % turns.length] ?? 0; wait > 0; wait--) await new Promise(setImmediate)
         return runBatch(batch)
       }
-      expect(story(await transformed(chunks(recorded(...happenings)), text, { run }))).toEqual(story(plain))
+      expect((await transformed(chunks(recorded(...happenings)), text, { run })).items).toEqual(plain.items)
     }),
     { numRuns: 10 },
   )

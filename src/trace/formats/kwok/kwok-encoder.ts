@@ -17,9 +17,11 @@ import {
   formatExactJson,
   isJsonObject,
   type JsonObject,
+  MAX_DEPTH,
   MalformedJsonError,
   parseExactJson,
 } from "../../json/exact-json.ts"
+import { isDeeper } from "../../json/nesting.ts"
 import { isBuiltInKind } from "../../sanitising/built-in-kinds.ts"
 import { type IsInTrace, replayObject } from "../../sanitising/replay-object.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
@@ -95,6 +97,9 @@ class KwokEncoder implements TraceEncoder {
     }
     const object = parsed(event.object)
     if (!isJsonObject(object)) throw unwritable(`${gvk} ${namespace}/${name} is not an object`)
+    // Our reader accepts no more in a document, of which the object is a member.
+    if (isDeeper(object, MAX_DEPTH - 1))
+      throw unwritable(`${gvk} ${namespace}/${name} has more than ${MAX_DEPTH - 1} levels`)
     this.#names.learn(gvk, object)
     const state = replayObject(gvk, object, this.#isInTrace)
     const json = Buffer.from(formatExactJson(state))

@@ -1,9 +1,12 @@
 /**
- * What the grammar cannot see: variables that nothing defines or that are defined twice, tests that are not about their variable, patterns and dates that
- * cannot be read, and objects to insert that are none.
+ * What the grammar cannot see: variables that nothing defines or that are defined twice, tests that are not about their variable, patterns, numbers and dates
+ * that cannot be read, objects to insert that are none, and what is too deep for an object.
  */
 import { RE2JS, RE2JSException } from "re2js"
+import { exactJsonIn, MAX_DEPTH } from "../../json/exact-json.ts"
+import { isDeeper } from "../../json/nesting.ts"
 import { isReadable } from "./moments.ts"
+import { pathsIn } from "./paths-in.ts"
 import type { Condition, Moment, ObjectValue, Path, Program, Statement, Value } from "./program.ts"
 
 /** What is wrong, and where in the text. */
@@ -12,9 +15,14 @@ export interface ProgramFault {
   readonly detail: string
 }
 
+/** Of a program that is nested more deeply than the parser, or what runs it, can follow. */
+export const tooDeep = "parentheses, negations, lists or objects are nested too deeply"
+
 /** The first fault; `undefined`: there is none. */
 export const faultIn = (program: Program): ProgramFault | undefined => {
   for (const statement of program) {
+    // What runs the program walks it with a call for each level.
+    if (isDeeper(statement, MAX_DEPTH)) return { at: statement.at, detail: tooDeep }
     const fault = new StatementCheck().of(statement)
     if (fault !== undefined) return fault
   }
@@ -29,7 +37,8 @@ class StatementCheck {
   readonly #defined = new Set<string>()
 
   of(statement: Statement): Checked {
-    if (statement.type === "insert") return momentFault(statement.time) ?? insertedFault(statement.object)
+    if (statement.type === "insert")
+      return momentFault(statement.time) ?? insertedFault(statement.object) ?? this.#value(statement.object, new Set())
     const names = new Set<string>()
     const fault = statement.condition === null ? undefined : this.#condition(statement.condition, names)
     if (fault !== undefined || statement.type === "delete") return fault
@@ -77,7 +86,8 @@ class StatementCheck {
     }
   }
 
-  #path({ variable, at }: Path, names: Names): Checked {
+  #path({ variable, steps, at }: Path, names: Names): Checked {
+    if (steps.length > MAX_DEPTH) return { at, detail: `a path of more than ${MAX_DEPTH} fields` }
     if (variable === null || names.has(variable)) return undefined
     const isElsewhere = this.#defined.has(variable)
     return {
@@ -92,6 +102,10 @@ class StatementCheck {
     switch (value.type) {
       case "path":
         return this.#path(value, names)
+      case "number":
+        return exactJsonIn(value.text) === undefined
+          ? { at: value.at, detail: "not a number of JSON: it begins with a 0, or is too large" }
+          : undefined
       case "array":
         return firstOf(value.items, (item) => this.#value(item, names))
       case "object":
@@ -119,7 +133,13 @@ function* testsIn(condition: Condition): Generator<Condition> {
 const momentFault = (moment: Moment): Checked =>
   isReadable(moment)
     ? undefined
-    : { at: moment.at, detail: 'not a date and time with its offset, such as "2026-11-27T03:12:00Z"' }
+    : {
+        at: moment.at,
+        detail:
+          moment.unit === "date"
+            ? 'not a date and time with its offset, such as "2026-11-27T03:12:00Z"'
+            : "later than any trace can be",
+      }
 
 const patternFault = ({ pattern, at }: { readonly pattern: string; readonly at: number }): Checked => {
   try {
@@ -133,7 +153,7 @@ const patternFault = ({ pattern, at }: { readonly pattern: string; readonly at: 
 
 /** An object of a cluster says what it is, and nothing in it comes from another object. */
 const insertedFault = (object: ObjectValue): Checked => {
-  const path = pathIn(object)
+  const [path] = pathsIn(object)
   if (path !== undefined) return { at: path.at, detail: "an object to insert has no paths; texts are in quotes" }
   const metadata = memberIn(object, "metadata")
   const wanted: ReadonlyArray<readonly [name: string, value: Value | undefined]> = [
@@ -150,14 +170,3 @@ const insertedFault = (object: ObjectValue): Checked => {
 
 const memberIn = ({ members }: ObjectValue, name: string): Value | undefined =>
   members.findLast(([key]) => key === name)?.[1]
-
-const pathIn = (value: Value): Path | undefined => {
-  if (value.type === "path") return value
-  const parts =
-    value.type === "array" ? value.items : value.type === "object" ? value.members.map(([, part]) => part) : []
-  for (const part of parts) {
-    const found = pathIn(part)
-    if (found !== undefined) return found
-  }
-  return undefined
-}

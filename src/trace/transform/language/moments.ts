@@ -1,4 +1,5 @@
 /** When the moments of a program are. */
+import { microsOf } from "../../rfc3339.ts"
 import type { Moment } from "./program.ts"
 
 /** µs since the Unix epoch. */
@@ -6,17 +7,24 @@ export type MomentOf = (moment: Moment) => number
 
 const unitMicros = { h: 3_600_000_000, m: 60_000_000, s: 1_000_000, ms: 1000 } as const
 
-/** RFC 3339: a date and a time with its offset, which `Date.parse` would take as local if it were missing. */
-const dateForm = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d)$/
+/** A date has its offset: without one, it would be another moment for everyone who reads the program. */
+const hasOffset = /(?:[Zz]|[+-]\d\d:\d\d)$/
 
-/** Whether a date can be read. */
-export const isReadable = ({ unit, text }: Moment): boolean =>
-  unit !== "date" || (dateForm.test(text) && !Number.isNaN(Date.parse(text)))
+/** The moment in a trace that begins at `start`; `undefined`: there is no such date, or no number of µs for it. */
+const momentIn = ({ text, unit }: Moment, start: number): number | undefined => {
+  if (unit === "date") return hasOffset.test(text) ? microsOf(text) : undefined
+  const micros = Math.round(Number(text) * unitMicros[unit === "" ? "s" : unit])
+  return Number.isSafeInteger(micros) ? (unit === "" ? micros : start + micros) : undefined
+}
 
-/** Moments of a trace that begins at `start`, µs since the Unix epoch. Give it readable ones. */
+/** Whether it is a moment. */
+export const isReadable = (moment: Moment): boolean => momentIn(moment, 0) !== undefined
+
+/** Moments of a trace that begins at `start`, µs since the Unix epoch. @throws RangeError for one that is not readable */
 export const momentsFrom =
   (start: number): MomentOf =>
-  ({ text, unit }) => {
-    if (unit === "date") return Date.parse(text) * 1000
-    return unit === "" ? Math.round(Number(text) * unitMicros.s) : start + Math.round(Number(text) * unitMicros[unit])
+  (moment) => {
+    const micros = momentIn(moment, start)
+    if (micros === undefined) throw new RangeError(`not a moment: ${moment.text}`)
+    return micros
   }

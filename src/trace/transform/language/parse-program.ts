@@ -1,6 +1,6 @@
 /** Programs from their text, and what is wrong with a text that is none. */
 import * as Schema from "effect/Schema"
-import { faultIn } from "./check-program.ts"
+import { faultIn, tooDeep } from "./check-program.ts"
 import { type Expectation, SyntaxError as GrammarError, parse } from "./grammar.js"
 import type { Program } from "./program.ts"
 
@@ -29,7 +29,7 @@ export const parseProgram = (text: string): Program => {
   try {
     program = parse(text)
   } catch (error) {
-    if (error instanceof RangeError) throw faultAt(text, 0, "parentheses, lists or objects are nested too deeply")
+    if (error instanceof RangeError) throw faultAt(text, 0, tooDeep)
     if (!(error instanceof GrammarError)) throw error
     throw faultAt(text, error.location.start.offset, detailOf(error, text))
   }

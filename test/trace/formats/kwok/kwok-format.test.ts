@@ -80,6 +80,8 @@ test("empty lines take no time, and no memory but their own", () => {
   expect((user + system) / 1e6).toBeLessThan(1.5)
 })
 
+const nested = (levels: number): JsonObject => JSON.parse(`${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`)
+
 describe("a kwok recording", () => {
   test.each<[string, Parameters<typeof event>[0], string]>([
     ["without a name", { name: "", state: {} }, 'an object of kind "v1.Pod" has no name'],
@@ -88,6 +90,11 @@ describe("a kwok recording", () => {
       "with another name in its metadata",
       { name: "other", state: named({}) },
       "v1.Pod other has another name or namespace in its metadata",
+    ],
+    [
+      "that is nested without end",
+      { state: named({ spec: nested(4000) }) },
+      "v1.Pod shop/web has more than 999 levels",
     ],
   ])("is not written for an object %s: nothing could read it again", (_, facts, problem) => {
     expect(() => written(header, event(facts, true))).toThrow(`cannot be written as kwok: ${problem}`)

@@ -128,6 +128,13 @@ describe("a text that is no program: the fault, its line and column, and the lin
     ["remove(($c := a[*] | exists($c)) || exists(b), $c);", "$c is defined only within one side of ||"],
     ['delete(name =~ "a(b");', "not a regular expression (RE2)"],
     ['delete(@t < "yesterday");', "not a date and time with its offset"],
+    ['delete(@t < "2026-02-31T00:00:00Z");', "not a date and time with its offset"],
+    ["delete(@t > 99999999999999999999h);", "later than any trace can be"],
+    ["modify(spec.replicas = 1e999);", "not a number of JSON"],
+    ["modify(spec.replicas = 007);", "not a number of JSON"],
+    [`modify(a = 1${"0".repeat(400)});`, "not a number of JSON"],
+    [`insert({apiVersion: "v1", kind: "Pod", metadata: {name: "a"}, x: [-1e999]}, at 1s);`, "not a number of JSON"],
+    [`remove(${"a.".repeat(2000)}a);`, "a path of more than 1000 fields"],
     ['insert({kind: "Pod", metadata: {name: "a"}}, at 1s);', "an object to insert has a text as its apiVersion"],
     ['insert({apiVersion: "v1", kind: "Pod", metadata: {name: x}}, at 1s);', "an object to insert has no paths"],
   ])("%s", (text, detail) => {
@@ -150,6 +157,8 @@ describe("a text that is no program: the fault, its line and column, and the lin
   test("is rejected in its depth and its length, not crashed over", () => {
     expect(faultOf(`delete(${"(".repeat(100_000)}a == 1);`).detail).toMatch(/nested too deeply|expected/)
     expect(faultOf(`modify(a = ${"[".repeat(100_000)});`).detail).toMatch(/nested too deeply|expected/)
+    for (const levels of [1001, 3000, 10_000, 100_000])
+      expect(faultOf(`remove(status); delete(${"!".repeat(levels)}(a == 1));`).detail).toContain("nested too deeply")
     expect(faultOf(" ".repeat(longestProgram + 1)).detail).toContain("longer than")
   })
 })

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { microsOf } from "../../src/audit/instant.ts"
+import { microsOf } from "../../src/trace/rfc3339.ts"
 
 test("a time has its microseconds, and what is below them is cut off", () => {
   const seconds = Date.UTC(2026, 2, 1, 12, 0, 5) * 1000
@@ -15,6 +15,10 @@ test("an offset is taken off, and a time without one is UTC", () => {
   expect(microsOf("2026-03-01 12:00:05.123")).toBe(microsOf("2026-03-01T12:00:05.123Z"))
 })
 
+test("may have small letters, and no seconds", () => {
+  expect(microsOf("2026-03-01t12:00z")).toBe(microsOf("2026-03-01T12:00:00Z"))
+})
+
 test.each([
   undefined,
   5,
@@ -25,6 +29,7 @@ test.each([
   "2026-03-01T24:00:00Z",
   "2026-13-01T00:00:00Z",
   "1969-12-31T23:59:59Z",
+  "2026-03-01T12:00:00+24:00",
   "2300-01-01T00:00:00Z",
 ])("%j is no time", (text) => {
   expect(microsOf(text)).toBeUndefined()
