@@ -1,6 +1,6 @@
 /** What is different between two traces as a page: one file that loads nothing and is read without scripts. */
-import { type Html, html } from "../../simulation/page/html.ts"
-import { page } from "../../simulation/page/page.ts"
+import { type Html, html } from "../../page/html.ts"
+import { page } from "../../page/page.ts"
 import type { ComparedName } from "../../trace/comparison/change-log.ts"
 import type { ChangedObject, TraceComparison } from "../../trace/comparison/compare-traces.ts"
 import { formatExactJson, type JsonValue } from "../../trace/json/exact-json.ts"
@@ -32,7 +32,7 @@ ${
   html`<div class="table"><table><thead>${head(["Object", "After the start of A", "In B"])}</thead><tbody>
 ${times.largest.map(({ object, offset, shift }) => row([nameOf(object), secondsText(offset), shiftText(shift)]))}</tbody></table></div>`
 }</main>`
-  return page(`Differences of ${paths.join(" and ")}`, body)
+  return page({ title: `Differences of ${paths.join(" and ")}` }, body)
 }
 
 const shiftText = (shift: number): string => `${secondsText(Math.abs(shift))} ${shift < 0 ? "earlier" : "later"}`
