@@ -28,6 +28,11 @@ details > summary { cursor: pointer; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; border-radius: 4px; }
 a { color: var(--link); }
 del, ins { text-decoration: none; } del { color: var(--bad); } ins { color: var(--good); }
-@media (max-width: 640px) { main { padding: 16px 12px 48px; } th, td { padding: 6px 8px; } }
+.stacked td { overflow-wrap: anywhere; } td ul { margin: 2px 0; padding-left: 18px; }
+nav { margin: 8px 0 16px; display: flex; flex-wrap: wrap; gap: 4px 16px; }
+@media (max-width: 640px) { main { padding: 16px 12px 48px; } th, td { padding: 6px 8px; }
+  .stacked thead { display: none; } .stacked tr { display: block; padding: 6px 8px; border-top: 1px solid var(--line); }
+  .stacked td { display: block; border: 0; padding: 0; }
+  .stacked td[data-label]:not(:empty)::before { content: attr(data-label) ": "; color: var(--quiet); } }
 .table + details, details > .table { margin-top: 10px; }
 `

@@ -1,8 +1,9 @@
 /** The list of what changed: the newest of it, because a reader wants to know what preceded the end. */
+
+import { excerpts, shortened, type ValuePair } from "../../../page/shown-text.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import { formatExactJson, type JsonValue } from "../../json/exact-json.ts"
 import { Newest } from "./newest.ts"
-import { excerpts, shortened } from "./shown-text.ts"
 
 /** Changes that are listed. */
 export const MOST_CHANGES = 1000
@@ -13,10 +14,7 @@ export type Tone = "good" | "waiting" | "bad" | "over"
 /** A field that differs, with what is shown of its values as JSON. */
 export interface ListedField {
   readonly path: string
-  /** `undefined`: it was not there. */
-  readonly before: string | undefined
-  /** `undefined`: it is gone. */
-  readonly after: string | undefined
+  readonly values: ValuePair
 }
 
 /** One change. Times are µs since the Unix epoch. */
@@ -52,14 +50,12 @@ export class ChangeLog {
   }
 }
 
-/** The fields of differences, with their values as text. */
+/** The fields of differences, with as much of their values as is shown. */
 export const listedFields = (differences: ReadonlyArray<FieldDifference>): ReadonlyArray<ListedField> =>
-  differences.map(({ path: given, before, after }) => {
-    const path = given === "" ? "(everything)" : shortened(given)
-    if (before === undefined) return { path, before, after: after === undefined ? after : shownValue(after) }
-    if (after === undefined) return { path, before: shownValue(before), after }
-    const [old, now] = excerpts(formatExactJson(before), formatExactJson(after))
-    return { path, before: old, after: now }
-  })
+  differences.map(({ path, before, after }) => ({
+    path: shortened(path),
+    values: excerpts([jsonOf(before), jsonOf(after)]),
+  }))
 
-const shownValue = (value: JsonValue): string => shortened(formatExactJson(value))
+const jsonOf = (value: JsonValue | undefined): string | undefined =>
+  value === undefined ? undefined : formatExactJson(value)

@@ -4,13 +4,14 @@
  *
  * Memory: twice {@link MOST_PARTS} for each row of the object.
  */
+
+import { shortened } from "../../../page/shown-text.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
 import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
 import { type ChangeLog, type ListedField, listedFields, type Tone } from "./change-log.ts"
 import type { Faults, ObjectFault } from "./faults.ts"
 import { Newest } from "./newest.ts"
-import { shortened } from "./shown-text.ts"
 
 /** Parts, and marks, of one row that are kept: the newest. More cannot be told apart on a screen. */
 const MOST_PARTS = 200

@@ -1,11 +1,12 @@
 /** A page as text, piece by piece: what the trace covers and lacks, what went wrong, the time line, the list of changes. */
+import { changedField } from "../../../page/changed-field.ts"
 import { type Html, html } from "../../../page/html.ts"
 import { pageAround } from "../../../page/page.ts"
-import { type Change, type ListedField, MOST_CHANGES } from "./change-log.ts"
+import { shortened } from "../../../page/shown-text.ts"
+import { type Change, MOST_CHANGES } from "./change-log.ts"
 import type { Fault, Faults } from "./faults.ts"
 import type { LifeStory } from "./life-story.ts"
 import { clockText, durationText, hasSeveralDays, isoText, offsetText, type Span } from "./moments.ts"
-import { shortened } from "./shown-text.ts"
 import { tracePageStyle } from "./style.ts"
 import { DrawnTimeLine, type MissingRow } from "./time-line.ts"
 
@@ -51,7 +52,7 @@ ${wrongSection(content, line, wrong)}
 `
   if (changes.length === 0) yield "<p>Nothing changed.</p>\n"
   else {
-    yield '<div class="table"><table><thead><tr><th scope="col">Time</th><th scope="col">Object</th><th scope="col">Change</th></tr></thead><tbody>\n'
+    yield '<div class="table stacked"><table><thead><tr><th scope="col">Time</th><th scope="col">Object</th><th scope="col">Change</th></tr></thead><tbody>\n'
     for (const together of atOnce(changes)) yield String(changeRow(together, span))
     yield "</tbody></table></div>\n"
   }
@@ -95,7 +96,7 @@ const wrongSection = (
 ): Html | undefined => {
   if (wrong.length > 0)
     return html`<section aria-labelledby="wrong"><h2 id="wrong" class="bad">What went wrong</h2>
-<div class="table"><table><thead><tr><th scope="col">First</th><th scope="col">Object</th><th scope="col">Fault</th><th scope="col">How often</th></tr></thead><tbody>
+<div class="table stacked"><table><thead><tr><th scope="col">First</th><th scope="col">Object</th><th scope="col">Fault</th><th scope="col">How often</th></tr></thead><tbody>
 ${wrong.map((fault) => faultRow(fault, line, span))}</tbody></table></div></section>`
   // A trace without the states of pods says nothing about them.
   if (!stories.some(({ phases }) => phases.total > 0)) return undefined
@@ -142,12 +143,10 @@ const changeRow = (together: readonly [Change, ...Change[]], span: Span): Html =
 
 const changeText = ({ what, isBad, fields, isCut }: Change): Html => {
   const more = isCut && html`<li>and more</li>`
-  const list = fields.length > 0 && html`<ul>${fields.map(fieldItem)}${more}</ul>`
+  const list =
+    fields.length > 0 && html`<ul>${fields.map(({ path, values }) => changedField(path, values))}${more}</ul>`
   return html`<div${isBad && html` class="bad"`}>${what}${list}</div>`
 }
-
-const fieldItem = ({ path, before, after }: ListedField): Html =>
-  html`<li><code>${path}</code>: ${before === undefined ? "(absent)" : html`<del class="code">${before}</del>`} → ${after === undefined ? "(absent)" : html`<ins class="code">${after}</ins>`}</li>`
 
 const timeCell = (time: number, span: Span): Html =>
   html`<td class="time"><time datetime="${isoText(time)}">${clockText(time, span)}</time> <span class="quiet">${offsetText(time - span.start)}</span></td>`

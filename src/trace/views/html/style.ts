@@ -1,7 +1,6 @@
 /** What the page of a trace has beside the common style: rows of a time line, in one column on a phone. */
 export const tracePageStyle = `
 main { max-width: none; }
-nav { margin: 8px 0 16px; display: flex; flex-wrap: wrap; gap: 4px 16px; }
 .notice { border-left: 4px solid var(--warn); padding: 2px 12px; }
 .row { display: grid; grid-template-columns: minmax(0, 22rem) minmax(0, 1fr); gap: 12px; align-items: center; padding: 1px 0; }
 .label { overflow-wrap: anywhere; line-height: 1.3; padding-left: 16px; }
@@ -14,13 +13,11 @@ summary.row > .label::before { content: "▸"; position: absolute; left: 0; colo
 details[open] > summary.row > .label::before { content: "▾"; }
 summary.row:hover, .row:hover { background: color-mix(in srgb, var(--quiet) 10%, transparent); }
 details, .row { scroll-margin-top: 36px; }
-td ul { margin: 2px 0; padding-left: 18px; } td, th { overflow-wrap: anywhere; }
 td.time { width: 1%; white-space: nowrap; } td.object { width: 30%; }
 b.bad, td .bad { font-weight: 650; }
 @media (max-width: 640px) {
   .row { grid-template-columns: minmax(0, 1fr); gap: 0; padding: 3px 0; }
-  thead { display: none; } tbody tr { display: block; padding: 6px 8px; border-top: 1px solid var(--line); }
-  tbody td { display: block; border: 0; padding: 0; } td.time, td.object { width: auto; }
+  td.time, td.object { width: auto; }
 }
 @media print { .row, tr { break-inside: avoid; } .lane { print-color-adjust: exact; } .axis { position: static; } }
 `

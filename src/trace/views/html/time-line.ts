@@ -3,12 +3,12 @@
  * places and colours are attributes: so they are also there where a server forbids the style of the page, as Jenkins does.
  */
 import { type Html, html } from "../../../page/html.ts"
+import { shortened } from "../../../page/shown-text.ts"
 import { axis, shareOf } from "./axis.ts"
 import type { Tone } from "./change-log.ts"
 import type { LifeStory, Mark, Part } from "./life-story.ts"
 import { clockText, lastedText, type Span } from "./moments.ts"
 import type { Newest } from "./newest.ts"
-import { shortened } from "./shown-text.ts"
 
 /** What the trace lacks, as rows at the top. */
 export interface MissingRow {

@@ -3,8 +3,8 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { htmlEncoder } from "../../../../src/trace/views/html/html-encoder.ts"
+import { checkPage } from "../../../page/checked-page.ts"
 import { type Described, encoded, epoch, event, gap, header, ownedBy, timeText } from "../items.ts"
-import { checkPage } from "./checked-page.ts"
 
 const pageOf = (...items: ReadonlyArray<TraceItem>): string => encoded(htmlEncoder(), items).toString()
 

@@ -10,12 +10,16 @@ const CONTEXT = 40
 export const shortened = (text: string): string =>
   text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…`.toWellFormed() : text
 
+/** A value before and after; `undefined`: it is absent. */
+export type ValuePair = readonly [before: string | undefined, after: string | undefined]
+
 /** Two values where they differ: long ones are often the same up to there. */
-export const excerpts = (before: string, after: string): readonly [string, string] => {
+export const excerpts = ([before, after]: ValuePair): ValuePair => {
+  if (before === undefined || after === undefined) return [before && shortened(before), after && shortened(after)]
   const from = firstDifference(before, after) - CONTEXT
-  const isSameBeginning = from > CONTEXT && Math.max(before.length, after.length) > LONGEST_TEXT
-  const excerpt = (text: string): string =>
-    isSameBeginning ? `…${shortened(text.slice(from))}`.toWellFormed() : shortened(text)
+  if (from < CONTEXT || Math.max(before.length, after.length) <= LONGEST_TEXT)
+    return [shortened(before), shortened(after)]
+  const excerpt = (text: string): string => `…${shortened(text.slice(from))}`.toWellFormed()
   return [excerpt(before), excerpt(after)]
 }
 
