@@ -9,6 +9,7 @@ export const commonStyle = `
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--text); font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif; }
 main { max-width: 1200px; margin: 0 auto; padding: 28px 24px 64px; }
+h1, h2, h3, p, a { overflow-wrap: anywhere; }
 h1 { font-size: 24px; line-height: 1.25; margin: 0 0 4px; font-weight: 650; }
 h2 { font-size: 17px; margin: 40px 0 12px; font-weight: 650; }
 h3 { font-size: 14px; margin: 20px 0 8px; }
