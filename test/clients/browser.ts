@@ -44,29 +44,29 @@ interface Message {
 
 /** Starts the browser at that path. */
 export const openBrowser = async (path: string): Promise<Browser> => {
-  const folder = await mkdtemp(join(tmpdir(), "kubereel-browser-"))
+  const folder = await mkdtemp(join(tmpdir(), "browser-"))
   const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", "--no-first-run"]
   const words = [...flags, `--user-data-dir=${join(folder, "profile")}`, "about:blank"]
-  // What it leaves in the folder for temporary files goes too.
-  const env = { ...process.env, TMPDIR: folder }
-  const browser = spawn(path, words, { env, stdio: ["ignore", "ignore", "pipe"] })
-  const port = await new Promise<string>((resolve, reject) => {
+  const browser = spawn(path, words, { stdio: ["ignore", "ignore", "pipe"] })
+  const endpoint = await new Promise<string>((resolve, reject) => {
     browser.on("error", reject)
     browser.on("exit", (code) => reject(new Error(`the browser ended with ${code} before it listened`)))
     createInterface({ input: browser.stderr }).on("line", (line) => {
       const address = /^DevTools listening on (\S+)/.exec(line)?.[1]
-      if (address !== undefined) resolve(new URL(address).port)
+      if (address !== undefined) resolve(address)
     })
   })
   return {
     open: async (address, screen) => {
-      const answer = await fetch(`http://127.0.0.1:${port}/json/new?about:blank`, { method: "PUT" })
+      const answer = await fetch(`http://${new URL(endpoint).host}/json/new?about:blank`, { method: "PUT" })
       const { webSocketDebuggerUrl } = (await answer.json()) as { readonly webSocketDebuggerUrl: string }
       return openPage(webSocketDebuggerUrl, address, screen)
     },
     close: async () => {
       const ended = once(browser, "exit")
-      browser.kill("SIGTERM")
+      // A signal would leave a directory of it behind.
+      const socket = new WebSocket(endpoint)
+      socket.addEventListener("open", () => socket.send(JSON.stringify({ id: 1, method: "Browser.close" })))
       await ended
       // Its helpers end a moment later, and write until then.
       await rm(folder, { recursive: true, force: true, maxRetries: 10 })
