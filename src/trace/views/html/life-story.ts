@@ -9,6 +9,7 @@ import { shortened } from "../../../page/shown-text.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
 import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
+import { UNSCHEDULABLE } from "../lives/pod-states.ts"
 import { type ChangeLog, type ListedField, listedFields, type Tone } from "./change-log.ts"
 import type { Faults, ObjectFault } from "./faults.ts"
 import { Newest } from "./newest.ts"
@@ -102,7 +103,7 @@ export class LifeStory implements LifeSketch<undefined> {
   phase(time: number, phase: PodPhase): void {
     const why = [phase.reason, phase.message].filter((part) => part !== undefined).join(": ")
     const name = phase.reason === undefined ? phase.name : `${phase.name} (${phase.reason})`
-    const isBad = this.#enter(this.phases, time, name, phase.message, toneOfPhase(phase.name), "phase")
+    const isBad = this.#enter(this.phases, time, name, phase.message, toneOfPhase(phase), "phase")
     this.#list(time, why === "" ? `phase ${phase.name}` : `phase ${phase.name} (${why})`, { isBad })
   }
 
@@ -193,10 +194,10 @@ export class LifeStory implements LifeSketch<undefined> {
 /** As {@link Lives} says it. */
 const AT_THE_END = "exists at the end of the trace"
 
-const toneOfPhase = (phase: string): Tone => {
-  if (phase === "Running") return "good"
-  if (phase === "Failed" || phase === "Unknown") return "bad"
-  return phase === "Succeeded" ? "over" : "waiting"
+const toneOfPhase = ({ name, reason }: PodPhase): Tone => {
+  if (name === "Running") return "good"
+  if (name === "Failed" || name === "Unknown" || reason === UNSCHEDULABLE) return "bad"
+  return name === "Succeeded" ? "over" : "waiting"
 }
 
 /** Reasons to wait for which nobody has to do anything. */

@@ -101,7 +101,7 @@ ${wrong.map((fault) => faultRow(fault, line, span))}</tbody></table></div></sect
   // A trace without the states of pods says nothing about them.
   if (!stories.some(({ phases }) => phases.total > 0)) return undefined
   const where = missing.length > 0 ? "In what the trace has, no pod" : "No pod"
-  return html`<p class="good">${where} failed, and no container failed or could not start.</p>`
+  return html`<p class="good">${where} failed or found no node, and no container failed or could not start.</p>`
 }
 
 const faultRow = ({ namespace, root, what, message, ...fault }: Fault, line: DrawnTimeLine, span: Span): Html => {

@@ -121,12 +121,27 @@ describe("a page", () => {
     expect(page).toContain(`<details id="${id}" open>`)
   })
 
+  test("counts a pod that finds no node as a fault, and says what the scheduler says", () => {
+    const message = "0/3 nodes are available: 3 Insufficient memory."
+    const unscheduled = { type: "PodScheduled", status: "False", reason: "Unschedulable", message }
+    const page = pageOf(
+      header(0, 60),
+      event("applied", 1, pod({ phase: "Pending" })),
+      event("applied", 2, pod({ phase: "Pending", conditions: [unscheduled] })),
+      event("applied", 3, pod({ phase: "Pending", conditions: [{ ...unscheduled, message: "0/4 nodes" }] })),
+      event("applied", 20, pod({ phase: "Running", conditions: [{ type: "PodScheduled", status: "True" }] })),
+    )
+    expect(partOf(page, "What went wrong", "Time line").slice(1)).toEqual([
+      `00:00:02.000 +2.000 s shop Deployment/web phase Pending (Unschedulable) ${message} once`,
+    ])
+  })
+
   test("says that nothing went wrong only of what it can judge", () => {
-    const calm = "No pod failed, and no container failed or could not start."
+    const calm = "No pod failed or found no node, and no container failed or could not start."
     const running = event("applied", 1, pod({ phase: "Running" }))
     expect(linesOf(pageOf(header(0, 60), running))).toContain(calm)
     expect(linesOf(pageOf(header(0, 60), running, gap("v1.Pod", 10, 20)))).toContain(
-      "In what the trace has, no pod failed, and no container failed or could not start.",
+      "In what the trace has, no pod failed or found no node, and no container failed or could not start.",
     )
     expect(linesOf(pageOf(header(0, 60), event("applied", 1, node)))).not.toContain(calm)
   })

@@ -247,6 +247,22 @@ describe("pods", () => {
     expect(drawing.lanes.get(lane)?.find(({ name }) => name === "one")?.says.node).toBe("node-1")
   })
 
+  test("that find no node have a slice for that time, which says why", () => {
+    const unscheduled = { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/3 nodes" }
+    const { lanes } = drawn(
+      header(0, 60),
+      event("applied", 10, bare({ phase: "Pending" })),
+      event("applied", 11, bare({ phase: "Pending", conditions: [unscheduled] })),
+      event("applied", 30, bare({ phase: "Pending", conditions: [{ type: "PodScheduled", status: "True" }] })),
+    )
+    const phases = lanes.get("namespace a > Pod/one")?.filter(({ depth }) => depth === 1)
+    expect(phases?.map(({ name, begin, says }) => [name, (begin - epoch) / 1e6, says.message])).toEqual([
+      ["Pending", 10, undefined],
+      ["Pending: Unschedulable", 11, "0/3 nodes"],
+      ["Pending", 30, undefined],
+    ])
+  })
+
   test("have a lane for each container with its states: why it waits, that it runs, how it ended", () => {
     const waiting = {
       name: "main",
