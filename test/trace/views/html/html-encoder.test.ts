@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { htmlEncoder } from "../../../../src/trace/views/html/html-encoder.ts"
 import { checkPage } from "../../../page/checked-page.ts"
-import { type Described, encoded, epoch, event, gap, header, ownedBy, timeText } from "../items.ts"
+import { anyEvents } from "../any-events.ts"
+import { type Described, encoded, epoch, event, gap, header, ownedBy, timeText, webIn } from "../items.ts"
 
 const pageOf = (...items: ReadonlyArray<TraceItem>): string => encoded(htmlEncoder(), items).toString()
 
@@ -22,12 +23,7 @@ const partOf = (page: string, from: string, to?: string): ReadonlyArray<string> 
   return begin === -1 ? [] : lines.slice(begin + 1, to === undefined ? undefined : lines.indexOf(to, begin))
 }
 
-const deployment: Described = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { name: "web", namespace: "shop", uid: "d" },
-  spec: { replicas: 1 },
-}
+const { deployment } = webIn("shop")
 const pod = (status: object): Described =>
   ownedBy(
     { apiVersion: "v1", kind: "Pod", metadata: { name: "web-x", namespace: "shop", uid: "p" }, spec: {}, status },
@@ -280,6 +276,15 @@ describe("a page of a long trace", () => {
     expect(page.match(/<(?:rect|line) /g)?.length).toBeLessThan(21_500)
     expect(linesOf(page)).toContain("The time line has no room for 39,700 phases, states and changes.")
   })
+})
+
+test("whatever happens, the page is well-formed, and what it links to is there", () => {
+  fc.assert(
+    fc.property(anyEvents, (items) => {
+      checkPage(pageOf(header(0, 60), ...items))
+    }),
+    { numRuns: 200 },
+  )
 })
 
 test("whatever a trace says, the page is well-formed and runs nothing", () => {
