@@ -5,7 +5,7 @@
  * Guaranteed: the page needs no script and no network, and everything from the trace is escaped. It is bounded, whatever the length
  * of the trace, and says what it leaves out. Gaps, and kinds that were not watched, are rows of the time line.
  *
- * Memory: that of {@link Lives}, and what the page shows.
+ * Memory: that of {@link Lives}, what is drawn of each life that has not ended, and what the page shows.
  */
 import { type LeftOut, nothingLeftOut, type TraceEncoder } from "../../formats/format.ts"
 import type { OwnedLifecycles } from "../../formats/simkube/simkube-trace.ts"

@@ -35,7 +35,9 @@ export function* page(content: PageContent): Generator<string, void> {
   const title = shortened(content.title)
   const line = new DrawnTimeLine(content)
   const wrong = faults.inOrder()
-  const { before, after } = pageAround({ title, style: tracePageStyle })
+  // Of several tabs, it says which is which.
+  const since = isoText(span.start).slice(0, 16).replace("T", " ")
+  const { before, after } = pageAround({ title: `${title}, ${since} UTC`, style: tracePageStyle })
   yield `${before}${html`<main>
 <header><h1>${title}</h1>
 <p class="quiet">${spanText(span)}: ${counted(totalObjects, "object")}, ${counted(totalChanges, "change")}</p></header>
@@ -79,7 +81,8 @@ const notices = (content: PageContent, line: DrawnTimeLine): string[] => {
     texts.push(
       `The time line has ${counted(stories.length, "object")} of ${totalObjects.toLocaleString("en-US")}: those with faults, then those in which something happened last.`,
     )
-  if (line.left > 0) texts.push(`The time line has no room for ${counted(line.left, "phase")}, states and changes.`)
+  if (line.left > 0)
+    texts.push(`The time line has no room for ${counted(line.left, "mark")} of phases, states and changes.`)
   if (unownedLives > 0)
     texts.push(`The time line lacks ${counted(unownedLives, "life")} of pods whose owner is not in the trace.`)
   if (faults.left > 0) texts.push(`${counted(faults.left, "more fault")} had no room in the list of what went wrong.`)

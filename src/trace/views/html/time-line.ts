@@ -41,8 +41,8 @@ const LEAST_WIDTH = 0.001
 /** With white text, or black for what waits, contrast is at least 4.5 to 1; against both grounds at least 3 to 1. */
 const colours: Readonly<Record<Tone, string>> = { good: "#1a7f4b", waiting: "#d9a514", bad: "#cf3d33", over: "#67707d" }
 
-/** Where the rows of what one object owns are on the page. */
-export const groupKey = (namespace: string, root: string): string => JSON.stringify([namespace, root])
+/** Tells what one object owns from the rest. */
+const groupKey = (namespace: string, root: string): string => JSON.stringify([namespace, root])
 
 /** A time line, drawn piece by piece. */
 export class DrawnTimeLine {
@@ -110,7 +110,7 @@ ${missing.map(({ label, begin, end, why }) =>
     const isBad = stories.some((story) => story.isBad)
     const owned = others.length === 0 ? "" : ` owns ${others.length}`
     // An owner that the trace does not have still has a name.
-    const label = html`<span class="label">${shortened(root)}${isBad && html` <b class="bad" title="something went wrong">✖</b>`}<span class="quiet">${owned}</span></span>`
+    const label = html`<span class="label">${shortened(root)}${isBad && html` <b class="bad" role="img" aria-label="something went wrong">✖</b>`}<span class="quiet">${owned}</span></span>`
     const head = html`${label}${this.#svg(
       tops.flatMap((top) => this.#lane(top)),
       tops.map((top) => this.#words(top)).join("; "),
@@ -135,6 +135,8 @@ ${missing.map(({ label, begin, end, why }) =>
   *#containers({ containers }: LifeStory, level: string): Generator<Html, void> {
     for (const [name, list] of containers) {
       const parts = this.#items(list)
+      // There was no room: a pod of a damaged trace may have any number of containers.
+      if (parts.length === 0) continue
       yield this.#row(name, level, this.#bars(parts), parts.map((part) => part.name).join(", "))
     }
   }

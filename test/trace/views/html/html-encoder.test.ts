@@ -265,7 +265,17 @@ describe("a page of a long trace", () => {
     )
     const page = pageOf(header(0, 60), ...changes)
     expect(page.length).toBeLessThan(1024 * 1024)
-    expect(linesOf(page)).toContain("The time line has no room for 29,799 phases, states and changes.")
+    expect(linesOf(page)).toContain("The time line has no room for 29,799 marks of phases, states and changes.")
+  })
+
+  test("is bounded, however many containers a pod has", () => {
+    const containerStatuses = Array.from({ length: 50_000 }, (_, index) => ({
+      name: `c${index}`,
+      state: { running: {} },
+    }))
+    const page = pageOf(header(0, 60), event("applied", 1, pod({ phase: "Running", containerStatuses })))
+    expect(page.match(/<svg class="lane"/g)?.length).toBeLessThan(20_010)
+    expect(linesOf(page)).toContain("The time line has no room for 30,001 marks of phases, states and changes.")
   })
 
   test("is bounded, however many objects do much", () => {
@@ -274,7 +284,7 @@ describe("a page of a long trace", () => {
     )
     const page = pageOf(header(0, 60), ...changes)
     expect(page.match(/<(?:rect|line) /g)?.length).toBeLessThan(21_500)
-    expect(linesOf(page)).toContain("The time line has no room for 39,700 phases, states and changes.")
+    expect(linesOf(page)).toContain("The time line has no room for 39,700 marks of phases, states and changes.")
   })
 })
 
