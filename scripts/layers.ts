@@ -29,7 +29,8 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "runtime", imports: [], reason: "Actors know nothing of Kubernetes." },
   { folder: "kube", imports: [] },
   { folder: "blob", imports: [] },
-  { folder: "trace", imports: names, reason: "A trace is read and written without a cluster." },
+  { folder: "page", imports: [], reason: "It is how a page looks and is escaped, whatever is on it." },
+  { folder: "trace", imports: ["page", ...names], reason: "A trace is read and written without a cluster." },
   { folder: "validation", imports: ["trace", ...names], reason: "A trace is judged without a cluster." },
   { folder: "audit", imports: ["trace", "kube"], reason: "A log is imported without a cluster." },
   { folder: "wire", imports: ["trace", ...names] },
@@ -50,7 +51,7 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "recorder", imports: ["actors", "archive", "wire", "trace", "kube", "blob", "runtime"] },
   {
     folder: "simulation",
-    imports: ["recorder", "host", "archive", "trace", "kube"],
+    imports: ["recorder", "host", "archive", "trace", "page", "kube"],
     reason: "A replay works with any client, and knows no sandbox.",
   },
   {
@@ -78,6 +79,7 @@ export const layers: ReadonlyArray<Layer> = [
       "audit",
       "validation",
       "trace",
+      "page",
       "kube",
       "blob",
       "runtime",

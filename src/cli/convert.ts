@@ -13,9 +13,8 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
 import {
-  type EndpointHeader,
-  type EndpointHeaders,
-  endpointHeaders,
+  type EndpointSettings,
+  endpointSettings,
   endpointVariables,
   isEndpoint,
   problemOfEndpoint,
@@ -117,7 +116,7 @@ interface Order {
   readonly excludeOwned: boolean
   readonly force: boolean
   /** Absent: OUT is a file. */
-  readonly headers?: ReadonlyArray<EndpointHeader>
+  readonly endpoint?: Extract<EndpointSettings, { readonly _tag: "Settings" }>
 }
 
 /** Checks that involve more than one option. */
@@ -142,17 +141,17 @@ const readOrder = (given: Options, input: string, output: string, terminal: Term
     to,
     excludeOwned: given.owned === "exclude",
     force: given.force,
-    ...(endpoint !== undefined && { headers: endpoint.headers }),
+    ...(endpoint !== undefined && { endpoint }),
   }
 }
 
 /** What is only asked of endpoints. */
-const readEndpoint = ({ to }: Options, output: string, { environment }: Terminal): EndpointHeaders => {
+const readEndpoint = ({ to }: Options, output: string, { environment }: Terminal): EndpointSettings => {
   const problem =
     to === undefined || to === "otlp"
       ? problemOfEndpoint(output)
       : `an endpoint takes --to otlp only, and not ${to}; to write a file, name the file`
-  return problem === undefined ? endpointHeaders(environment) : { _tag: "BadEndpoint", problem }
+  return problem === undefined ? endpointSettings(environment) : { _tag: "BadEndpoint", problem }
 }
 
 const runConversion = async (
@@ -169,11 +168,12 @@ const runConversion = async (
   })
   const started = now()
   const endpoint =
-    order.headers === undefined
+    order.endpoint === undefined
       ? undefined
       : otlpEndpoint({
           url: order.output,
-          headers: order.headers,
+          headers: order.endpoint.headers,
+          compression: order.endpoint.compression,
           signal: abort.signal,
           clock,
           random: Math.random,

@@ -2,12 +2,13 @@
  * Several replays of one trace as a page: pods and lateness over time, and all numbers side by side. Of a report with repetitions it has the median
  * and the range of the numbers, and draws the first repetition: lines of all would hide those of the other reports.
  */
+
+import { type Html, html } from "../../page/html.ts"
 import type { Row, RowGroup, Value } from "../comparison/compare-reports.ts"
 import { bestOf, type Column, cellsOf, firstRuns, headOf } from "../comparison/compared-columns.ts"
 import type { ComparedFidelity, ComparedReport } from "../comparison/compared-report.ts"
-import { type Html, html } from "./html.ts"
 import { type Chart, lineChart, type Series } from "./line-chart.ts"
-import { page } from "./page.ts"
+import { simulationPage } from "./simulation-page.ts"
 import { formatCount, formatInstant, formatMs, formatShare } from "./words.ts"
 
 /** Reports that the charts can tell apart. */
@@ -40,7 +41,7 @@ ${
 <div class="table"><table><thead><tr><th scope="col"></th>${columns.map((column) => html`<th scope="col" class="number">${headOf(column)}</th>`)}</tr></thead><tbody>
 ${groups.map(({ title, rows }) => html`<tr class="group"><th scope="rowgroup" colspan="${columns.length + 1}">${title}</th></tr>${rows.map((row) => tableRow(row, columns))}`)}
 </tbody></table></div></main>`
-  return page(`Comparison of ${runs.map(({ name }) => name).join(", ")}`, body)
+  return simulationPage(`Comparison of ${runs.map(({ name }) => name).join(", ")}`, body)
 }
 
 const tableRow = (row: Row, columns: ReadonlyArray<Column>): Html => {

@@ -2,7 +2,7 @@
  * A chart of numbers over time as inline SVG, drawn here and not by the browser: it is there without scripts, in print, and for readers
  * that only see the text. Colours are those of the page's classes, so that it follows light and dark.
  */
-import { type Html, html, joined } from "./html.ts"
+import { type Html, html, joined } from "../../page/html.ts"
 
 /** One line of a chart. */
 export interface Series {

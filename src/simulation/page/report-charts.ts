@@ -1,6 +1,7 @@
 /** The charts of a report: the trace and the cluster over time, and how late events were. */
+
+import { type Html, html } from "../../page/html.ts"
 import type { FidelityReport, Timeline } from "../fidelity/fidelity-report.ts"
-import { type Html, html } from "./html.ts"
 import { type Chart, lineChart, type Series } from "./line-chart.ts"
 
 /** The trace and the cluster in one chart. */

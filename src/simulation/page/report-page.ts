@@ -2,12 +2,13 @@
  * The report of one replay as a page: how close it came, pods, punctuality and refusals in numbers. Charts are in report-charts.ts, single objects
  * in report-objects.ts.
  */
+
+import { type Html, html } from "../../page/html.ts"
 import type { FidelityReport, PodFidelity } from "../fidelity/fidelity-report.ts"
 import type { Cause, ReplayReport, Spread } from "../replay/replay-report.ts"
-import { type Html, html } from "./html.ts"
-import { page } from "./page.ts"
 import { lateness, overTime } from "./report-charts.ts"
 import { objects, worst } from "./report-objects.ts"
+import { simulationPage } from "./simulation-page.ts"
 import { formatCount, formatInstant, formatMs, formatShare, formatSpeed } from "./words.ts"
 
 /** One file, some hundred kB at most: lists are cut, as in the report. */
@@ -29,7 +30,7 @@ ${skipped(report.skipped)}
 ${known !== undefined && worst(known)}
 ${known !== undefined && objects(known)}
 </main>`
-  return page(`Replay ${report.replay}`, body)
+  return simulationPage(`Replay ${report.replay}`, body)
 }
 
 const heading = ({ replay, speed, startedAt, trace, run, stopped }: ReplayReport): Html => html`<header>

@@ -9,9 +9,10 @@ export class EndpointFailed extends Schema.TaggedError<EndpointFailed>()("Endpoi
    * - `silent`: no answer in time
    * - `busy`: it asked to try again later
    * - `refused`: it will not take them
+   * - `broken`: it failed, and does not say that another attempt would help
    * - `garbage`: the answer is not one of OTLP/HTTP
    */
-  reason: Schema.Literals(["unreachable", "silent", "busy", "refused", "garbage"]),
+  reason: Schema.Literals(["unreachable", "silent", "busy", "refused", "broken", "garbage"]),
   /** The status, what the server said, or the error of the network. */
   detail: Schema.String,
   /** How often the request was sent. */
@@ -31,5 +32,6 @@ const advice = {
   silent: "Check that the collector is not overloaded, then send the trace again",
   busy: "Send the trace again when the collector has room; the same trace has the same span IDs",
   refused: "Check the path, usually /v1/traces, and OTEL_EXPORTER_OTLP_HEADERS",
+  broken: "The log of the collector says why; then send the trace again",
   garbage: "Check that the address is that of an OTLP/HTTP receiver, usually with the path /v1/traces",
 } as const

@@ -5,6 +5,8 @@
  * tried again, a limited number of times; everything else ends the conversion. Spans that have been taken stay where they are: a
  * failure says how many they are, and sending the same trace again sends the same identifiers.
  */
+import { promisify } from "node:util"
+import { gzip } from "node:zlib"
 import type { Clock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import { EndpointFailed } from "./endpoint-failed.ts"
@@ -25,12 +27,17 @@ export interface OtlpSink extends OutputSink {
   readonly delivery: Delivery
 }
 
+/** How the bodies of requests are sent. */
+export type EndpointCompression = "gzip" | "none"
+
 /** What a destination needs. */
 export interface OtlpEndpointOptions {
   /** `http://collector:4318/v1/traces`; used as it is. */
   readonly url: string
   /** Sent with each request. They may be secret and are in no message. */
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+  /** Default: none, which every endpoint takes. */
+  readonly compression?: EndpointCompression
   readonly signal: AbortSignal
   readonly clock: Clock
   /** From 0 up to 1. */
@@ -49,7 +56,7 @@ const LONGEST_WAIT_MS = 60_000
 const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 /** What another attempt would not change. */
-const isFinal: ReadonlySet<EndpointFailed["reason"]> = new Set(["refused", "garbage"])
+const isFinal: ReadonlySet<EndpointFailed["reason"]> = new Set(["refused", "broken", "garbage"])
 
 type Attempt =
   | { readonly _tag: "Answered"; readonly answer: ExportAnswer }
@@ -62,7 +69,8 @@ export const otlpEndpoint = (options: OtlpEndpointOptions): OtlpSink => {
   let rest = Buffer.alloc(0)
   let isFirst = true
   const send = async (line: Uint8Array): Promise<void> => {
-    const { rejected, message } = await delivered(line, options, { taken: delivery.spans, isFirst })
+    const body = options.compression === "gzip" ? await compressed(line) : line
+    const { rejected, message } = await delivered(body, options, { taken: delivery.spans, isFirst })
     isFirst = false
     const spans = spansIn(line)
     // No more than were sent, whatever the endpoint says.
@@ -90,6 +98,8 @@ export const otlpEndpoint = (options: OtlpEndpointOptions): OtlpSink => {
 }
 
 const LINE_END = 0x0a
+
+const compressed = promisify(gzip)
 
 /** Sends one request until it is answered for good. */
 const delivered = async (
@@ -135,7 +145,7 @@ const judged = (outcome: Attempt, now: number): Verdict => {
     return { _tag: "Taken", rejected: body.rejected, message: body.message }
   }
   const said = body._tag === "Garbage" || body.message === undefined ? "" : `: ${body.message}`
-  const reason = retryable.has(status) ? "busy" : "refused"
+  const reason = retryable.has(status) ? "busy" : status >= 500 ? "broken" : "refused"
   return { _tag: "NotTaken", reason, detail: `HTTP ${status}${said}`, retryAfterMs: retryAfterIn(retryAfter, now) }
 }
 
@@ -150,6 +160,7 @@ const retryAfterIn = (text: string | null, nowMicros: number): number | undefine
 const attempted = async (body: Uint8Array, options: OtlpEndpointOptions): Promise<Attempt> => {
   const headers = new Headers(options.headers.map(([name, value]) => [name, value]))
   headers.set("content-type", "application/json")
+  if (options.compression === "gzip") headers.set("content-encoding", "gzip")
   const silence = new AbortController()
   const timer = options.clock.after(ANSWER_MS, () => silence.abort())
   try {

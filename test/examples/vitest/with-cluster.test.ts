@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { makeProject, root } from "../../docs/project.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
-import { checkPage } from "../../trace/views/html/checked-page.ts"
+import { checkPage } from "../../page/checked-page.ts"
 
 const tests = `
 import { expect, test } from "vitest"

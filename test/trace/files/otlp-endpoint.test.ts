@@ -1,4 +1,5 @@
 /** Spans sent to a collector: what it gets, what it may answer, and when it is tried again. */
+import { gunzipSync } from "node:zlib"
 import { describe, expect, test } from "vitest"
 import { EndpointFailed } from "../../../src/trace/files/endpoint-failed.ts"
 import { type OtlpEndpointOptions, type OtlpSink, otlpEndpoint } from "../../../src/trace/files/otlp-endpoint.ts"
@@ -51,6 +52,18 @@ describe("an OTLP endpoint", () => {
     expect(sink.delivery).toEqual({ spans: 6, rejected: 0, message: undefined })
   })
 
+  test("gets requests that are compressed, each attempt the same, if that is asked for", async () => {
+    await using collector = await startCollector((response, number) =>
+      number === 0 ? response.writeHead(503).end() : response.end("{}"),
+    )
+    const sink = sinkTo(collector.url, { compression: "gzip" })
+    expect(await sent(sink, line(100), line(2))).toBeUndefined()
+    expect(collector.received.map(({ body }) => `${gunzipSync(body)}\n`)).toEqual([line(100), line(100), line(2)])
+    expect(collector.received[0]?.headers["content-encoding"]).toBe("gzip")
+    expect(collector.received[0]?.body.length).toBeLessThan(100)
+    expect(sink.delivery.spans).toBe(102)
+  })
+
   test("may answer with nothing, and may reject some spans or warn", async () => {
     const answers = [
       "",
@@ -98,6 +111,7 @@ describe("an OTLP endpoint", () => {
       [401, '{"message":"no token"}', "refused", "HTTP 401: no token"],
       [404, "404 page not found", "refused", "HTTP 404"],
       [307, "", "refused", "HTTP 307"],
+      [500, '{"code":13,"message":"Permanent error"}', "broken", "HTTP 500: Permanent error"],
       [200, "<html>hello</html>", "garbage", "HTTP 200: the answer is no JSON object"],
       [200, "[]", "garbage", "HTTP 200: the answer is no JSON object"],
       [

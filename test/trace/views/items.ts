@@ -93,6 +93,32 @@ export const ownedBy = <Owned extends Described>(owned: Owned, ...owners: Readon
   },
 })
 
+/** A Deployment and its ReplicaSet. */
+export const webIn = (namespace: string): { readonly deployment: Described; readonly replicaSet: Described } => {
+  const deployment: Described = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "web", namespace, uid: "d" },
+    spec: { replicas: 1 },
+  }
+  const metadata = { name: "web-1", namespace, uid: "r" }
+  return { deployment, replicaSet: ownedBy({ apiVersion: "apps/v1", kind: "ReplicaSet", metadata }, deployment) }
+}
+
+/** The status of a container that runs; seconds after the epoch. */
+export const running = (startedAt: number, more: object = {}): object => ({
+  name: "main",
+  image: "nginx:1",
+  restartCount: 0,
+  state: { running: { startedAt: timeText(startedAt) } },
+  ...more,
+})
+
+/** The state of a container that has ended; seconds after the epoch. */
+export const terminated = (startedAt: number, finishedAt: number, exitCode: number, reason: string): object => ({
+  terminated: { startedAt: timeText(startedAt), finishedAt: timeText(finishedAt), exitCode, reason },
+})
+
 /** All bytes of what an encoder makes of items. */
 export const encoded = (encoder: TraceEncoder, items: Iterable<TraceItem>): Buffer => {
   const pieces: Uint8Array[] = []

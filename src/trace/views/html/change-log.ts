@@ -1,22 +1,20 @@
 /** The list of what changed: the newest of it, because a reader wants to know what preceded the end. */
+
+import { excerpts, shortened, type ValuePair } from "../../../page/shown-text.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import { formatExactJson, type JsonValue } from "../../json/exact-json.ts"
+import { Newest } from "./newest.ts"
 
 /** Changes that are listed. */
 export const MOST_CHANGES = 1000
-/** Characters of a value; what a page shows of it is less. */
-const LONGEST_VALUE = 1000
 
 /** How something looks: as it should be, on its way, wrong, or over. */
 export type Tone = "good" | "waiting" | "bad" | "over"
 
-/** A field that differs, with its values as JSON. */
+/** A field that differs, with what is shown of its values as JSON. */
 export interface ListedField {
   readonly path: string
-  /** `undefined`: it was not there. */
-  readonly before: string | undefined
-  /** `undefined`: it is gone. */
-  readonly after: string | undefined
+  readonly values: ValuePair
 }
 
 /** One change. Times are µs since the Unix epoch. */
@@ -27,37 +25,37 @@ export interface Change {
   readonly label: string
   /** What happened, in words. */
   readonly what: string
-  readonly tone: Tone | undefined
+  readonly isBad: boolean
   readonly fields: ReadonlyArray<ListedField>
   /** Whether there are more fields than are listed. */
   readonly isCut: boolean
 }
 
-/** The newest changes. Memory: twice {@link MOST_CHANGES}. */
+/** The newest changes. */
 export class ChangeLog {
-  #changes: Change[] = []
-  #total = 0
+  readonly #changes = new Newest<Change>(MOST_CHANGES)
 
   /** How many there were. */
   get total(): number {
-    return this.#total
+    return this.#changes.total
   }
 
   add(change: Change): void {
-    this.#total++
-    this.#changes.push(change)
-    if (this.#changes.length >= 2 * MOST_CHANGES) this.#changes = this.#changes.slice(-MOST_CHANGES)
+    this.#changes.add(change)
   }
 
   /** In the order of their times, which for containers may differ from the order in which they were seen. */
   newest(): ReadonlyArray<Change> {
-    return this.#changes.slice(-MOST_CHANGES).sort((one, other) => one.time - other.time)
+    return this.#changes.items().toSorted((one, other) => one.time - other.time)
   }
 }
 
-/** The fields of differences, with their values as text. */
+/** The fields of differences, with as much of their values as is shown. */
 export const listedFields = (differences: ReadonlyArray<FieldDifference>): ReadonlyArray<ListedField> =>
-  differences.map(({ path, before, after }) => ({ path, before: valueText(before), after: valueText(after) }))
+  differences.map(({ path, before, after }) => ({
+    path: shortened(path),
+    values: excerpts([jsonOf(before), jsonOf(after)]),
+  }))
 
-const valueText = (value: JsonValue | undefined): string | undefined =>
-  value === undefined ? undefined : formatExactJson(value).slice(0, LONGEST_VALUE)
+const jsonOf = (value: JsonValue | undefined): string | undefined =>
+  value === undefined ? undefined : formatExactJson(value)

@@ -1,11 +1,11 @@
 /**
- * Writes a trace as one page of HTML that shows what happened: a time line of the lives of objects, pods and containers, and a list of changes with
- * the fields that differ. For tests and for short traces.
+ * Writes a trace as one page of HTML that shows what happened: a time line of the lives of objects, pods and containers, what went wrong,
+ * and a list of changes with the fields that differ. For tests, for post-mortems, and for traces of hours rather than weeks.
  *
  * Guaranteed: the page needs no script and no network, and everything from the trace is escaped. It is bounded, whatever the length
  * of the trace, and says what it leaves out. Gaps, and kinds that were not watched, are rows of the time line.
  *
- * Memory: that of {@link Lives}, and what the page shows.
+ * Memory: that of {@link Lives}, what is drawn of each life that has not ended, and what the page shows.
  */
 import { type LeftOut, nothingLeftOut, type TraceEncoder } from "../../formats/format.ts"
 import type { OwnedLifecycles } from "../../formats/simkube/simkube-trace.ts"
@@ -13,13 +13,12 @@ import type { TraceItem } from "../../trace-item.ts"
 import { listedLives, listedOwner } from "../lives/listed-lives.ts"
 import { Lives } from "../lives/lives.ts"
 import { ChangeLog } from "./change-log.ts"
-import { LifeStory, type Room } from "./life-story.ts"
+import { DrawnStories } from "./drawn-stories.ts"
+import { Faults } from "./faults.ts"
+import { LifeStory } from "./life-story.ts"
 import { page } from "./page.ts"
 import type { MissingRow } from "./time-line.ts"
 
-/** Objects with a row, and what is drawn in all rows together; browsers lay out some 20,000 elements within a second. */
-const MOST_OBJECTS = 1000
-const MOST_PARTS = 20_000
 /** Gaps and kinds with a row. */
 const MOST_MISSING = 200
 /** Characters of a piece. */
@@ -38,16 +37,21 @@ class HtmlEncoder implements TraceEncoder {
   readonly leftOut: LeftOut = nothingLeftOut
   readonly #title: string
   readonly #log = new ChangeLog()
-  readonly #room: Room = { objects: MOST_OBJECTS, parts: MOST_PARTS, missingObjects: 0, missingParts: 0 }
-  readonly #stories: LifeStory[] = []
+  readonly #faults = new Faults()
+  readonly #stories = new DrawnStories()
   readonly #missing: MissingRow[] = []
   #moreMissing = 0
+  #unownedLives = 0
   readonly #lives = new Lives<undefined, LifeStory>({
     view: "html",
     lanes: { takeRoot: () => undefined, release: () => undefined },
     sketch: (subject) => {
-      const story = new LifeStory(subject, this.#log, this.#room)
-      if (story.isDrawn) this.#stories.push(story)
+      const story = new LifeStory(subject, {
+        log: this.#log,
+        faults: this.#faults,
+        onGone: (gone) => this.#stories.end(gone),
+      })
+      this.#stories.begin(story)
       return story
     },
   })
@@ -81,10 +85,12 @@ class HtmlEncoder implements TraceEncoder {
     const texts = page({
       title: this.#title,
       span: { start, end: Math.max(end, start + 1) },
-      stories: this.#stories,
-      room: this.#room,
+      stories: this.#stories.chosen(),
+      totalObjects: this.#stories.total,
+      unownedLives: this.#unownedLives,
       missing: this.#missing,
       moreMissing: this.#moreMissing,
+      faults: this.#faults,
       changes: this.#log.newest(),
       totalChanges: this.#log.total,
     })
@@ -101,7 +107,7 @@ class HtmlEncoder implements TraceEncoder {
     const { owner, namespace } = listedOwner(lifecycles)
     const story = this.#lives.ownerOf(owner, namespace)
     for (const { name, begin, end } of listedLives(lifecycles, this.#lives.beginning(), this.#lives.end()))
-      if (story === undefined) this.#room.missingParts++
+      if (story === undefined) this.#unownedLives++
       else story.addListed(name, begin, end)
   }
 

@@ -1,17 +1,30 @@
 /**
- * What a page shows of one life: its bar on the time line, in it the phases of a pod, below it the states of its containers, and what it adds to
- * the list of changes.
+ * What a page shows of one life: its bar on the time line, in it the phases of a pod, below it the states of its containers; and what it adds to
+ * the list of changes and to that of faults.
+ *
+ * Memory: twice {@link MOST_PARTS} for each row of the object.
  */
+
+import { shortened } from "../../../page/shown-text.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
 import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
-import { type ChangeLog, listedFields, type Tone } from "./change-log.ts"
+import { UNSCHEDULABLE } from "../lives/pod-states.ts"
+import { type ChangeLog, type ListedField, listedFields, type Tone } from "./change-log.ts"
+import type { Faults, ObjectFault } from "./faults.ts"
+import { Newest } from "./newest.ts"
+
+/** Parts, and marks, of one row that are kept: the newest. More cannot be told apart on a screen. */
+const MOST_PARTS = 200
 
 /** A part of a row. Times are µs since the Unix epoch. */
 export interface Part {
   readonly begin: number
   end: number
+  /** `Waiting: CrashLoopBackOff`. */
   readonly name: string
+  /** What Kubernetes says of it. */
+  readonly message: string | undefined
   readonly tone: Tone
 }
 
@@ -21,58 +34,65 @@ export interface Mark {
   readonly name: string
 }
 
-/** How much may still be drawn, of all lives together: a page of more would open slowly. */
-export interface Room {
-  objects: number
-  parts: number
-  /** What was not drawn for want of room. */
-  missingObjects: number
-  missingParts: number
+/** What a page as a whole has. */
+export interface PageLists {
+  readonly log: ChangeLog
+  readonly faults: Faults
+  /** Told of each life that ended before the trace did. */
+  readonly onGone: (story: LifeStory) => void
 }
 
-/** One life, drawn or not. */
+/** One life. */
 export class LifeStory implements LifeSketch<undefined> {
   readonly subject: LifeSubject
-  readonly isDrawn: boolean
   begun = 0
   ended = 0
   /** Why it ended, for people. */
   how = ""
-  isBad = false
-  readonly phases: Part[] = []
-  readonly marks: Mark[] = []
-  readonly containers = new Map<string, Part[]>()
-  /** The label of the object at the top of its chain, and whether it is that itself. */
-  root = ""
+  /** When something happened last, in µs since the Unix epoch; -1: it existed all the time, and nothing did. */
+  lastActivity = -1
+  readonly phases = new Newest<Part>(MOST_PARTS)
+  readonly marks = new Newest<Mark>(MOST_PARTS)
+  readonly containers = new Map<string, Newest<Part>>()
+  /** Whether it is at the top of its owner chain. */
   isTop = false
-  readonly #log: ChangeLog
-  readonly #room: Room
+  readonly #lists: PageLists
+  #root: string | undefined
+  readonly #faults = new Map<string, ObjectFault>()
+  /** What is wrong at present, of the pod itself and of each container. */
+  readonly #wrong = new Map<string, string>()
+  #hasEnded = false
 
-  constructor(subject: LifeSubject, log: ChangeLog, room: Room) {
+  constructor(subject: LifeSubject, lists: PageLists) {
     this.subject = subject
-    this.#log = log
-    this.#room = room
-    this.isDrawn = room.objects > 0
-    if (this.isDrawn) room.objects--
-    else room.missingObjects++
+    this.#lists = lists
+  }
+
+  /** The label of the object at the top of its chain. */
+  get root(): string {
+    return this.#root ?? this.subject.label
+  }
+
+  /** Whether anything went wrong. */
+  get isBad(): boolean {
+    return this.#faults.size > 0
   }
 
   place({ root, isTop }: LifePlace<undefined, this>): void {
-    this.root = root.label
+    this.#root = root.label
     this.isTop = isTop
+    if (this.#hasEnded) this.#tellFaults()
   }
 
   begin(time: number): void {
     this.begun = time
-    this.ended = time
     if (!this.subject.existed) this.#list(time, "first seen")
   }
 
   changed(time: number, differences: ReadonlyArray<FieldDifference>, isCut: boolean): void {
     const fields = listedFields(differences)
-    this.#mark(time, `changed ${fields.map(({ path }) => path).join(", ")}`)
-    const { namespace, label } = this.subject
-    this.#log.add({ time, namespace, label, what: "changed", tone: undefined, fields, isCut })
+    this.#mark(time, shortened(`changed ${fields.map(({ path }) => path).join(", ")}`))
+    this.#list(time, "changed", { fields, isCut })
   }
 
   deletionRequested(time: number): void {
@@ -81,80 +101,103 @@ export class LifeStory implements LifeSketch<undefined> {
   }
 
   phase(time: number, phase: PodPhase): void {
-    const tone = toneOfPhase(phase.name)
     const why = [phase.reason, phase.message].filter((part) => part !== undefined).join(": ")
-    const what = why === "" ? phase.name : `${phase.name} (${why})`
-    if (tone === "bad") this.isBad = true
-    this.#extend(this.phases, time, what, tone)
-    this.#list(time, `phase ${what}`, tone === "bad" ? tone : undefined)
+    const name = phase.reason === undefined ? phase.name : `${phase.name} (${phase.reason})`
+    const isBad = this.#enter(this.phases, time, name, phase.message, toneOfPhase(phase), "phase")
+    this.#list(time, why === "" ? `phase ${phase.name}` : `phase ${phase.name} (${why})`, { isBad })
   }
 
   containerState(time: number, container: ObservedContainer, state: ContainerState): void {
-    const tone = toneOfState(state)
-    const name = container.kind === "container" ? container.name : `${container.name} (${container.kind})`
+    const label = shortened(container.kind === "container" ? container.name : `${container.name} (${container.kind})`)
+    const parts = this.containers.get(label) ?? new Newest<Part>(MOST_PARTS)
+    this.containers.set(label, parts)
+    const isBad = this.#enter(parts, time, state.name, state.message, toneOfState(state), `container ${label}:`)
     const what = state.message === undefined ? state.name : `${state.name}: ${state.message}`
-    if (this.isDrawn) {
-      const parts = this.containers.get(name) ?? []
-      this.containers.set(name, parts)
-      this.#extend(parts, time, what, tone)
-    }
-    this.#list(time, `container ${name}: ${what}`, tone === "bad" ? tone : undefined)
+    this.#list(time, `container ${label}: ${what}`, { isBad })
   }
 
   end(time: number, { how }: LifeEnd): void {
     this.ended = time
     this.how = how
-    for (const parts of [this.phases, ...this.containers.values()]) {
-      const last = parts.at(-1)
+    this.#hasEnded = true
+    for (const { last } of [this.phases, ...this.containers.values()])
       if (last !== undefined) last.end = Math.max(last.begin, time)
+    if (how !== AT_THE_END) {
+      this.#list(time, how)
+      this.#lists.onGone(this)
     }
-    if (how !== AT_THE_END) this.#list(time, how)
+    if (this.#root !== undefined) this.#tellFaults()
   }
 
   /** A life of a pod that the trace lists without a name. */
   addListed(name: string, begin: number, end: number): void {
-    if (!this.isDrawn) return
-    const parts = this.containers.get(name) ?? []
+    const parts = this.containers.get(name) ?? new Newest<Part>(MOST_PARTS)
     this.containers.set(name, parts)
-    if (this.#hasRoom()) parts.push({ begin, end: Math.max(begin, end), name: "Running", tone: "good" })
+    parts.add({ begin, end: Math.max(begin, end), name: "Running", message: undefined, tone: "good" })
+    this.lastActivity = Math.max(this.lastActivity, end)
   }
 
-  /** A new part ends the one before it. What is told of two clocks does not go back. */
-  #extend(parts: Part[], time: number, name: string, tone: Tone): void {
-    const last = parts.at(-1)
+  /** A new part ends the one before it. What is told of two clocks does not go back. Returns whether it is bad. */
+  #enter(
+    parts: Newest<Part>,
+    time: number,
+    name: string,
+    said: string | undefined,
+    tone: Tone,
+    source: string,
+  ): boolean {
+    const { last } = parts
     const begin = Math.max(time, last?.begin ?? time)
     if (last !== undefined) last.end = begin
-    if (this.isDrawn && this.#hasRoom()) parts.push({ begin, end: begin, name, tone })
+    const [what, message] = [shortened(name), said === undefined ? undefined : shortened(said)]
+    parts.add({ begin, end: begin, name: what, message, tone })
+    if (tone === "bad") this.#addFault(source, shortened(`${source} ${name}`), message, time)
+    else this.#wrong.delete(source)
+    return tone === "bad"
+  }
+
+  #addFault(source: string, what: string, message: string | undefined, time: number): void {
+    this.#wrong.set(source, what)
+    const known = this.#faults.get(what)
+    if (known === undefined) this.#faults.set(what, { what, message, first: time, last: time, count: 1 })
+    else {
+      known.message = message ?? known.message
+      known.last = Math.max(known.last, time)
+      known.count++
+    }
+  }
+
+  #tellFaults(): void {
+    const lasting = this.how === AT_THE_END ? new Set(this.#wrong.values()) : undefined
+    for (const fault of this.#faults.values())
+      this.#lists.faults.add(this.subject.namespace, this.root, fault, lasting?.has(fault.what) ?? false)
   }
 
   #mark(time: number, name: string): void {
-    if (this.isDrawn && this.#hasRoom()) this.marks.push({ time, name })
+    this.marks.add({ time, name })
   }
 
-  #hasRoom(): boolean {
-    if (this.#room.parts > 0) {
-      this.#room.parts--
-      return true
-    }
-    this.#room.missingParts++
-    return false
-  }
-
-  #list(time: number, what: string, tone?: Tone): void {
+  #list(
+    time: number,
+    what: string,
+    more: { readonly isBad?: boolean; readonly fields?: ReadonlyArray<ListedField>; readonly isCut?: boolean } = {},
+  ): void {
     // What was there when the trace began did not happen in it.
     if (this.subject.existed && time <= this.begun) return
+    this.lastActivity = Math.max(this.lastActivity, time)
     const { namespace, label } = this.subject
-    this.#log.add({ time, namespace, label, what, tone, fields: [], isCut: false })
+    const { isBad = false, fields = [], isCut = false } = more
+    this.#lists.log.add({ time, namespace, label, what: shortened(what), isBad, fields, isCut })
   }
 }
 
 /** As {@link Lives} says it. */
 const AT_THE_END = "exists at the end of the trace"
 
-const toneOfPhase = (phase: string): Tone => {
-  if (phase === "Running") return "good"
-  if (phase === "Failed" || phase === "Unknown") return "bad"
-  return phase === "Succeeded" ? "over" : "waiting"
+const toneOfPhase = ({ name, reason }: PodPhase): Tone => {
+  if (name === "Running") return "good"
+  if (name === "Failed" || name === "Unknown" || reason === UNSCHEDULABLE) return "bad"
+  return name === "Succeeded" ? "over" : "waiting"
 }
 
 /** Reasons to wait for which nobody has to do anything. */

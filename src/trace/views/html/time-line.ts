@@ -1,16 +1,14 @@
 /**
- * The time line of a page: a row for each object, grouped by namespace and by the object at the top of the owner chain, with bars that need neither
- * a script nor a picture. What a bar shows is also its title, and the row's label says from when to when.
+ * The time line of a page: a row for each object, below the object at the top of its owner chain. Bars are pictures without script or inline style, whose
+ * places and colours are attributes: so they are also there where a server forbids the style of the page, as Jenkins does.
  */
+import { type Html, html } from "../../../page/html.ts"
+import { shortened } from "../../../page/shown-text.ts"
+import { axis, shareOf } from "./axis.ts"
+import type { Tone } from "./change-log.ts"
 import type { LifeStory, Mark, Part } from "./life-story.ts"
-import { escaped, offsetText } from "./markup.ts"
-
-/** From when to when the time line goes, in µs since the Unix epoch. */
-export interface Span {
-  readonly start: number
-  /** After `start`. */
-  readonly end: number
-}
+import { clockText, lastedText, type Span } from "./moments.ts"
+import type { Newest } from "./newest.ts"
 
 /** What the trace lacks, as rows at the top. */
 export interface MissingRow {
@@ -20,83 +18,183 @@ export interface MissingRow {
   readonly why: string
 }
 
-/** Ticks of the axis. */
-const TICKS = 5
+/** What is drawn. */
+export interface TimeLine {
+  readonly span: Span
+  /** The most important first: they are drawn as long as there is room. */
+  readonly stories: ReadonlyArray<LifeStory>
+  readonly missing: ReadonlyArray<MissingRow>
+}
 
-/** The rows, piece by piece. */
-export function* timeLine(
-  stories: ReadonlyArray<LifeStory>,
-  missing: ReadonlyArray<MissingRow>,
-  span: Span,
-): Generator<string, void> {
-  yield axis(span)
-  if (missing.length > 0) {
-    yield "<details open><summary>missing from the trace</summary>"
-    for (const { label, begin, end, why } of missing)
-      yield row(span, "", label, bar(span, { begin, end, name: why, tone: "bad" }, "bad"))
-    yield "</details>"
+/** Bars and marks of all rows; browsers lay out some 20,000 elements within a second. */
+const MOST_DRAWN = 20_000
+
+/** Rows up to which nothing is folded. */
+const MOST_OPEN_ROWS = 100
+
+/** Percent of the width that a bar must have for its name. */
+const LEAST_NAMED = 4
+
+/** Percent. Without any width nothing is drawn, not even the outline that makes short bars visible. */
+const LEAST_WIDTH = 0.001
+
+/** With white text, or black for what waits, contrast is at least 4.5 to 1; against both grounds at least 3 to 1. */
+const colours: Readonly<Record<Tone, string>> = { good: "#1a7f4b", waiting: "#d9a514", bad: "#cf3d33", over: "#67707d" }
+
+/** Tells what one object owns from the rest. */
+const groupKey = (namespace: string, root: string): string => JSON.stringify([namespace, root])
+
+/** A time line, drawn piece by piece. */
+export class DrawnTimeLine {
+  readonly #line: TimeLine
+  readonly #groups: ReadonlyMap<string, ReadonlyArray<LifeStory>>
+  readonly #ids = new Map<string, string>()
+  readonly #shown = new Map<Newest<unknown>, number>()
+  readonly #rows: number
+  #left = 0
+
+  constructor(line: TimeLine) {
+    this.#line = line
+    const { stories } = line
+    this.#groups = Map.groupBy(stories, ({ subject, root }) => groupKey(subject.namespace, root))
+    for (const key of this.#groups.keys()) this.#ids.set(key, `g${this.#ids.size}`)
+    this.#rows = stories.reduce((sum, { containers }) => sum + 1 + containers.size, 0)
+    let room = MOST_DRAWN
+    for (const { phases, marks, containers } of stories)
+      for (const list of [phases, marks, ...containers.values()]) {
+        const shown = Math.min(room, list.items().length)
+        room -= shown
+        this.#left += list.total - shown
+        this.#shown.set(list, shown)
+      }
   }
-  const byNamespace = Map.groupBy(stories, ({ subject }) => subject.namespace)
-  for (const namespace of [...byNamespace.keys()].toSorted()) {
-    const title = namespace === "" ? "objects without a namespace" : `namespace ${namespace}`
-    yield `<details open><summary>${escaped(title)}</summary>`
-    const byRoot = Map.groupBy(byNamespace.get(namespace) ?? [], ({ root }) => root)
-    for (const root of [...byRoot.keys()].toSorted()) yield* rowsBelow(root, byRoot.get(root) ?? [], span)
-    yield "</details>"
+
+  /** How many bars and marks had no room. */
+  get left(): number {
+    return this.#left
+  }
+
+  /** The fragment of the rows of a group; `undefined`: they are not drawn. */
+  idOf(namespace: string, root: string): string | undefined {
+    return this.#ids.get(groupKey(namespace, root))
+  }
+
+  *pieces(): Generator<Html, void> {
+    const { stories, missing, span } = this.#line
+    yield html`<div class="row axis"><div class="label quiet">UTC</div>${axis(span)}</div>
+`
+    if (missing.length > 0) {
+      yield html`<h3>Missing from the trace</h3>
+${missing.map(({ label, begin, end, why }) =>
+  this.#row(label, "", [bar(span, { begin, end, name: why, message: undefined, tone: "waiting" })], `${label}: ${why}`),
+)}`
+    }
+    const byNamespace = Map.groupBy(stories, ({ subject }) => subject.namespace)
+    for (const namespace of [...byNamespace.keys()].toSorted(byName)) {
+      yield html`<h3>${namespace === "" ? "Objects without a namespace" : `Namespace ${shortened(namespace)}`}</h3>
+`
+      for (const root of [...new Set(byNamespace.get(namespace)?.map((story) => story.root))].toSorted(byName))
+        yield* this.#group(namespace, root)
+    }
+  }
+
+  /** The rows of an object at the top of an owner chain and of all that it owns. */
+  *#group(namespace: string, root: string): Generator<Html, void> {
+    const stories = this.#groups.get(groupKey(namespace, root)) ?? []
+    // Several are one after another: each had the name of the one before it.
+    const tops = stories.filter(({ isTop }) => isTop)
+    const others = stories
+      .filter(({ isTop }) => !isTop)
+      .toSorted((one, other) => one.begun - other.begun || one.subject.number - other.subject.number)
+    const id = this.idOf(namespace, root) ?? ""
+    const isBad = stories.some((story) => story.isBad)
+    const owned = others.length === 0 ? "" : ` owns ${others.length}`
+    // An owner that the trace does not have still has a name.
+    const label = html`<span class="label">${shortened(root)}${isBad && html` <b class="bad" role="img" aria-label="something went wrong">✖</b>`}<span class="quiet">${owned}</span></span>`
+    const head = html`${label}${this.#svg(
+      tops.flatMap((top) => this.#lane(top)),
+      tops.map((top) => this.#words(top)).join("; "),
+    )}`
+    if (others.length === 0 && tops.every(({ containers }) => containers.size === 0)) {
+      yield html`<div class="row" id="${id}">${head}</div>
+`
+      return
+    }
+    const isOpen = isBad || this.#rows <= MOST_OPEN_ROWS
+    yield html`<details id="${id}"${isOpen && html` open`}><summary class="row">${head}</summary>
+`
+    for (const top of tops) yield* this.#containers(top, "below")
+    for (const story of others) {
+      yield this.#row(story.subject.label, "below", this.#lane(story), this.#words(story))
+      yield* this.#containers(story, "inner")
+    }
+    yield html`</details>
+`
+  }
+
+  *#containers({ containers }: LifeStory, level: string): Generator<Html, void> {
+    for (const [name, list] of containers) {
+      const parts = this.#items(list)
+      // There was no room: a pod of a damaged trace may have any number of containers.
+      if (parts.length === 0) continue
+      yield this.#row(name, level, this.#bars(parts), parts.map((part) => part.name).join(", "))
+    }
+  }
+
+  #lane(story: LifeStory): ReadonlyArray<Html> {
+    const { span } = this.#line
+    const { begun, ended, how, isBad, phases, marks } = story
+    const title = lastedText(how, begun, ended, span)
+    // The phases of a pod show when it failed; there may be no room for them.
+    const colour = isBad && phases.total === 0 ? colours.bad : "#888"
+    const life = html`<rect class="life" ${placed(span, begun, ended)} y="6" height="6" fill="${colour}" stroke="${colour}" opacity=".35"><title>${title}</title></rect>`
+    return [life, ...this.#bars(this.#items(phases)), ...this.#items(marks).map((each) => mark(span, each))]
+  }
+
+  /** What is bad is on top, so that nothing covers it. */
+  #bars(parts: ReadonlyArray<Part>): ReadonlyArray<Html> {
+    return parts
+      .toSorted((one, other) => Number(one.tone === "bad") - Number(other.tone === "bad"))
+      .map((part) => bar(this.#line.span, part))
+  }
+
+  #words({ begun, ended, phases, subject: { label } }: LifeStory): string {
+    const names = this.#items(phases).map(({ name }) => name)
+    return lastedText([label, ...names].join(", "), begun, ended, this.#line.span)
+  }
+
+  #row(label: string, level: string, drawn: ReadonlyArray<Html>, words: string): Html {
+    return html`<div class="row"><span class="label ${level}">${shortened(label)}</span>${this.#svg(drawn, words)}</div>
+`
+  }
+
+  #svg(drawn: ReadonlyArray<Html>, words: string): Html {
+    return html`<svg class="lane" width="100%" height="18" role="img" aria-label="${shortened(words)}"><use href="#grid"/>${drawn}</svg>`
+  }
+
+  #items<Item>(list: Newest<Item>): ReadonlyArray<Item> {
+    return list.items(this.#shown.get(list) ?? 0)
   }
 }
 
-function* rowsBelow(root: string, stories: ReadonlyArray<LifeStory>, span: Span): Generator<string, void> {
-  // An owner that the trace does not have still has a name.
-  if (!stories.some(({ isTop }) => isTop)) yield row(span, "", root, "")
-  const ordered = stories.toSorted(
-    (one, other) => Number(other.isTop) - Number(one.isTop) || one.begun - other.begun || one.ended - other.ended,
-  )
-  for (const story of ordered) yield* rowsOf(story, span)
+/** `web-2` before `web-10`. */
+const byName = new Intl.Collator("en", { numeric: true }).compare
+
+const placed = (span: Span, begin: number, end: number): Html => {
+  const [left, right] = [shareOf(span, begin), shareOf(span, end)]
+  return html`x="${left.toFixed(3)}%" width="${Math.max(LEAST_WIDTH, right - left).toFixed(3)}%"`
 }
 
-function* rowsOf(story: LifeStory, span: Span): Generator<string, void> {
-  const { subject, begun, ended, how, isBad, phases, marks, isTop } = story
-  // The phases of a pod show when it failed; it may be that there was no room for them.
-  const classes = isBad && phases.length === 0 ? "life bad" : "life"
-  const life = bar(span, { begin: begun, end: ended, name: how, tone: "good" }, classes, "")
-  const drawn = [life, ...phases.map((part) => bar(span, part, part.tone)), ...marks.map((each) => mark(span, each))]
-  yield row(span, isTop ? "" : "below", subject.label, drawn.join(""), { begin: begun, end: ended })
-  for (const [name, parts] of story.containers)
-    yield row(span, isTop ? "below" : "inner", name, parts.map((part) => bar(span, part, part.tone)).join(""))
+const bar = (span: Span, { begin, end, name, message, tone }: Part): Html => {
+  const what = message === undefined ? name : `${name}: ${message}`
+  const at = placed(span, begin, end)
+  const isNamed = shareOf(span, end) - shareOf(span, begin) >= LEAST_NAMED
+  const [top, height] = tone === "bad" ? [1, 16] : [3, 12]
+  const text = html`<svg ${at} height="18" pointer-events="none"><text x="4" y="13" font-size="11" fill="${tone === "waiting" ? "#111" : "#fff"}">${name}</text></svg>`
+  return html`<rect ${at} y="${top}" height="${height}" rx="2" fill="${colours[tone]}" stroke="${colours[tone]}"><title>${lastedText(what, begin, end, span)}</title></rect>${isNamed && text}`
 }
 
-const row = (
-  span: Span,
-  level: string,
-  label: string,
-  drawn: string,
-  times?: { readonly begin: number; readonly end: number },
-): string => {
-  const when =
-    times === undefined ? "" : `, ${offsetText(times.begin - span.start)} to ${offsetText(times.end - span.start)}`
-  const title = `${escaped(label)}${when}`
-  return `<div class="row"><div class="label ${level}" title="${title}">${title}</div><div class="lane">${drawn}</div></div>\n`
+const mark = (span: Span, { time, name }: Mark): Html => {
+  const at = `${shareOf(span, time).toFixed(3)}%`
+  return html`<line x1="${at}" x2="${at}" y1="0" y2="18" stroke="currentColor" stroke-width="2"><title>${clockText(time, span)}: ${name}</title></line>`
 }
-
-const bar = (span: Span, { begin, end, name }: Part, classes: string, shown: string = name): string => {
-  const [left, right] = [share(span, begin), share(span, end)]
-  const title = `${escaped(name)}, ${offsetText(begin - span.start)} to ${offsetText(end - span.start)}`
-  const width = Math.max(0, right - left).toFixed(3)
-  return `<span class="${classes}" style="left:${left.toFixed(3)}%;width:${width}%" title="${title}">${escaped(shown)}</span>`
-}
-
-const mark = (span: Span, { time, name }: Mark): string =>
-  `<span class="mark" style="left:${share(span, time).toFixed(3)}%" title="${offsetText(time - span.start)}: ${escaped(name)}"></span>`
-
-const axis = (span: Span): string => {
-  const ticks = Array.from({ length: TICKS }, (_, index) => {
-    const left = (index / TICKS) * 100
-    return `<span style="left:${left}%">${offsetText(((span.end - span.start) * index) / TICKS)}</span>`
-  })
-  return `<div class="row axis"><div class="label"></div><div class="lane">${ticks.join("")}</div></div>\n`
-}
-
-/** In percent. */
-const share = ({ start, end }: Span, time: number): number =>
-  (Math.min(1, Math.max(0, (time - start) / (end - start))) || 0) * 100

@@ -58,6 +58,7 @@ export interface PodPhase {
   readonly name: string
   readonly node: string | undefined
   readonly ip: string | undefined
+  /** Of a pod that waits for a node that there is not, `Unschedulable`. */
   readonly reason: string | undefined
   readonly message: string | undefined
 }
@@ -79,7 +80,7 @@ export interface LifeSketch<Lane> {
   changed(time: number, differences: ReadonlyArray<FieldDifference>, isCut: boolean): void
   /** Somebody asked for the object's deletion and it goes on existing. `requested`: since when, as Kubernetes writes it. */
   deletionRequested(time: number, requested: string): void
-  /** The pod entered a phase, which ends the phase before it. */
+  /** The pod entered a phase, which ends the phase before it. `Pending` may come twice: before and after the scheduler found no node. */
   phase(time: number, phase: PodPhase): void
   /** A container of the pod entered a state, which ends its state before it. */
   containerState(time: number, container: ObservedContainer, state: ContainerState): void

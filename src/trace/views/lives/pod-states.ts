@@ -4,8 +4,8 @@
  * A change counts as having happened when the trace shows it. A container's state says itself since when it is, in whole seconds by the clock of the
  * pod's node: that time counts if it is a second or more before the change was seen, as for containers that had been running for long.
  */
-import type { JsonObject } from "../../json/exact-json.ts"
-import { memberIn, textIn } from "../trace-object.ts"
+import type { JsonObject, JsonValue } from "../../json/exact-json.ts"
+import { memberIn, objectsIn, textIn } from "../trace-object.ts"
 import { type ContainerState, containersOf, type ObservedContainer } from "./container-states.ts"
 import type { LifeSketch } from "./life-sketch.ts"
 
@@ -24,6 +24,7 @@ export class PodStates {
   readonly #sketch: Pick<LifeSketch<never>, "phase" | "containerState">
   readonly #begin: number
   readonly #containers = new Map<string, KnownContainer>()
+  /** The phase that was told last, and why it lasts. */
   #phase: string | undefined
 
   /** @param begin of its life, µs since the Unix epoch: nothing is told of the time before. */
@@ -41,14 +42,17 @@ export class PodStates {
   #observePhase(object: JsonObject, time: number): void {
     const status = memberIn(object, "status")
     const name = textIn(status, "phase")
-    if (name === undefined || name === this.#phase) return
-    this.#phase = name
+    if (name === undefined) return
+    const blocked = name === "Pending" ? unschedulable(status) : undefined
+    const told = blocked === undefined ? name : `${name}: ${UNSCHEDULABLE}`
+    if (told === this.#phase) return
+    this.#phase = told
     this.#sketch.phase(time, {
       name,
       node: textIn(memberIn(object, "spec"), "nodeName"),
       ip: textIn(status, "podIP"),
-      reason: textIn(status, "reason"),
-      message: textIn(status, "message"),
+      reason: textIn(status, "reason") ?? textIn(blocked, "reason"),
+      message: textIn(status, "message") ?? textIn(blocked, "message"),
     })
   }
 
@@ -76,3 +80,12 @@ export class PodStates {
     return Math.max(since, this.#begin)
   }
 }
+
+/** What the scheduler says of a pod for which it finds no node. */
+export const UNSCHEDULABLE = "Unschedulable"
+
+/** The condition that says so: `status.reason` comes from the kubelet of a node, and such a pod has none. */
+const unschedulable = (status: JsonValue | undefined): JsonObject | undefined =>
+  objectsIn(status, "conditions").find(
+    (condition) => textIn(condition, "type") === "PodScheduled" && textIn(condition, "reason") === UNSCHEDULABLE,
+  )

@@ -8,6 +8,7 @@ import type { FieldDifference } from "../../json/difference.ts"
 import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
 import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
 import { labelOf } from "../lives/object-life.ts"
+import { UNSCHEDULABLE } from "../lives/pod-states.ts"
 import type { Lane } from "./lanes.ts"
 import { trackPacket } from "./packets.ts"
 import { type PacketWriter, Track, trackUuid } from "./tracks.ts"
@@ -66,7 +67,8 @@ export class LifeSlices implements LifeSketch<Lane> {
   phase(time: number, { name, node, ip, reason, message }: PodPhase): void {
     if (this.#isInPhase) this.#track.end(time)
     this.#isInPhase = true
-    this.#track.begin(time, name, { node, "pod IP": ip, reason, message })
+    const shown = reason === UNSCHEDULABLE ? `${name}: ${reason}` : name
+    this.#track.begin(time, shown, { node, "pod IP": ip, reason, message })
   }
 
   containerState(time: number, container: ObservedContainer, state: ContainerState): void {

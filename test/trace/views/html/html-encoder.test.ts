@@ -3,8 +3,9 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { htmlEncoder } from "../../../../src/trace/views/html/html-encoder.ts"
-import { type Described, encoded, epoch, event, gap, header, ownedBy, timeText } from "../items.ts"
-import { checkPage } from "./checked-page.ts"
+import { checkPage } from "../../../page/checked-page.ts"
+import { anyEvents } from "../any-events.ts"
+import { type Described, encoded, epoch, event, gap, header, ownedBy, timeText, webIn } from "../items.ts"
 
 const pageOf = (...items: ReadonlyArray<TraceItem>): string => encoded(htmlEncoder(), items).toString()
 
@@ -12,15 +13,17 @@ const pageOf = (...items: ReadonlyArray<TraceItem>): string => encoded(htmlEncod
 const linesOf = (page: string): ReadonlyArray<string> =>
   checkPage(page)
     .split("\n")
-    .map((line) => line.trim())
+    .map((line) => line.trim().replaceAll(/ +/g, " "))
     .filter((line) => line !== "")
 
-const deployment: Described = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { name: "web", namespace: "shop", uid: "d" },
-  spec: { replicas: 1 },
+/** The lines of one part of it. */
+const partOf = (page: string, from: string, to?: string): ReadonlyArray<string> => {
+  const lines = linesOf(page)
+  const begin = lines.indexOf(from)
+  return begin === -1 ? [] : lines.slice(begin + 1, to === undefined ? undefined : lines.indexOf(to, begin))
 }
+
+const { deployment } = webIn("shop")
 const pod = (status: object): Described =>
   ownedBy(
     { apiVersion: "v1", kind: "Pod", metadata: { name: "web-x", namespace: "shop", uid: "p" }, spec: {}, status },
@@ -47,30 +50,96 @@ describe("a page", () => {
   ]
 
   test("has a time line with a row for each object, by namespace and owner", () => {
-    const lines = linesOf(pageOf(...items))
-    const rows = lines.slice(lines.indexOf("Time line") + 1, lines.indexOf("Changes"))
-    expect(rows.join("\n")).toMatchInlineSnapshot(`
-      "+0.000 s+12.000 s+24.000 s+36.000 s+48.000 s
-      objects without a namespace Node/node-1, +1.000 s to +60.000 s
-      namespace shop Deployment/web, +0.000 s to +60.000 s
-      Pod/web-x, +2.000 s to +30.000 sPendingRunningFailed (Evicted)
-      mainWaiting: CrashLoopBackOff: back-off"
+    expect(partOf(pageOf(...items), "Time line", "Changes").join("\n")).toMatchInlineSnapshot(`
+      "UTC 00:00:00 00:00:15 00:00:30 00:00:45 00:01:00
+      Objects without a namespace
+      Node/node-1
+      Namespace shop
+      Deployment/web ✖ owns 1
+      Pod/web-x Running
+      main Waiting: CrashLoopBackOff"
     `)
   })
 
   test("lists what changed, with the fields that differ, and not what was there before", () => {
-    const lines = linesOf(pageOf(...items))
-    expect(lines.slice(lines.indexOf("Changes") + 1).join("\n")).toMatchInlineSnapshot(`
-      "timeobjectchange
-      +1.000 s Node/node-1 first seen
-      +2.000 s shop Pod/web-x first seen
-      +2.000 s shop Pod/web-x phase Pending
-      +4.000 s shop Pod/web-x phase Running
-      +4.000 s shop Pod/web-x container main: Waiting: CrashLoopBackOff: back-off
-      +10.000 s shop Deployment/web changedspec.replicas: 1 → 3 spec.paused: (absent) → true
-      +30.000 s shop Pod/web-x phase Failed (Evicted)
-      +30.000 s shop Pod/web-x deleted"
+    expect(partOf(pageOf(...items), "Changes").join("\n")).toMatchInlineSnapshot(`
+      "TimeObjectChange
+      00:00:01.000 +1.000 s Node/node-1 first seen
+      00:00:02.000 +2.000 s shop Pod/web-x first seen phase Pending
+      00:00:04.000 +4.000 s shop Pod/web-x phase Running container main: Waiting: CrashLoopBackOff: back-off
+      00:00:10.000 +10.000 s shop Deployment/web changedspec.replicas: 1 → 3 spec.paused: (absent) → true
+      00:00:30.000 +30.000 s shop Pod/web-x phase Failed (Evicted) deleted"
     `)
+  })
+
+  test("begins with what went wrong: each fault once for each owner, and whether it lasts", () => {
+    const crashing = (name: string, uid: string, restarts: number): Described => {
+      const at = timeText(10 + restarts)
+      return ownedBy(
+        {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name, namespace: "shop", uid },
+          status: {
+            phase: "Running",
+            containerStatuses: [
+              {
+                name: "main",
+                restartCount: restarts,
+                state:
+                  restarts % 2 === 0
+                    ? { waiting: { reason: "CrashLoopBackOff", message: `back-off of ${name}` } }
+                    : { terminated: { reason: "OOMKilled", exitCode: 137, finishedAt: at, containerID: at } },
+              },
+            ],
+          },
+        },
+        deployment,
+      )
+    }
+    const page = pageOf(
+      header(0, 60),
+      event("existed", -5, deployment),
+      event("applied", 11, crashing("web-x", "x", 1)),
+      event("applied", 12, crashing("web-x", "x", 2)),
+      event("applied", 13, crashing("web-y", "y", 3)),
+      event("applied", 20, crashing("web-y", "y", 4)),
+      event("applied", 21, crashing("web-y", "y", 5)),
+      event("deleted", 30, crashing("web-y", "y", 5)),
+    )
+    expect(partOf(page, "What went wrong", "Time line").join("\n")).toMatchInlineSnapshot(`
+      "FirstObjectFaultHow often
+      00:00:11.000 +11.000 s shop Deployment/web container main: Terminated: OOMKilled (137) 3 times in 2 pods, last 00:00:15.000
+      00:00:12.000 +12.000 s shop Deployment/web container main: Waiting: CrashLoopBackOff back-off of web-y 2 times in 2 pods, last 00:00:20.000still so at the end in 1 pod"
+    `)
+    // The link leads to the owner's rows, which are unfolded.
+    const id = /<a href="#(g\d+)">shop Deployment\/web<\/a>/.exec(page)?.[1]
+    expect(page).toContain(`<details id="${id}" open>`)
+  })
+
+  test("counts a pod that finds no node as a fault, and says what the scheduler says", () => {
+    const message = "0/3 nodes are available: 3 Insufficient memory."
+    const unscheduled = { type: "PodScheduled", status: "False", reason: "Unschedulable", message }
+    const page = pageOf(
+      header(0, 60),
+      event("applied", 1, pod({ phase: "Pending" })),
+      event("applied", 2, pod({ phase: "Pending", conditions: [unscheduled] })),
+      event("applied", 3, pod({ phase: "Pending", conditions: [{ ...unscheduled, message: "0/4 nodes" }] })),
+      event("applied", 20, pod({ phase: "Running", conditions: [{ type: "PodScheduled", status: "True" }] })),
+    )
+    expect(partOf(page, "What went wrong", "Time line").slice(1)).toEqual([
+      `00:00:02.000 +2.000 s shop Deployment/web phase Pending (Unschedulable) ${message} once`,
+    ])
+  })
+
+  test("says that nothing went wrong only of what it can judge", () => {
+    const calm = "No pod failed or found no node, and no container failed or could not start."
+    const running = event("applied", 1, pod({ phase: "Running" }))
+    expect(linesOf(pageOf(header(0, 60), running))).toContain(calm)
+    expect(linesOf(pageOf(header(0, 60), running, gap("v1.Pod", 10, 20)))).toContain(
+      "In what the trace has, no pod failed or found no node, and no container failed or could not start.",
+    )
+    expect(linesOf(pageOf(header(0, 60), event("applied", 1, node)))).not.toContain(calm)
   })
 
   test("says what the trace lacks, and draws it", () => {
@@ -87,6 +156,36 @@ describe("a page", () => {
     expect(lines.some((line) => line.includes("incomplete: v1.Secret"))).toBe(true)
   })
 
+  test("draws what is shorter than a pixel, also at the very end", () => {
+    const page = pageOf(header(0, 86_400), event("applied", 86_400, pod({ phase: "Failed" })))
+    const widths = [...page.matchAll(/<rect [^>]*width="([\d.]+)%"/g)].map(([, width]) => Number(width))
+    expect(widths).toHaveLength(2)
+    for (const width of widths) expect(width).toBeGreaterThan(0)
+  })
+
+  test("shows two long values where they differ", () => {
+    const long = (end: string): Described => ({ ...deployment, spec: { args: `${"x".repeat(5000)}${end}` } })
+    const page = pageOf(
+      header(0, 60),
+      event("existed", -5, deployment),
+      event("applied", 1, long("one")),
+      event("applied", 2, long("two")),
+    )
+    expect(partOf(page, "Changes").join("\n")).toMatch(/spec\.args: "?…x{40}one" → "?…x{40}two"/)
+  })
+
+  test("shows an object that took the name of another one on the same row", () => {
+    const named = (uid: string): Described => ({ ...node, metadata: { name: "node-1", uid } })
+    const page = pageOf(
+      header(0, 60),
+      event("applied", 1, named("a")),
+      event("deleted", 2, named("a")),
+      event("applied", 3, named("b")),
+    )
+    expect(partOf(page, "Time line", "Changes").filter((line) => line.includes("node-1"))).toEqual(["Node/node-1"])
+    expect(page.match(/<rect class="life"/g)).toHaveLength(2)
+  })
+
   test("of a trace without anything is a page too", () => {
     expect(linesOf(pageOf(header(0, 60)))).toContain("Nothing changed.")
     expect(linesOf(pageOf({ type: "header", cut: 0, kinds: [], incomplete: [] }))).toContain("Nothing changed.")
@@ -94,7 +193,7 @@ describe("a page", () => {
 
   test("shows an owner that the trace does not have by its name", () => {
     const lines = linesOf(pageOf(header(0, 60), event("applied", 2, pod({}))))
-    expect(lines.some((line) => line.endsWith("Deployment/web"))).toBe(true)
+    expect(lines).toContain("Deployment/web owns 1")
   })
 
   test("of SimKube's trace shows the lifecycles that it lists below their owner", () => {
@@ -105,30 +204,58 @@ describe("a page", () => {
       pods: new Map([[0x5fn, [{ state: "finished", start: epoch / 1e6 + 5, end: epoch / 1e6 + 9 }]]]) as never,
     }
     const lines = linesOf(pageOf(header(0, 60), event("applied", 1, deployment), lifecycles))
-    expect(lines).toContain("Pod with spec 000000000000005fRunning")
+    expect(lines).toContain("Pod with spec 000000000000005f Running")
   })
 })
 
 describe("a page of a long trace", () => {
-  test("has the first 1,000 objects and the newest 1,000 changes, and says so", () => {
-    const many = Array.from({ length: 1500 }, (_, index) =>
-      event("applied", 1 + index / 100, {
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata: { name: `c${index}`, namespace: "a", uid: `u${index}` },
-      }),
+  const configMap = (index: number): Described => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: `c${index}`, namespace: "a", uid: `u${index}` },
+  })
+
+  test("has the objects in which something happened last, the newest changes, and says so", () => {
+    const existing = Array.from({ length: 1200 }, (_, index) => event("existed", -1, configMap(index)))
+    const created = Array.from({ length: 1500 }, (_, index) =>
+      event("applied", 1 + index / 100, configMap(2000 + index)),
     )
     const changes = Array.from({ length: 900 }, (_, index) =>
       event("applied", 20 + index / 100, { ...deployment, spec: { replicas: index } }),
     )
-    const lines = linesOf(pageOf(header(0, 60), event("existed", -1, deployment), ...many, ...changes))
+    const page = pageOf(header(0, 60), ...existing, event("existed", -1, deployment), ...created, ...changes)
+    const lines = linesOf(page)
     expect(lines).toContain(
-      "The time line shows the first 1,000 objects; 501 more objects can only be in the list of changes.",
+      "The time line has 1,000 objects of 2,701: those with faults, then those in which something happened last.",
     )
-    expect(lines).toContain("The list shows the newest 1,000 changes of 2,400.")
-    const listed = lines.slice(lines.indexOf("Changes") + 2)
+    expect(lines).toContain("The list has the newest 1,000 changes of 2,400.")
+    const rows = partOf(page, "Time line", "Changes")
+    expect(rows).toContain("Deployment/web")
+    expect(rows).toContain("ConfigMap/c3499")
+    expect(rows).not.toContain("ConfigMap/c0")
+    const listed = partOf(page, "Changes").slice(1)
     expect(listed).toHaveLength(1000)
     expect(listed.at(-1)).toContain("898 → 899")
+  })
+
+  test("has an object that failed, however much else there is, before and after", () => {
+    const before = Array.from({ length: 1500 }, (_, index) => event("existed", -1, configMap(index)))
+    const after = Array.from({ length: 3000 }, (_, index) =>
+      event(index % 2 === 0 ? "applied" : "deleted", 5 + index / 1000, configMap(5000 + Math.floor(index / 2))),
+    )
+    const failed = [
+      event(
+        "applied",
+        1,
+        pod({ phase: "Failed", reason: "Evicted", message: "The node was low on resource: memory." }),
+      ),
+      event("deleted", 2, pod({ phase: "Failed" })),
+    ]
+    const page = pageOf(header(0, 60), ...before, ...failed, ...after)
+    expect(partOf(page, "Time line", "Changes")).toContain("Pod/web-x")
+    expect(partOf(page, "What went wrong", "Time line").join("\n")).toContain(
+      "shop Deployment/web phase Failed (Evicted) The node was low on resource: memory.",
+    )
   })
 
   test("is bounded, however much an object does and however long its fields are", () => {
@@ -137,11 +264,37 @@ describe("a page of a long trace", () => {
       event("applied", 1 + index / 1000, { ...deployment, spec: { replicas: index, note: `${index}${long}` } }),
     )
     const page = pageOf(header(0, 60), ...changes)
-    expect(page.length).toBeLessThan(8 * 1024 * 1024)
-    expect(page).toContain(
-      "The time line is cut off: it has no room for 9,999 more marks of phases, states and changes.",
-    )
+    expect(page.length).toBeLessThan(1024 * 1024)
+    expect(linesOf(page)).toContain("The time line has no room for 29,799 marks of phases, states and changes.")
   })
+
+  test("is bounded, however many containers a pod has", () => {
+    const containerStatuses = Array.from({ length: 50_000 }, (_, index) => ({
+      name: `c${index}`,
+      state: { running: {} },
+    }))
+    const page = pageOf(header(0, 60), event("applied", 1, pod({ phase: "Running", containerStatuses })))
+    expect(page.match(/<svg class="lane"/g)?.length).toBeLessThan(20_010)
+    expect(linesOf(page)).toContain("The time line has no room for 30,001 marks of phases, states and changes.")
+  })
+
+  test("is bounded, however many objects do much", () => {
+    const changes = Array.from({ length: 60_000 }, (_, index) =>
+      event("applied", 1 + index / 1000, { ...configMap(index % 300), data: { index } }),
+    )
+    const page = pageOf(header(0, 60), ...changes)
+    expect(page.match(/<(?:rect|line) /g)?.length).toBeLessThan(21_500)
+    expect(linesOf(page)).toContain("The time line has no room for 39,700 marks of phases, states and changes.")
+  })
+})
+
+test("whatever happens, the page is well-formed, and what it links to is there", () => {
+  fc.assert(
+    fc.property(anyEvents, (items) => {
+      checkPage(pageOf(header(0, 60), ...items))
+    }),
+    { numRuns: 200 },
+  )
 })
 
 test("whatever a trace says, the page is well-formed and runs nothing", () => {

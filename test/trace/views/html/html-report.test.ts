@@ -2,8 +2,8 @@
 import { gzipSync } from "node:zlib"
 import { expect, test } from "vitest"
 import { BadTraceError, DecompressionError, htmlReport } from "../../../../src/trace/index.ts"
+import { checkPage } from "../../../page/checked-page.ts"
 import { goldenTrace } from "../../recording.ts"
-import { checkPage } from "./checked-page.ts"
 
 const trace = goldenTrace("recording")
 

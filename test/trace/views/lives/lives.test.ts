@@ -3,6 +3,7 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import type { LifePlace, LifeSketch, LifeSubject } from "../../../../src/trace/views/lives/life-sketch.ts"
 import { Lives } from "../../../../src/trace/views/lives/lives.ts"
+import { anyEvents } from "../any-events.ts"
 import { epoch, event, header } from "../items.ts"
 
 /** Notes what it is told. */
@@ -52,18 +53,8 @@ class NotedLife implements LifeSketch<string> {
 }
 
 test("whatever happens, each life begins and ends once, has a place below its owner, and every lane is given back", () => {
-  const change = fc.record({
-    action: fc.constantFrom("applied", "applied", "deleted", "vanished", "existed"),
-    at: fc.integer({ min: -5, max: 70 }),
-    name: fc.constantFrom("x", "y", "z"),
-    uid: fc.constantFrom("", "1", "2", "3"),
-    owner: fc.constantFrom("", "x", "y", "z", "elsewhere"),
-    replicas: fc.nat(2),
-    phase: fc.constantFrom("Pending", "Running"),
-    isEnding: fc.boolean(),
-  })
   fc.assert(
-    fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
+    fc.property(anyEvents, (items) => {
       const noted: NotedLife[] = []
       const lanes = new Map<string, number>()
       const lives = new Lives<string, NotedLife>({
@@ -82,22 +73,7 @@ test("whatever happens, each life begins and ends once, has a place below its ow
         },
       })
       lives.add(header(0, 60))
-      for (const { action, at, name, uid, owner, replicas, phase, isEnding } of changes)
-        lives.add(
-          event(action as "applied", at, {
-            apiVersion: "v1",
-            kind: "Pod",
-            metadata: {
-              name,
-              namespace: "a",
-              ...(uid !== "" && { uid }),
-              ...(isEnding && { deletionTimestamp: "2025-11-21T00:00:00Z" }),
-              ...(owner !== "" && { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: owner }] }),
-            },
-            spec: { replicas },
-            status: { phase },
-          }),
-        )
+      for (const item of items) lives.add(item)
       const end = lives.end()
       const alive = [...lives.finish()].length
       expect(alive).toBeLessThanOrEqual(noted.length)

@@ -4,7 +4,20 @@ import { describe, expect, test } from "vitest"
 import { UnwritableTraceError } from "../../../../src/trace/formats/format.ts"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { otlpEncoder } from "../../../../src/trace/views/otlp/otlp-encoder.ts"
-import { type Described, encoded, epoch, event, gap, header, ownedBy, timeText } from "../items.ts"
+import { anyEvents } from "../any-events.ts"
+import {
+  type Described,
+  encoded,
+  epoch,
+  event,
+  gap,
+  header,
+  ownedBy,
+  running,
+  terminated,
+  timeText,
+  webIn,
+} from "../items.ts"
 import { type Traced, tracedIn } from "./traced.ts"
 
 const traced = (...items: ReadonlyArray<TraceItem>): ReadonlyArray<Traced> => tracedIn(encoded(otlpEncoder(), items))
@@ -28,16 +41,7 @@ const named = (spans: ReadonlyArray<Traced>, name: string): Traced => {
   return found
 }
 
-const deployment: Described = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { name: "web", namespace: "shop", uid: "d" },
-  spec: { replicas: 1 },
-}
-const replicaSet = ownedBy(
-  { apiVersion: "apps/v1", kind: "ReplicaSet", metadata: { name: "web-1", namespace: "shop", uid: "r" } },
-  deployment,
-)
+const { deployment, replicaSet } = webIn("shop")
 const pod = (status: object, more: object = {}): Described =>
   ownedBy(
     {
@@ -49,17 +53,6 @@ const pod = (status: object, more: object = {}): Described =>
     },
     replicaSet,
   )
-const running = (startedAt: number, more: object = {}) => ({
-  name: "main",
-  image: "nginx:1",
-  restartCount: 0,
-  state: { running: { startedAt: timeText(startedAt) } },
-  ...more,
-})
-const terminated = (startedAt: number, finishedAt: number, exitCode: number, reason: string) => ({
-  terminated: { startedAt: timeText(startedAt), finishedAt: timeText(finishedAt), exitCode, reason },
-})
-
 describe("an OTLP trace", () => {
   const items = [
     header(0, 60, { clusterUid: "cluster-1" }),
@@ -302,56 +295,8 @@ test("a trace with an object that is no JSON object, or without its header, is r
 })
 
 test("whatever happens, spans have a parent in their trace, IDs of their own, and times in order", () => {
-  const second = fc.integer({ min: -20, max: 80 })
-  const state = fc.oneof(
-    fc.record({ running: fc.record({ startedAt: second.map(timeText) }) }),
-    fc.record({ waiting: fc.record({ reason: fc.string({ unit: "binary", maxLength: 3 }) }) }),
-    fc.record({
-      terminated: fc.record({
-        startedAt: second.map(timeText),
-        finishedAt: second.map(timeText),
-        exitCode: fc.nat(2),
-      }),
-    }),
-  )
-  const reference = fc.record({
-    apiVersion: fc.constantFrom("v1", "apps/v1"),
-    kind: fc.constantFrom("Pod", "ReplicaSet", "Deployment"),
-    name: fc.constantFrom("x", "y"),
-    uid: fc.constantFrom("", "1", "2", "3", "4"),
-    controller: fc.boolean(),
-  })
-  const change = fc.record({
-    action: fc.constantFrom("applied", "applied", "applied", "deleted", "vanished", "existed", "gap"),
-    at: fc.double({ min: -5, max: 70, noNaN: true }),
-    kind: fc.constantFrom("v1 Pod", "apps/v1 ReplicaSet", "apps/v1 Deployment"),
-    name: fc.constantFrom("x", "y"),
-    uid: fc.constantFrom("", "1", "2", "3", "4"),
-    namespace: fc.constantFrom("", "a", "b"),
-    owners: fc.array(reference, { maxLength: 2 }),
-    replicas: fc.nat(2),
-    phase: fc.constantFrom("Pending", "Running", "Failed"),
-    states: fc.array(fc.record({ name: fc.constantFrom("c", "d"), state, lastState: state }), { maxLength: 2 }),
-  })
   fc.assert(
-    fc.property(fc.array(change, { maxLength: 40 }), fc.boolean(), (changes, isSorted) => {
-      const ordered = isSorted ? changes.toSorted((one, other) => one.at - other.at) : changes
-      const items = ordered.map((each) => {
-        const [apiVersion = "", kind = ""] = each.kind.split(" ")
-        if (each.action === "gap") return gap(`${apiVersion}.${kind}`, Math.floor(each.at) - 5, Math.floor(each.at))
-        return event(each.action as "applied", each.at, {
-          apiVersion,
-          kind,
-          metadata: {
-            name: each.name,
-            ...(each.namespace !== "" && { namespace: each.namespace }),
-            ...(each.uid !== "" && { uid: each.uid }),
-            ownerReferences: each.owners,
-          },
-          spec: { replicas: each.replicas },
-          status: { phase: each.phase, containerStatuses: each.states },
-        })
-      })
+    fc.property(anyEvents, (items) => {
       // The reader checks parents, identifiers and order.
       for (const { begin } of traced(header(0, 60), ...items)) expect(begin).toBeGreaterThanOrEqual(epoch)
     }),

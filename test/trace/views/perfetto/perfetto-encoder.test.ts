@@ -5,21 +5,25 @@ import { UnwritableTraceError } from "../../../../src/trace/formats/format.ts"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { perfettoEncoder } from "../../../../src/trace/views/perfetto/perfetto-encoder.ts"
 import { watchLines } from "../../recording.ts"
-import { type Described, encoded, epoch, event, gap, header, ownedBy, timeText } from "../items.ts"
+import { anyEvents } from "../any-events.ts"
+import {
+  type Described,
+  encoded,
+  epoch,
+  event,
+  gap,
+  header,
+  ownedBy,
+  running,
+  terminated,
+  timeText,
+  webIn,
+} from "../items.ts"
 import { type Drawing, drawingOf, linesOf } from "./drawing.ts"
 
 const drawn = (...items: ReadonlyArray<TraceItem>): Drawing => drawingOf(encoded(perfettoEncoder(), items))
 
-const deployment: Described = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { name: "web", namespace: "a", uid: "d" },
-  spec: { replicas: 1 },
-}
-const replicaSet = ownedBy(
-  { apiVersion: "apps/v1", kind: "ReplicaSet", metadata: { name: "web-1", namespace: "a", uid: "r" } },
-  deployment,
-)
+const { deployment, replicaSet } = webIn("a")
 const pod = (more: object = {}, name = "web-1-x", uid = "p"): Described =>
   ownedBy({ apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "a", uid }, ...more }, replicaSet)
 const bare = (status: object, more: object = {}): Described => ({
@@ -29,17 +33,6 @@ const bare = (status: object, more: object = {}): Described => ({
   spec: { nodeName: "node-1", containers: [{ name: "main" }] },
   status,
 })
-const running = (startedAt: number, more: object = {}) => ({
-  name: "main",
-  image: "nginx:1",
-  restartCount: 0,
-  state: { running: { startedAt: timeText(startedAt) } },
-  ...more,
-})
-const terminated = (startedAt: number, finishedAt: number, exitCode: number, reason: string) => ({
-  terminated: { startedAt: timeText(startedAt), finishedAt: timeText(finishedAt), exitCode, reason },
-})
-
 describe("lanes", () => {
   test("are namespaces, in them the object at the top of the owner chain, and below it all that it owns", () => {
     const { lanes } = drawn(
@@ -245,6 +238,22 @@ describe("pods", () => {
       "pod IP": "10.0.0.1",
     })
     expect(drawing.lanes.get(lane)?.find(({ name }) => name === "one")?.says.node).toBe("node-1")
+  })
+
+  test("that find no node have a slice for that time, which says why", () => {
+    const unscheduled = { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/3 nodes" }
+    const { lanes } = drawn(
+      header(0, 60),
+      event("applied", 10, bare({ phase: "Pending" })),
+      event("applied", 11, bare({ phase: "Pending", conditions: [unscheduled] })),
+      event("applied", 30, bare({ phase: "Pending", conditions: [{ type: "PodScheduled", status: "True" }] })),
+    )
+    const phases = lanes.get("namespace a > Pod/one")?.filter(({ depth }) => depth === 1)
+    expect(phases?.map(({ name, begin, says }) => [name, (begin - epoch) / 1e6, says.message])).toEqual([
+      ["Pending", 10, undefined],
+      ["Pending: Unschedulable", 11, "0/3 nodes"],
+      ["Pending", 30, undefined],
+    ])
   })
 
   test("have a lane for each container with its states: why it waits, that it runs, how it ended", () => {
@@ -462,51 +471,10 @@ describe("a trace", () => {
 })
 
 test("whatever happens, slices have ends, lanes are trees and their times never go back", () => {
-  const second = fc.integer({ min: -20, max: 80 })
-  const state = fc.oneof(
-    fc.record({ running: fc.record({ startedAt: second.map(timeText) }) }),
-    fc.record({ waiting: fc.record({ reason: fc.constantFrom("A", "B") }) }),
-    fc.record({ terminated: fc.record({ finishedAt: second.map(timeText), exitCode: fc.nat(2) }) }),
-  )
-  const kind = fc.constantFrom("v1 Pod", "apps/v1 ReplicaSet", "apps/v1 Deployment")
-  const reference = fc.record({
-    apiVersion: fc.constantFrom("v1", "apps/v1"),
-    kind: fc.constantFrom("Pod", "ReplicaSet", "Deployment"),
-    name: fc.constantFrom("x", "y"),
-    uid: fc.constantFrom("1", "2", "3", "4"),
-    controller: fc.boolean(),
-  })
-  const change = fc.record({
-    action: fc.constantFrom("applied", "applied", "applied", "deleted", "vanished", "existed"),
-    at: fc.double({ min: -5, max: 70, noNaN: true }),
-    kind,
-    name: fc.constantFrom("x", "y"),
-    uid: fc.constantFrom("", "1", "2", "3", "4"),
-    namespace: fc.constantFrom("", "a", "b"),
-    owners: fc.array(reference, { maxLength: 2 }),
-    replicas: fc.nat(2),
-    phase: fc.constantFrom("Pending", "Running", "Failed"),
-    states: fc.array(fc.record({ name: fc.constantFrom("c", "d"), state, lastState: state }), { maxLength: 2 }),
-  })
   fc.assert(
-    fc.property(fc.array(change, { maxLength: 40 }), fc.boolean(), fc.boolean(), (changes, isSorted, hasWindow) => {
-      const ordered = isSorted ? changes.toSorted((one, other) => one.at - other.at) : changes
-      const items = ordered.map((each) => {
-        const [apiVersion = "", name = ""] = each.kind.split(" ")
-        return event(each.action as "applied", each.at, {
-          apiVersion,
-          kind: name,
-          metadata: {
-            name: each.name,
-            ...(each.namespace !== "" && { namespace: each.namespace }),
-            ...(each.uid !== "" && { uid: each.uid }),
-            ownerReferences: each.owners,
-          },
-          spec: { replicas: each.replicas },
-          status: { phase: each.phase, containerStatuses: each.states },
-        })
-      })
+    fc.property(anyEvents, fc.boolean(), (items, hasWindow) => {
       const first = header(0, 60)
+      // The reader checks ends, trees and order.
       const drawing = drawn(hasWindow ? first : ({ ...first, window: undefined } as never), ...items)
       const bounds = hasWindow
         ? [epoch, Math.max(epoch + 60e6, ...items.map((item) => (item as { event: { time: number } }).event.time))]

@@ -26,7 +26,10 @@ export const html = (literals: TemplateStringsArray, ...parts: ReadonlyArray<Par
 /** One after another. */
 export const joined = (parts: Iterable<Html>): Html => new Html([...parts].join(""))
 
-/** Text as HTML, for elements and for attributes in double quotes; control characters that HTML does not allow become U+FFFD. */
+/**
+ * Text as HTML, for elements and for attributes in double quotes. Control characters that HTML does not allow become U+FFFD, and so do those that
+ * turn the direction of text: with them a name looks like another one.
+ */
 export const escaped = (text: string): string =>
   text
     .replace(controls, "\uFFFD")
@@ -34,7 +37,7 @@ export const escaped = (text: string): string =>
     .toWellFormed()
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is replaced
-const controls = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F]/g
+const controls = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g
 
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",
