@@ -87,8 +87,7 @@ const syntax: CommandSyntax<typeof options> = {
     isRepeated: true,
   },
   exitCodes: {
-    failed:
-      "the program is not valid, the trace cannot be read, or a command cannot be carried out; nothing is written",
+    failed: "the program or the trace is none, or a command cannot be carried out; nothing is written",
   },
   environment: temporaryVariables,
   examples: [
