@@ -1,6 +1,6 @@
 /**
- * Fails on broken references: links and anchors of Markdown pages; paths and file names in pages and comments; decisions, and the
- * rules, hazards and defects that docs/facts defines. Part of `npm run lint`.
+ * Fails on broken references: links and anchors of Markdown pages; paths, file names and scripts of package.json in pages and comments;
+ * decisions, and the rules, hazards and defects that docs/facts defines. Part of `npm run lint`.
  *
  * In code only comments are read for paths, because tests invent paths in strings. Numbers of rules, hazards and defects are read
  * everywhere, because they occur in the names of tests.
@@ -106,6 +106,8 @@ export const brokenReferences = (root: string): ReadonlyArray<string> => {
     return `${path} has no heading for #${anchor}`
   }
 
+  const scripts: Readonly<Record<string, string>> = JSON.parse(page("package.json") || "{}").scripts ?? {}
+
   const inMarkdown = (file: string, line: string): ReadonlyArray<string | undefined> =>
     [...line.replace(/`[^`]*`/g, "").matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => {
       if (/^[a-z]+:/.test(target)) return undefined
@@ -119,12 +121,16 @@ export const brokenReferences = (root: string): ReadonlyArray<string> => {
     )
     const bare = text.matchAll(/(?<![\w./@*{}$-])([\w-]+(?:\.[\w-]+)*\.(?:ts|md|proto))\b(?![\w/])/g)
     const decisions = text.matchAll(/\bdecisions? (\d{4})\b/g)
+    const run = text.matchAll(/\bnpm run ([a-z][\w:-]*)/g)
     return [
       ...[...paths].map(([, path = "", anchor]) => problemOfPath(path, anchor)),
       ...[...bare].map(([, name = ""]) =>
         names.has(name) || foreign.has(name) || /^[A-Z]+\.ts$/.test(name) ? undefined : `no file is called ${name}`,
       ),
       ...[...decisions].map(([, number]) => problemOfPath(`docs/decisions/${number}`, undefined)),
+      ...[...run].map(([, name = ""]) =>
+        Object.hasOwn(scripts, name) ? undefined : `package.json has no script ${name}`,
+      ),
       // Sections of our own pages are named by their heading, which can be looked up; RFCs and other sites have their own way.
       /§/.test(text) && !/RFC|https?:/.test(text)
         ? "§ of what? Name the heading of a page (page.md#heading)"

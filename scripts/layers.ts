@@ -2,7 +2,7 @@
  * The layers of `src`: the only definition of which folder may import which. The import rules in biome.json are generated from it;
  * they are repetitive because the options of a rule in one Biome override replace those of another.
  *
- * npm run layers writes them into biome.json npm run layers -- --check fails if biome.json differs
+ * `npm run layers` writes them into biome.json; `npm run layers -- --check` fails if biome.json differs.
  *
  * `npm run lint` includes the check. test/structure.test.ts shows that Biome finds violations of the table.
  */

@@ -127,7 +127,7 @@ const options = {
   port: withDefault("7777", {
     short: "p",
     placeholder: "PORT",
-    help: "port for /export, /v1/coverage, /readyz and /metrics; 0 picks any free port",
+    help: "port for exports, questions, readiness and metrics; 0 picks any free port",
     parse: integerBetween(0, 65_535),
   }),
   bind: withDefault("127.0.0.1", {

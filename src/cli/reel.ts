@@ -191,7 +191,9 @@ const versionCommand = command(
   {
     name: "reel version",
     summary: "Prints the version.",
-    description: ["And that of Node, for reports of bugs; --version of any command prints the former alone."],
+    description: [
+      "Also prints the version of Node, which a report of a bug needs. --version of any command prints that of kubereel alone.",
+    ],
     options: {},
     examples: ["reel version"],
   },

@@ -54,7 +54,7 @@ const options = {
   generateTransform: flag({ help: "print a program of SimKube's transform language that removes the same" }),
   namespacePrefix: withDefault("virtual", {
     placeholder: "PREFIX",
-    help: "prefix of the replay's namespaces, with which names must not be too long; an empty one is none",
+    help: "prefix of the replay's namespaces, with which names must not be too long; empty: no prefix",
     parse: (given) => value(given),
   }),
   from: optional({

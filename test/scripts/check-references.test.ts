@@ -37,6 +37,7 @@ describe("a reference", () => {
     write("docs/facts/simkube.md", "| W-07 | a defect |\n")
     write("docs/facts/watch-protocol.md", "### Rule 3\n\n| J7 | a hazard |\n| J20 | another |\n")
     write("src/room/module.ts", "export const one = 1\n")
+    write("package.json", '{"scripts": {"lint": "true"}}')
   })
   afterEach(() => rmSync(root, { recursive: true, force: true }))
 
@@ -49,6 +50,7 @@ describe("a reference", () => {
     ["a file name", "see `gone.ts`", "no file is called gone.ts"],
     ["a decision", "see decision 0008", "docs/decisions/0008 does not exist"],
     ["the number of a decision as a path", "docs/decisions/0008", "docs/decisions/0008 does not exist"],
+    ["a script of package.json", "after `npm run lint` comes `npm run gone`", "package.json has no script gone"],
     ["a defect", "guards against W-08", "docs/facts/simkube.md does not define W-08"],
     ["a hazard", "told once (J7, J21)", "docs/facts/watch-protocol.md does not define J21"],
     ["a rule", "as rule 4 says", "docs/facts/watch-protocol.md does not define rule 4"],

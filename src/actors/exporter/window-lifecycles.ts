@@ -3,8 +3,8 @@
  * the pod's stable spec, in order of first observation.
  *
  * SimKube's rules (docs/facts/simkube.md#pod-lifecycles), with these differences: pods are identified by UID, so a reused name adds a
- * lifecycle instead of overwriting one (W-30); a pod that spans the whole window is kept (W-33); the owner of a pod is determined now, with
- * everything that is known, not when its first message happened to arrive (W-32). A pod that ends at or after the end of the window runs in
+ * lifecycle instead of overwriting one (W-30); a pod that spans the whole window is kept (W-33); the owner of a pod is determined by the export, with
+ * everything that is known of the window, not when its first message happened to arrive (W-32). A pod that ends at or after the end of the window runs in
  * it, whenever the window is exported.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The watcher: one GVK, one worker. Loads its stored state, then passes the results of a list/watch to the store, or of one per namespace
+ * The watcher of one GVK, in a worker of its own or one that quiet kinds share. Loads its stored state, then passes the results of a list/watch to the store, or of one per namespace
  * if several are requested. The watcher of pods also follows their lifecycles if configured to, and may do nothing else.
  *
  * It never ends on its own: everything that the server does is a state of a session. It crashes on bugs and when memory runs out, and its

@@ -15,8 +15,8 @@
  * has lost its holder and counts no more. Why not locks of the kernel: Node has none that a thread can hold alone, and threads of one process
  * share POSIX locks.
  *
- * Nothing is written where nobody records, or where this user may not: then there is no lease, and `isHeld` says so. Leases are rare (one for
- * each export or query), so everything here is synchronous.
+ * Nothing is written where no recorder has made that directory, as in a copy of `recording.db`, or where this user may not: then there is no lease, and
+ * `isHeld` says so. Leases are rare (one for each export or query), so everything here is synchronous.
  */
 import { randomUUID } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
@@ -45,7 +45,7 @@ export interface LeaseRequest {
 }
 
 export interface Lease {
-  /** False: nobody records in the directory, or nothing may be written there. */
+  /** False: the recording has no directory of leases, or nothing may be written there. */
   readonly isHeld: boolean
   /** Calling it again has no effect. */
   release(): void

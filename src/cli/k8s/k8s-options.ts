@@ -105,13 +105,13 @@ export const k8sOptions = {
   secretsInPlainText: flag({ help: "record v1.Secret as it is; default: its values are replaced by keyed hashes" }),
   redactKeySecret: optional({
     placeholder: "NAME/KEY",
-    help: "the Secret and its key with the key of those hashes; default: one that is made in the data directory",
+    help: "the Secret, and the key in it, with the key of the hashes that replace secret values; default: one that is made in the data directory",
     parse: parseSecretKey,
   }),
   allowSecrets: flag({ help: "no effect any more: v1.Secret is recorded with redacted values" }),
   size: withDefault("10Gi", {
     placeholder: "SIZE",
-    help: "size of the recording's volume; an event takes about 70 bytes",
+    help: "size of the recording's volume; an event takes about 70 bytes, and 20 once its block is merged with others",
     parse: parseSize,
   }),
   volumeClaim: flag({ help: "keep the recording on a PersistentVolumeClaim; otherwise it is lost with the pod" }),
@@ -133,7 +133,7 @@ export const k8sOptions = {
   }),
   auth: withDefault("kubernetes", {
     placeholder: "HOW",
-    help: "who may export: users who may create exports.kubereel.dev (kubernetes), anyone with a token from a Secret (token), or anyone who can reach the port (none)",
+    help: "who may export: users who may create exports.kubereel.dev (kubernetes; others see the past of what they may read), anyone with a token from a Secret (token), or anyone who can reach the port (none)",
     parse: oneOf("kubernetes", "token", "none"),
   }),
   tokenSecret: optional({

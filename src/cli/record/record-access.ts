@@ -45,7 +45,7 @@ const parseLimit = (given: string): Reading<number> =>
 export const accessOptions = {
   auth: withDefault("none", {
     placeholder: "HOW",
-    help: "who may export and read metrics and coverage. none: anyone who can reach the address; token: anyone with one of the tokens in --token-file; kubernetes: users who may create exports.kubereel.dev",
+    help: "who may export and see what is recorded. none: anyone who can reach the address; token: anyone with one of the tokens in --token-file; kubernetes: users who may create exports.kubereel.dev, and others see the past of what they may read",
     parse: oneOf("none", "token", "kubernetes"),
   }),
   tokenFile: optional({

@@ -1,5 +1,5 @@
 /**
- * The places of exports that run at once, shared fairly among clients.
+ * The places of exports, dry runs and answers about the past that run at once, shared fairly among clients.
  *
  * An export whose client reads slowly costs memory but no time, so there are more places than cores, and no client has all of them. A client that reads next
  * to nothing keeps its place only while there is room: two clients that read 64 KiB every 2 s once held both places of a recorder for their

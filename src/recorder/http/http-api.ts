@@ -1,6 +1,6 @@
 /**
- * The recorder's HTTP interface: `/healthz`, `/readyz`, `/metrics`, `GET /v1/coverage`, `POST /export`, and questions
- * about the past (`GET /v1/objects`, …).
+ * The recorder's HTTP interface: `/healthz`, `/readyz`, `/metrics`, `GET /v1/coverage`, `POST /export`, questions
+ * about the past (`GET /v1/objects`, …) and what happens now (`GET /v1/events`).
  *
  * Health probes are open to anyone; every other request is authorised before its body is read. Every response carries the ID of its
  * request. Nothing that a client sends or fails to read affects any other request.

@@ -2,8 +2,8 @@
  * A recording in a directory, read without its recorder: exports, forecasts and coverage of it come from the same code as a recorder's, and
  * over the same HTTP interface, through streams in memory instead of a port.
  *
- * Guarantees: nothing in the directory is created, changed or locked, so it may be a copy, belong to someone else or be on a read-only file
- * system; a recorder may be writing to it or not. What is known ends at {@link RecordingFacts.lastTime}: beyond that, a window is
+ * Guarantees: the recording is not changed and nothing is locked, so it may be a copy, belong to someone else or be on a read-only file
+ * system; a recorder may be writing to it or not. All that is written are leases (src/archive/leases/lease.ts), where that is possible. What is known ends at {@link RecordingFacts.lastTime}: beyond that, a window is
  * incomplete. If a recorder starts in the directory while an export runs, that export fails.
  */
 import { tmpdir } from "node:os"

@@ -36,7 +36,7 @@ export const placeOptions = {
   }),
   dataDir: optional({
     placeholder: "DIR",
-    help: "read the recording in this directory instead, which may be a copy or belong to someone else; no recorder has to run, and nothing in it is changed",
+    help: "read the recording in this directory instead, which may be a copy or belong to someone else; no recorder has to run, and the recording is not changed",
     parse: text,
   }),
   inCluster: optional({
