@@ -35,10 +35,10 @@ const list = (): string =>
   [
     ...scenarios.map(({ name, description, takes, takesPeer }) => {
       const flags = [...takes.map((option) => `--${workloadFlags[option]}`), ...(takesPeer ? ["--peer"] : [])]
-      const line = `${name.padEnd(14)}${description}`
+      const line = `${name.padEnd(18)}${description}`
       return flags.length === 0 ? line : `${line}\n${" ".repeat(14)}takes ${flags.join(" ")}`
     }),
-    ...Object.entries(studies).map(([name, description]) => `${name.padEnd(14)}study: ${description}`),
+    ...Object.entries(studies).map(([name, description]) => `${name.padEnd(18)}study: ${description}`),
   ].join("\n")
 
 const fail = (message: string): never => {

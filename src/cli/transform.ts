@@ -88,7 +88,7 @@ const syntax: CommandSyntax<typeof options> = {
   },
   exitCodes: {
     incomplete: "the trace has gaps, or kinds that were not being watched, which the format of OUT cannot say",
-    failed: "the program or the trace is none, or a command cannot be carried out; nothing is written",
+    failed: "the program or the trace cannot be read, or a command cannot be carried out; nothing is written",
   },
   environment: temporaryVariables,
   examples: [
