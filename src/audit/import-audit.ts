@@ -5,6 +5,7 @@
  * Memory grows with the objects that exist at a time, not with the logs. The trace waits in a spool on disk until its header is known.
  */
 import { tmpdir } from "node:os"
+import { defaultRedaction } from "../kube/redaction/redaction-rules.ts"
 import { ExportInterrupted } from "../trace/files/output-errors.ts"
 import type { OutputSink } from "../trace/files/output-file.ts"
 import { compressed } from "../trace/formats/compression.ts"
@@ -127,9 +128,9 @@ const transfer = async (given: AuditImport, sink: OutputSink, openSpool: () => S
 const spooledInto = (
   events: EventSpool,
   kinds: Set<string>,
-  { redactionKey, secretsInPlainText }: AuditImport,
+  { redactionKey, secretsInPlainText, redaction: settings = defaultRedaction }: AuditImport,
 ): LivesOutput => {
-  const redaction = new ObjectRedaction(redactionKey, secretsInPlainText)
+  const redaction = new ObjectRedaction(redactionKey, settings, secretsInPlainText)
   return {
     changed: (event, object) => {
       kinds.add(event.gvk)

@@ -1,6 +1,7 @@
 /** The request for an import of audit logs, its result, and its progress. */
 import * as Schema from "effect/Schema"
 import type { GroupVersionKind } from "../kube/gvk.ts"
+import type { RedactionSettings } from "../kube/redaction/redaction-rules.ts"
 import { ExportInterrupted, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
 import type { OutputSink } from "../trace/files/output-file.ts"
 import { InputUnreadable, type TraceInput } from "../trace/files/trace-input.ts"
@@ -22,6 +23,8 @@ export interface AuditImport {
   /** The key with which secret values are hashed. */
   readonly redactionKey: Uint8Array
   readonly secretsInPlainText: boolean
+  /** Which values are secret besides those of Secrets. Default: what a recorder redacts by default. */
+  readonly redaction?: RedactionSettings | undefined
   readonly format: TraceFormatName
   readonly compression: Compression
   /** Called before anything is read, so that a mistake is found at once. */

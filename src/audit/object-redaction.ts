@@ -1,17 +1,19 @@
 /** Replaces secret values in the objects of a log, as a recorder does before anything of an object is kept. */
 import { formatGvk, parseGvk } from "../kube/gvk.ts"
 import { ObjectRedactor } from "../kube/redaction/object-redactor.ts"
-import { defaultRedaction, redactionOf } from "../kube/redaction/redaction-rules.ts"
+import { type RedactionSettings, redactionOf } from "../kube/redaction/redaction-rules.ts"
 import { ValueHash } from "../kube/redaction/value-hash.ts"
 
 /** Memory: one redactor for each kind. */
 export class ObjectRedaction {
   readonly #hash: ValueHash
+  readonly #settings: RedactionSettings
   readonly #secretsInPlainText: boolean
   readonly #redactors = new Map<string, ObjectRedactor | undefined>()
 
   /** @param key with which secret values are hashed. @param secretsInPlainText true: values of Secrets are not replaced. */
-  constructor(key: Uint8Array, secretsInPlainText: boolean) {
+  constructor(key: Uint8Array, settings: RedactionSettings, secretsInPlainText: boolean) {
+    this.#settings = settings
     this.#hash = new ValueHash(key)
     this.#secretsInPlainText = secretsInPlainText
   }
@@ -25,7 +27,7 @@ export class ObjectRedaction {
   #redactorOf(gvk: string): ObjectRedactor | undefined {
     const parsed = parseGvk(gvk)
     if (parsed === undefined || formatGvk(parsed) !== gvk) throw new Error(`not a kind: ${gvk}`)
-    const rules = redactionOf(parsed, defaultRedaction, { secretsInPlainText: this.#secretsInPlainText })
+    const rules = redactionOf(parsed, this.#settings, { secretsInPlainText: this.#secretsInPlainText })
     return rules && new ObjectRedactor(rules, this.#hash)
   }
 }

@@ -27,6 +27,7 @@ import { temporaryVariables } from "./command-line/variables.ts"
 import { parseOutput } from "./export/export-options.ts"
 import { describeProgress } from "./import/import-progress.ts"
 import { isIncomplete, reportJson, reportLines } from "./import/import-report.ts"
+import { redactionRulesIn } from "./import/redaction-rules.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
@@ -53,6 +54,11 @@ const options = {
     split: true,
   }),
   secretsInPlainText: flag({ help: "write v1.Secret as it is; default: its values are replaced by keyed hashes" }),
+  config: optional({
+    placeholder: "FILE",
+    help: "a recorder's configuration, of which the rules of redaction count here; default: the default rules",
+    parse: text,
+  }),
   redactKeyFile: optional({
     placeholder: "FILE",
     help: "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
@@ -134,7 +140,7 @@ const readOrder = (
 
 const runImport = async (
   { logs, output, format }: Order,
-  { except, secretsInPlainText, redactKeyFile, report, force }: Options,
+  { except, secretsInPlainText, config, redactKeyFile, report, force }: Options,
   terminal: Terminal,
   openInput: (path: string) => Promise<TraceInput>,
 ): Promise<ExitCode> => {
@@ -142,6 +148,11 @@ const runImport = async (
   const redactionKey = await keyFrom(redactKeyFile)
   if (redactionKey instanceof RedactionKeyError) {
     say(redactionKey.message)
+    return exitCodes.usage
+  }
+  const redaction = config === undefined ? undefined : await redactionRulesIn(config, say)
+  if (redaction !== undefined && "problem" in redaction) {
+    say(redaction.problem)
     return exitCodes.usage
   }
   const abort = new AbortController()
@@ -155,7 +166,7 @@ const runImport = async (
   const size = await sizeOf(logs)
   try {
     const outcome = await importAudit({
-      ...{ logs, openInput, format, redactionKey, secretsInPlainText },
+      ...{ logs, openInput, format, redactionKey, secretsInPlainText, redaction },
       isExcluded: (gvk) => isExcepted(exceptions, gvk),
       compression: compressionOf(output),
       openSink: () => openOutput(output, { force, open: openOutputForEnd }, terminal),

@@ -102,8 +102,11 @@ const syntax: CommandSyntax<typeof options> = {
 
 type Options = OptionValues<typeof options>
 
-/** The command. `openInput`: tests replace it. */
-export const transformCommand = (openInput: (path: string) => Promise<TraceInput> = openTraceFile): Command =>
+/** The command. Tests replace `openInput`, and `now`, which is ms since the Unix epoch. */
+export const transformCommand = (
+  openInput: (path: string) => Promise<TraceInput> = openTraceFile,
+  now: () => number = Date.now,
+): Command =>
   command(syntax, async (given, terminal, operands) => {
     const order = readOrder(given, operands, terminal)
     if (typeof order === "string") {
@@ -117,7 +120,7 @@ export const transformCommand = (openInput: (path: string) => Promise<TraceInput
       terminal.standardError.write(`${syntax.name}: ${written}\n`)
       return exitCodes.failed
     }
-    return runTransform({ ...order, given, written }, terminal, { openInput, say })
+    return runTransform({ ...order, given, written }, terminal, { openInput, now, say })
   })
 
 interface Order {
@@ -163,13 +166,14 @@ const readOrder = (
 
 interface Surroundings {
   readonly openInput: (path: string) => Promise<TraceInput>
+  readonly now: () => number
   readonly say: (line: string) => void
 }
 
 const runTransform = async (
   { trace, output, to, given, written }: Order & { readonly given: Options; readonly written: WrittenProgram },
   terminal: Terminal,
-  { openInput, say }: Surroundings,
+  { openInput, now, say }: Surroundings,
 ): Promise<ExitCode> => {
   const abort = new AbortController()
   const stopListening = terminal.onInterrupt(() => abort.abort())
@@ -208,7 +212,7 @@ const runTransform = async (
     })
     progress.close()
     if (outcome._tag === "Converted") {
-      print({ output, given, written, counts }, outcome.summary, terminal)
+      print({ output, given, written, counts, nowMs: now() }, outcome.summary, terminal)
       const { leftOut } = outcome.summary
       for (const line of describeLeftOut(leftOut, to)) say(line)
       return saysItsGaps(leftOut) ? exitCodes.ok : exitCodes.incomplete
@@ -250,11 +254,13 @@ const print = (
     given,
     written,
     counts,
+    nowMs,
   }: {
     readonly output: string | undefined
     readonly given: Options
     readonly written: WrittenProgram
     readonly counts: TransformCounts
+    readonly nowMs: number
   },
   { bytes }: ConvertSummary,
   { standardOutput, standardError }: Terminal,
@@ -270,7 +276,7 @@ const print = (
     head,
     "",
     ...commandTable(written, counts),
-    ...(given.dryRun ? sampleLines(written, counts, Date.now()) : []),
+    ...(given.dryRun ? sampleLines(written, counts, nowMs) : []),
   ]
   stream.write(lines.map((line) => `${visible(line)}\n`).join(""))
 }

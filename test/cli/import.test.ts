@@ -138,6 +138,26 @@ describe("logs", () => {
   })
 })
 
+test("what a recorder's configuration calls secret is not in the trace, and not on disk", async () => {
+  const config = writeBytes(
+    "tracer.yml",
+    "trackedObjects: {v1.Pod: {}}\nredact: {env: [COLOUR], pointers: {v1.ConfigMap: [/data/password]}}\n",
+  )
+  const map = stored("v1", "ConfigMap", 1, { data: { password: "hunter2", user: "me" } })
+  const container = { name: "c", env: [{ name: "COLOUR", value: "hunter3" }] }
+  const pod = stored("v1", "Pod", 2, { spec: { containers: [container] } })
+  const log = write("audit.log", { ...created, response: map }, { ...created, resource: "pods", response: pod })
+  expect((await run(["audit", log, "-o", path("a.ndjson"), "--config", config])).code).toBe(exitCodes.ok)
+  const trace = readFileSync(path("a.ndjson"), "utf8")
+  expect(trace).not.toMatch(/hunter/)
+  expect(trace).toContain('"user":"me"')
+  expect(await run(["audit", log, "-o", path("b.ndjson"), "--config", log])).toMatchObject({
+    code: exitCodes.usage,
+    error: expect.stringContaining("reel import: "),
+  })
+  expect(names()).toEqual(["a.ndjson", "audit.log", "tracer.yml"])
+})
+
 test("other commands read the trace, with its gaps", async () => {
   const log = write(
     "audit.log",

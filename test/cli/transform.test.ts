@@ -12,7 +12,10 @@ import { commandsIn } from "./commands-in.ts"
 
 const { path, write, names, run: runIn } = commandsIn("reel-transform-")
 const run = (argv: ReadonlyArray<string>, openInput: (path: string) => Promise<TraceInput> = openTraceFile) =>
-  runIn(transformCommand(openInput), argv)
+  runIn(
+    transformCommand(openInput, () => start / 1000 + 172_800_000),
+    argv,
+  )
 
 const start = 1_710_000_000_000_000
 
@@ -179,8 +182,20 @@ describe("bad input", () => {
   test("a program that is not there", async () => {
     expect(await run([write("a.ndjson", ndjson()), path("p.skel"), "--dry-run"])).toMatchObject({
       code: exitCodes.failed,
-      error: expect.stringContaining("cannot be read"),
+      error: "reel transform: cannot read FOLDER/p.skel: file not found\n",
     })
+  })
+
+  test("a program without end, or a trace in its place, of which no more is read than a program may have", async () => {
+    let read = 0
+    const endless = async function* (): AsyncGenerator<Uint8Array> {
+      for (; ; read++) yield Buffer.alloc(64 * 1024, "#")
+    }
+    const openInput = async (name: string): Promise<TraceInput> =>
+      name === "-" ? { bytes: endless(), size: undefined } : openTraceFile(name)
+    const ran = await run([write("a.ndjson", ndjson()), "-", "--dry-run"], openInput)
+    expect(ran).toMatchObject({ code: exitCodes.failed, error: expect.stringContaining("the program is longer than") })
+    expect(read).toBeLessThan(100)
   })
 
   test("a command that cannot be carried out: the object, the moment, the command; nothing is written", async () => {

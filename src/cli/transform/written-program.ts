@@ -1,9 +1,8 @@
 /** A program with its text, from a file, from standard input or from the command line. */
-import { readFile } from "node:fs/promises"
 import { messageOf } from "../../message-of.ts"
-import { quoted, visible } from "../../recorder/configuration/quoted.ts"
-import type { TraceInput } from "../../trace/files/trace-input.ts"
-import { ProgramError, parseProgram } from "../../trace/transform/language/parse-program.ts"
+import { visible } from "../../recorder/configuration/quoted.ts"
+import { InputUnreadable, type TraceInput } from "../../trace/files/trace-input.ts"
+import { longestProgram, ProgramError, parseProgram } from "../../trace/transform/language/parse-program.ts"
 import type { Program } from "../../trace/transform/language/program.ts"
 
 export interface WrittenProgram {
@@ -22,14 +21,9 @@ export const readProgram = async (
   let source: string
   const name = "text" in place ? "--expression" : place.file === "-" ? "standard input" : place.file
   try {
-    source =
-      "text" in place
-        ? place.text
-        : place.file === "-"
-          ? await textOf(await openInput("-"))
-          : await readFile(place.file, "utf8")
+    source = "text" in place ? place.text : await textOf(await openInput(place.file))
   } catch (cause) {
-    return `the program ${quoted(name)} cannot be read: ${messageOf(cause)}`
+    return visible(cause instanceof InputUnreadable ? cause.message : `cannot read ${name}: ${messageOf(cause)}`)
   }
   try {
     return { text: source, program: parseProgram(source) }
@@ -39,8 +33,16 @@ export const readProgram = async (
   }
 }
 
+/** A character has at most three bytes for each UTF-16 code unit. What is longer is no program, and may be a trace, or have no end. */
+const mostBytes = 3 * longestProgram
+
 const textOf = async ({ bytes }: TraceInput): Promise<string> => {
   const pieces: Uint8Array[] = []
-  for await (const piece of bytes) pieces.push(piece)
+  let length = 0
+  for await (const piece of bytes) {
+    pieces.push(piece)
+    length += piece.length
+    if (length > mostBytes) break
+  }
   return Buffer.concat(pieces).toString("utf8")
 }

@@ -37,6 +37,8 @@ export interface ParseOptions {
 
 export interface ParsedConfiguration {
   readonly configuration: RecorderConfiguration
+  /** The rules of `redact`, for kinds that the file does not name. */
+  readonly redaction: RedactionSettings
   /** In the order of the file, at most 100. */
   readonly warnings: readonly ConfigurationWarning[]
 }
@@ -48,6 +50,7 @@ const redactKey = "redact"
 const limitKeys = ["retainFor", "retainBytes"] as const
 
 interface Root {
+  readonly redaction: RedactionSettings
   readonly every?: EveryKind
   readonly kinds: readonly TrackedKind[]
   readonly retainFor?: number
@@ -63,11 +66,12 @@ export const parseConfiguration = (
   if (Result.isFailure(document))
     return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: document.failure }))
   const reader = new SettingReader(document.success)
-  const root = reader.withinBudget(() => readRoot(reader, document.success, options)) ?? noKinds
+  const { redaction, ...root } = reader.withinBudget(() => readRoot(reader, document.success, options)) ?? noKinds
   if (reader.problems.length > 0)
     return Result.fail(new ConfigurationInvalidError({ file: options.source, problems: inOrder(reader.problems) }))
   return Result.succeed({
     configuration: { ...root, source: options.source },
+    redaction,
     warnings: inOrder(reader.warnings),
   })
 }
@@ -75,7 +79,7 @@ export const parseConfiguration = (
 const inOrder = <T extends { readonly line: number; readonly column: number }>(notes: readonly T[]): readonly T[] =>
   notes.toSorted((left, right) => left.line - right.line || left.column - right.column)
 
-const noKinds: Root = { kinds: [] }
+const noKinds: Root = { redaction: defaultRedaction, kinds: [] }
 
 const readRoot = (reader: SettingReader, document: YamlDocument, options: ParseOptions): Root => {
   const allowed = `a mapping with the key ${rootKey}`
@@ -168,6 +172,7 @@ const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions, re
       reader.warning({ _tag: "UnfamiliarKind", ...keyPosition, gvk: kind.gvkText, suggestion })
   }
   return {
+    redaction,
     kinds: [...kinds.values()],
     ...(every !== undefined && { every: { ...every, redactionSettings: redaction } }),
   }

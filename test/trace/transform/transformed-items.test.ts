@@ -230,6 +230,85 @@ describe("deletions", () => {
   })
 })
 
+test("the deletion of an object is there exactly if a state of it is, whatever a program without times asks", async () => {
+  const path = fc.constantFrom("kind", "metadata.name", "metadata.labels.drop", "metadata.labels", "data.x", "data.y")
+  const value = fc.constantFrom('"a"', '"yes"', '"1"', "5", "metadata.name")
+  const test = fc.oneof(
+    fc.tuple(path, fc.constantFrom("==", "!=", "<", ">="), value).map((parts) => parts.join(" ")),
+    path.map((each) => `exists(${each})`),
+    path.map((each) => `$v := ${each} | exists($v)`),
+  )
+  const { condition } = fc.letrec<{ condition: string }>((tie) => ({
+    condition: fc.oneof(
+      { depthSize: "small" },
+      test.map((each) => `(${each})`),
+      tie("condition").map((inner) => `!${inner}`),
+      fc
+        .tuple(tie("condition"), fc.constantFrom("&&", "||"), tie("condition"))
+        .map(([one, operator, other]) => `(${one} ${operator} ${other})`),
+    ),
+  }))
+  const command = fc.oneof(
+    condition.map((each) => `delete(${each});`),
+    fc
+      .tuple(
+        condition,
+        path.filter((each) => each !== "kind" && each !== "metadata.name"),
+      )
+      .map(([each, field]) => `remove(${each}, ${field});`),
+    condition.map((each) => `modify(${each}, data.y = 5);`),
+  )
+  const state = fc.record({ drop: fc.option(fc.constantFrom("yes", "a")), x: fc.constantFrom("1", "2") })
+  const lives = fc.record({
+    states: fc.array(state, { minLength: 1, maxLength: 3 }),
+    end: fc.constantFrom("deleted" as const, "vanished" as const),
+  })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(command, { minLength: 1, maxLength: 3 }),
+      fc.array(lives, { minLength: 1 }),
+      async (commands, all) => {
+        // A name is defined once in a command.
+        let variables = 0
+        const program = commands.join(" ").replaceAll(/\$v := (\S+) \| exists\(\$v\)/g, (_, at) => {
+          variables++
+          return `$v${variables} := ${at} | exists($v${variables})`
+        })
+        const happenings = all.flatMap(({ states, end }, name): ReadonlyArray<Happening> => {
+          const bodies = states.map(({ drop, x }) =>
+            object("ConfigMap", `n${name}`, { metadata: drop === null ? {} : { labels: { drop } }, data: { x } }),
+          )
+          const last = bodies.at(-1) as Body
+          return [...bodies.map((body): Happening => [name, "applied", body]), [name, end, last]]
+        })
+        for (const items of [
+          recorded(...happenings),
+          ofSimkube(
+            happenings.map(
+              ([at, action, body]): Happening =>
+                action === "applied"
+                  ? [at, action, body]
+                  : [at, "deleted", stub((body.metadata as { name: string }).name)],
+            ),
+          ),
+        ]) {
+          const { items: after } = await transformed(chunks(items), program)
+          const kept = new Map<string, ReadonlyArray<string>>()
+          for (const item of after)
+            if (item.type === "event" && item.event.type === "object")
+              kept.set(item.event.name, [...(kept.get(item.event.name) ?? []), item.event.action])
+          for (const actions of kept.values()) {
+            expect(actions.slice(0, -1)).toEqual(actions.slice(0, -1).map(() => "applied"))
+            expect(actions.length).toBeGreaterThan(1)
+            expect(["deleted", "vanished"]).toContain(actions.at(-1))
+          }
+        }
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
 describe("names", () => {
   test("are those of one object at a time", async () => {
     const items = recorded([1, "applied", a], [2, "applied", b])
