@@ -21,6 +21,11 @@ const reference = fc.record({
   controller: fc.boolean(),
 })
 
+const condition = fc.record({
+  type: fc.constantFrom("Failed", "Progressing", "Ready"),
+  status: fc.constantFrom("True", "False", "Unknown"),
+})
+
 const change = fc.record({
   action: fc.constantFrom("applied", "applied", "applied", "deleted", "vanished", "existed", "gap"),
   at: fc.double({ min: -5, max: 70, noNaN: true }),
@@ -32,6 +37,7 @@ const change = fc.record({
   replicas: fc.nat(2),
   phase: fc.constantFrom("Pending", "Running", "Failed"),
   isEnding: fc.boolean(),
+  conditions: fc.array(condition, { maxLength: 2 }),
   states: fc.array(fc.record({ name: fc.constantFrom("c", "d"), state, lastState: state }), { maxLength: 2 }),
 })
 
@@ -53,7 +59,7 @@ export const anyEvents: fc.Arbitrary<ReadonlyArray<TraceItem>> = fc
           ownerReferences: each.owners,
         },
         spec: { replicas: each.replicas },
-        status: { phase: each.phase, containerStatuses: each.states },
+        status: { phase: each.phase, containerStatuses: each.states, conditions: each.conditions },
       })
     }),
   )

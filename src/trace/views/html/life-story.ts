@@ -7,6 +7,7 @@
 
 import { shortened } from "../../../page/shown-text.ts"
 import type { FieldDifference } from "../../json/difference.ts"
+import type { ToldCondition } from "../lives/conditions.ts"
 import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
 import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
 import { UNSCHEDULABLE } from "../lives/pod-states.ts"
@@ -53,13 +54,17 @@ export class LifeStory implements LifeSketch<undefined> {
   lastActivity = -1
   readonly phases = new Newest<Part>(MOST_PARTS)
   readonly marks = new Newest<Mark>(MOST_PARTS)
+  /** From when to when a condition was wrong. */
+  readonly conditions = new Newest<Part>(MOST_PARTS)
   readonly containers = new Map<string, Newest<Part>>()
   /** Whether it is at the top of its owner chain. */
   isTop = false
   readonly #lists: PageLists
   #root: string | undefined
   readonly #faults = new Map<string, ObjectFault>()
-  /** What is wrong at present, of the pod itself and of each container. */
+  /** Conditions that are wrong at present, by type. */
+  readonly #openConditions = new Map<string, Part>()
+  /** What is wrong at present: of the phase, of each container, of each condition. */
   readonly #wrong = new Map<string, string>()
   #hasEnded = false
 
@@ -116,12 +121,28 @@ export class LifeStory implements LifeSketch<undefined> {
     this.#list(time, `container ${label}: ${what}`, { isBad })
   }
 
+  condition(time: number, { type, name, message, isWrong }: ToldCondition): void {
+    const [what, said] = [shortened(name), message === undefined ? undefined : shortened(message)]
+    const before = this.#openConditions.get(type)
+    if (before !== undefined) before.end = time
+    this.#openConditions.delete(type)
+    this.#wrong.delete(type)
+    if (isWrong) {
+      const part: Part = { begin: time, end: time, name: what, message: said, tone: "bad" }
+      this.conditions.add(part)
+      this.#openConditions.set(type, part)
+      this.#addFault(type, what, said, time)
+    }
+    this.#list(time, message === undefined ? name : `${name}: ${message}`, { isBad: isWrong })
+  }
+
   end(time: number, { how }: LifeEnd): void {
     this.ended = time
     this.how = how
     this.#hasEnded = true
     for (const { last } of [this.phases, ...this.containers.values()])
       if (last !== undefined) last.end = Math.max(last.begin, time)
+    for (const part of this.#openConditions.values()) part.end = time
     if (how !== AT_THE_END) {
       this.#list(time, how)
       this.#lists.onGone(this)

@@ -112,9 +112,9 @@ const faultRow = ({ namespace, root, what, message, ...fault }: Fault, line: Dra
   const name = placeText(namespace, root)
   const often = [
     fault.count === 1 ? "once" : `${fault.count.toLocaleString("en-US")} times`,
-    ...(fault.objects > 1 ? [`in ${counted(fault.objects, "pod")}`] : []),
+    ...(fault.objects > 1 ? [`in ${counted(fault.objects, "object")}`] : []),
   ].join(" ")
-  return html`<tr>${timeCell(fault.first, span)}<td class="object">${id === undefined ? name : html`<a href="#${id}">${name}</a>`}</td><td><span class="bad">${what}</span>${message !== undefined && html`<br><span class="quiet">${message}</span>`}</td><td>${often}${fault.count > 1 && html`, last ${clockText(fault.last, span)}`}${fault.lasting > 0 && html`<br><b class="bad">still so at the end${fault.objects > 1 && html` in ${counted(fault.lasting, "pod")}`}</b>`}</td></tr>
+  return html`<tr>${timeCell(fault.first, span)}<td class="object">${id === undefined ? name : html`<a href="#${id}">${name}</a>`}</td><td><span class="bad">${what}</span>${message !== undefined && html`<br><span class="quiet">${message}</span>`}</td><td>${often}${fault.count > 1 && html`, last ${clockText(fault.last, span)}`}${fault.lasting > 0 && html`<br><b class="bad">still so at the end${fault.objects > 1 && html` in ${counted(fault.lasting, "object")}`}</b>`}</td></tr>
 `
 }
 

@@ -60,8 +60,8 @@ export class DrawnTimeLine {
     for (const key of this.#groups.keys()) this.#ids.set(key, `g${this.#ids.size}`)
     this.#rows = stories.reduce((sum, { containers }) => sum + 1 + containers.size, 0)
     let room = MOST_DRAWN
-    for (const { phases, marks, containers } of stories)
-      for (const list of [phases, marks, ...containers.values()]) {
+    for (const { phases, marks, conditions, containers } of stories)
+      for (const list of [phases, conditions, marks, ...containers.values()]) {
         const shown = Math.min(room, list.items().length)
         room -= shown
         this.#left += list.total - shown
@@ -143,12 +143,11 @@ ${missing.map(({ label, begin, end, why }) =>
 
   #lane(story: LifeStory): ReadonlyArray<Html> {
     const { span } = this.#line
-    const { begun, ended, how, isBad, phases, marks } = story
+    const { begun, ended, how, phases, conditions, marks } = story
     const title = lastedText(how, begun, ended, span)
-    // The phases of a pod show when it failed; there may be no room for them.
-    const colour = isBad && phases.total === 0 ? colours.bad : "#888"
-    const life = html`<rect class="life" ${placed(span, begun, ended)} y="6" height="6" fill="${colour}" stroke="${colour}" opacity=".35"><title>${title}</title></rect>`
-    return [life, ...this.#bars(this.#items(phases)), ...this.#items(marks).map((each) => mark(span, each))]
+    const life = html`<rect class="life" ${placed(span, begun, ended)} y="6" height="6" fill="#888" stroke="#888" opacity=".35"><title>${title}</title></rect>`
+    const bars = this.#bars([...this.#items(phases), ...this.#items(conditions)])
+    return [life, ...bars, ...this.#items(marks).map((each) => mark(span, each))]
   }
 
   /** What is bad is on top, so that nothing covers it. */
@@ -158,8 +157,8 @@ ${missing.map(({ label, begin, end, why }) =>
       .map((part) => bar(this.#line.span, part))
   }
 
-  #words({ begun, ended, phases, subject: { label } }: LifeStory): string {
-    const names = this.#items(phases).map(({ name }) => name)
+  #words({ begun, ended, phases, conditions, subject: { label } }: LifeStory): string {
+    const names = [...this.#items(phases), ...this.#items(conditions)].map(({ name }) => name)
     return lastedText([label, ...names].join(", "), begun, ended, this.#line.span)
   }
 

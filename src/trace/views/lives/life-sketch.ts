@@ -6,6 +6,7 @@
  * of them may be out of order.
  */
 import type { FieldDifference } from "../../json/difference.ts"
+import type { ToldCondition } from "./conditions.ts"
 import type { ContainerState, ObservedContainer } from "./container-states.ts"
 import type { OwnerName } from "./owner-names.ts"
 
@@ -84,6 +85,8 @@ export interface LifeSketch<Lane> {
   phase(time: number, phase: PodPhase): void
   /** A container of the pod entered a state, which ends its state before it. */
   containerState(time: number, container: ObservedContainer, state: ContainerState): void
+  /** A condition of the object became wrong, or is wrong no longer. */
+  condition(time: number, condition: ToldCondition): void
   /** The life ended, and with it everything that is open in it. */
   end(time: number, end: LifeEnd): void
 }

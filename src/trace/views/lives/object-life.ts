@@ -16,6 +16,7 @@ import {
 import { groupKindOf } from "../../ownership/ownership.ts"
 import { podKind } from "../../pods/pod-lives-kind.ts"
 import { memberIn, textIn } from "../trace-object.ts"
+import { Conditions } from "./conditions.ts"
 import type { LifePlace, LifeSketch, LifeSubject, Root } from "./life-sketch.ts"
 import { controllingOwner } from "./owner-names.ts"
 import { PodStates } from "./pod-states.ts"
@@ -52,6 +53,7 @@ export class ObjectLife<Lane, Sketch extends LifeSketch<Lane>> {
   #isEnding = false
   #node: string | undefined
   #pod: PodStates | undefined
+  #conditions: Conditions | undefined
 
   constructor(subject: LifeSubject, sketch: Sketch) {
     this.subject = subject
@@ -77,6 +79,8 @@ export class ObjectLife<Lane, Sketch extends LifeSketch<Lane>> {
     this.#node = nodeOf(object)
     if (this.subject.gvk === podKind) this.#pod = new PodStates(this.sketch, time)
     this.#pod?.observe(object, time)
+    this.#conditions = Conditions.of(this.subject.gvk, this.sketch)
+    this.#conditions?.observe(object, time)
     this.#observeDeletion(object, time)
   }
 
@@ -89,11 +93,15 @@ export class ObjectLife<Lane, Sketch extends LifeSketch<Lane>> {
     this.#node = nodeOf(object) ?? this.#node
     this.#observeDeletion(object, time)
     this.#pod?.observe(object, time)
+    this.#conditions?.observe(object, time)
   }
 
   /** Ends the life. `how`: why, for people. */
   end(time: number, how: string, object?: JsonObject): void {
-    if (object !== undefined) this.#pod?.observe(object, time)
+    if (object !== undefined) {
+      this.#pod?.observe(object, time)
+      this.#conditions?.observe(object, time)
+    }
     this.sketch.end(time, { how, node: this.#node })
   }
 

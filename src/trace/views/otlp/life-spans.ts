@@ -5,6 +5,7 @@
  * To which trace they belong may be known only later, when the owner is seen. Until then they are held. Memory: at most {@link MOST_EVENTS} events.
  */
 import type { FieldDifference } from "../../json/difference.ts"
+import type { ToldCondition } from "../lives/conditions.ts"
 import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
 import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
 import type { Attributes } from "./attributes.ts"
@@ -109,6 +110,12 @@ export class LifeSpans implements LifeSketch<SpanLane> {
         "k8s.container.status.reason": state.reason,
         "kubereel.container.message": state.message,
       })
+  }
+
+  condition(time: number, { name, message, isWrong }: ToldCondition): void {
+    const said = message === undefined ? name : `${name}: ${message}`
+    if (isWrong) this.#failure = said
+    this.#event(time, `condition ${name}`, { "kubereel.condition.message": message })
   }
 
   end(time: number, { how, node }: LifeEnd): void {

@@ -5,6 +5,7 @@
  * Where its track belongs in the tree may be known only later, when its owner is seen. Until then its packets are held.
  */
 import type { FieldDifference } from "../../json/difference.ts"
+import type { ToldCondition } from "../lives/conditions.ts"
 import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
 import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
 import { labelOf } from "../lives/object-life.ts"
@@ -82,6 +83,10 @@ export class LifeSlices implements LifeSketch<Lane> {
       // The reason is part of the name.
       message: state.message,
     })
+  }
+
+  condition(time: number, { name, message }: ToldCondition): void {
+    this.#track.instant(time, name, { message })
   }
 
   end(time: number, { how, node }: LifeEnd): void {

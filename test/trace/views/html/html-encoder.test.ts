@@ -109,8 +109,8 @@ describe("a page", () => {
     )
     expect(partOf(page, "What went wrong", "Time line").join("\n")).toMatchInlineSnapshot(`
       "FirstObjectFaultHow often
-      00:00:11.000 +11.000 s shop Deployment/web container main: Terminated: OOMKilled (137) 3 times in 2 pods, last 00:00:15.000
-      00:00:12.000 +12.000 s shop Deployment/web container main: Waiting: CrashLoopBackOff back-off of web-y 2 times in 2 pods, last 00:00:20.000still so at the end in 1 pod"
+      00:00:11.000 +11.000 s shop Deployment/web container main: Terminated: OOMKilled (137) 3 times in 2 objects, last 00:00:15.000
+      00:00:12.000 +12.000 s shop Deployment/web container main: Waiting: CrashLoopBackOff back-off of web-y 2 times in 2 objects, last 00:00:20.000still so at the end in 1 object"
     `)
     // The link leads to the owner's rows, which are unfolded.
     const id = /<a href="#(g\d+)">shop Deployment\/web<\/a>/.exec(page)?.[1]
@@ -130,6 +130,38 @@ describe("a page", () => {
     expect(partOf(page, "What went wrong", "Time line").slice(1)).toEqual([
       `00:00:02.000 +2.000 s shop Deployment/web phase Pending (Unschedulable) ${message} once`,
     ])
+  })
+
+  test("counts a node that is not ready, a roll-out that does not go on and a job that failed as faults", () => {
+    const withCondition = (object: Described, type: string, status: string, reason: string): Described => ({
+      ...object,
+      status: { conditions: [{ type, status, reason, message: `${reason}, says the controller` }] },
+    })
+    const job: Described = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "j", namespace: "shop", uid: "j" } }
+    const page = pageOf(
+      header(0, 60),
+      event("existed", -5, withCondition(node, "Ready", "True", "KubeletReady")),
+      event("existed", -5, deployment),
+      event("applied", 10, withCondition(node, "Ready", "Unknown", "NodeStatusUnknown")),
+      event("applied", 11, withCondition(node, "Ready", "Unknown", "NodeStatusUnknown")),
+      event("applied", 20, withCondition(node, "Ready", "True", "KubeletReady")),
+      event("applied", 25, withCondition(node, "Ready", "Unknown", "NodeStatusUnknown")),
+      event("applied", 30, withCondition(deployment, "Progressing", "True", "ReplicaSetUpdated")),
+      event("applied", 40, withCondition(deployment, "Progressing", "False", "ProgressDeadlineExceeded")),
+      event("applied", 50, withCondition(job, "Failed", "True", "BackoffLimitExceeded")),
+      event("deleted", 51, job),
+    )
+    expect(partOf(page, "What went wrong", "Time line").slice(1).join("\n")).toMatchInlineSnapshot(`
+      "00:00:10.000 +10.000 s Node/node-1 Ready: Unknown (NodeStatusUnknown) NodeStatusUnknown, says the controller 2 times, last 00:00:25.000still so at the end
+      00:00:40.000 +40.000 s shop Deployment/web Progressing: False (ProgressDeadlineExceeded) ProgressDeadlineExceeded, says the controller oncestill so at the end
+      00:00:50.000 +50.000 s shop Job/j Failed: True (BackoffLimitExceeded) BackoffLimitExceeded, says the controller once"
+    `)
+    expect(partOf(page, "Changes").filter((line) => line.includes("Node/")).length).toBe(3)
+    // The bars are from when to when it was so.
+    expect(page).toContain(
+      "<title>Ready: Unknown (NodeStatusUnknown): NodeStatusUnknown, says the controller, 00:00:10.000 to 00:00:20.000 (10 s)</title>",
+    )
+    expect(page).toContain("00:00:25.000 to 00:01:00.000 (35 s)</title>")
   })
 
   test("says that nothing went wrong only of what it can judge", () => {

@@ -42,6 +42,10 @@ class NotedLife implements LifeSketch<string> {
     this.#note("container", time)
   }
 
+  condition(time: number): void {
+    this.#note("condition", time)
+  }
+
   end(time: number): void {
     this.#note("end", time)
   }

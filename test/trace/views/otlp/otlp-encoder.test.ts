@@ -223,6 +223,27 @@ describe("spans", () => {
     ])
   })
 
+  test("of objects with a condition that is wrong are errors, with an event when it began and when it was over", () => {
+    const node = (status: string): Described => ({
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: "node-1", uid: "n" },
+      status: { conditions: [{ type: "Ready", status, message: "the kubelet says nothing" }] },
+    })
+    const spans = traced(
+      header(0, 60),
+      event("existed", -1, node("True")),
+      event("applied", 5, node("Unknown")),
+      event("applied", 9, node("True")),
+    )
+    const { error, events } = named(spans, "Node/node-1")
+    expect(error).toBe("Ready: Unknown: the kubelet says nothing")
+    expect(events.map(({ name, time }) => [name, (time - epoch) / 1e6])).toEqual([
+      ["condition Ready: Unknown", 5],
+      ["condition Ready: True", 9],
+    ])
+  })
+
   test("show what the trace lacks in an OTLP trace of their own", () => {
     const spans = traced(
       header(0, 60, { incomplete: [{ gvk: "v1.Secret", state: "forbidden" }] }),

@@ -215,6 +215,26 @@ describe("lives", () => {
   })
 })
 
+test("a node that is not ready has an instant when that begins and when it is over", () => {
+  const node = (status: string, reason: string): Described => ({
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: "node-1", uid: "n" },
+    status: { conditions: [{ type: "Ready", status, reason, message: "m" }] },
+  })
+  const { lanes } = drawn(
+    header(0, 60),
+    event("existed", -1, node("True", "KubeletReady")),
+    event("applied", 5, node("Unknown", "NodeStatusUnknown")),
+    event("applied", 9, node("True", "KubeletReady")),
+  )
+  const instants = lanes.get("objects without a namespace > Node/node-1")?.filter(({ isInstant }) => isInstant)
+  expect(instants?.map(({ name, begin, says }) => [name, (begin - epoch) / 1e6, says.message])).toEqual([
+    ["Ready: Unknown (NodeStatusUnknown)", 5, "m"],
+    ["Ready: True (KubeletReady)", 9, "m"],
+  ])
+})
+
 describe("pods", () => {
   const lane = "namespace a > Pod/one"
 

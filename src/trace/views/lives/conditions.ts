@@ -1,0 +1,73 @@
+/**
+ * The conditions of an object by which Kubernetes says that something is wrong: a node that is not ready, a roll-out that does not go on, a job that
+ * failed. Most conditions are part of every life, such as those of a pod that starts, and are not told.
+ *
+ * Total: what is not as Kubernetes writes it counts as absent.
+ */
+import type { JsonObject } from "../../json/exact-json.ts"
+import { groupKindOf } from "../../ownership/ownership.ts"
+import { memberIn, objectsIn, textIn } from "../trace-object.ts"
+import type { LifeSketch } from "./life-sketch.ts"
+
+/** A condition that is wrong, or no longer. */
+export interface ToldCondition {
+  /** `Ready`. */
+  readonly type: string
+  /** `Ready: Unknown (NodeStatusUnknown)`. */
+  readonly name: string
+  readonly message: string | undefined
+  readonly isWrong: boolean
+}
+
+/** By kind and condition: with which status it is wrong. Those of API conventions and of the controllers of Kubernetes itself. */
+const wrongWith: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
+  Node: {
+    Ready: ["False", "Unknown"],
+    MemoryPressure: ["True"],
+    DiskPressure: ["True"],
+    PIDPressure: ["True"],
+    NetworkUnavailable: ["True"],
+  },
+  "apps/Deployment": { Progressing: ["False"], ReplicaFailure: ["True"] },
+  "batch/Job": { Failed: ["True"] },
+}
+
+/** Follows the conditions of one object. */
+export class Conditions {
+  readonly #sketch: Pick<LifeSketch<never>, "condition">
+  readonly #wrongWith: Readonly<Record<string, ReadonlyArray<string>>>
+  /** The names of those that are wrong, by type. */
+  readonly #wrong = new Map<string, string>()
+
+  /** `undefined`: none of the conditions of that kind is told. */
+  static of(gvk: string, sketch: Pick<LifeSketch<never>, "condition">): Conditions | undefined {
+    const groupKind = groupKindOf(gvk)
+    const wrong = Object.hasOwn(wrongWith, groupKind) ? wrongWith[groupKind] : undefined
+    return wrong === undefined ? undefined : new Conditions(sketch, wrong)
+  }
+
+  private constructor(
+    sketch: Pick<LifeSketch<never>, "condition">,
+    wrong: Readonly<Record<string, ReadonlyArray<string>>>,
+  ) {
+    this.#sketch = sketch
+    this.#wrongWith = wrong
+  }
+
+  /** Tells the sketch which conditions of a state, seen at `time`, became wrong, and which are so no longer. */
+  observe(object: JsonObject, time: number): void {
+    const conditions = objectsIn(memberIn(object, "status"), "conditions")
+    for (const [type, wrong] of Object.entries(this.#wrongWith)) {
+      const condition = conditions.find((each) => textIn(each, "type") === type)
+      const [status, reason] = [textIn(condition, "status"), textIn(condition, "reason")]
+      // An object without its status says nothing of it.
+      if (status === undefined) continue
+      const name = `${type}: ${status}${reason === undefined ? "" : ` (${reason})`}`
+      const isWrong = wrong.includes(status)
+      if (this.#wrong.get(type) === (isWrong ? name : undefined)) continue
+      if (isWrong) this.#wrong.set(type, name)
+      else this.#wrong.delete(type)
+      this.#sketch.condition(time, { type, name, message: textIn(condition, "message"), isWrong })
+    }
+  }
+}
