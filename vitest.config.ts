@@ -1,6 +1,6 @@
 import "./scripts/require-node.js"
 import { defineConfig } from "vitest/config"
-import { LongestFirst, longTests } from "./test/harness/long-tests.ts"
+import { longestFirst, longTests } from "./test/harness/long-tests.ts"
 import { patient } from "./test/harness/patience.ts"
 
 /**
@@ -48,7 +48,7 @@ export default defineConfig({
     pool: "forks",
     // The smallest machine we measure on has two cores; the longest suites kill actors at random moments and mostly wait for them.
     maxWorkers: 3,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: longestFirst(longTests) },
     teardownTimeout: patient(5000),
     allowOnly: false,
     // Node imports the sources itself, as it does for users: with Vite's module runner a run takes 54 s of CPU more, of 361.

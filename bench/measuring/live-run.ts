@@ -11,10 +11,12 @@ import { createInterface } from "node:readline"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { ApiClient } from "../../src/kube/client/api-client.ts"
+import { kinds } from "../../src/kube/client/kinds.ts"
 import { loadCredentials } from "../../src/kube/credentials/credentials.ts"
 import type { Coverage } from "../../src/recorder/http/coverage.ts"
 import type { LateChanges } from "../../src/trace/event.ts"
 import { openTestCluster } from "../../test/cluster/guard.ts"
+import { isRecorded } from "../../test/cluster/late/judged-times.ts"
 import { TimedObserver } from "../../test/cluster/late/timed-observer.ts"
 import { type TrueChange, TrueTimes } from "../../test/cluster/late/true-times.ts"
 import { calmLife } from "../load/calm-life.ts"
@@ -43,7 +45,7 @@ export interface LiveReport {
   readonly late: ReadonlyArray<JudgedRange>
   /** s that the slowest change which is not called late took to be received. */
   readonly slowestLive: number
-  /** Exit code and messages of `reel export --require all`. */
+  /** Exit code and messages of `reel export --require all`: of one before the trace was read, or after it if something in it is late. */
   readonly exported: { readonly code: number; readonly messages: string }
 }
 
@@ -57,21 +59,31 @@ const liveSeconds = 1
 export const falselyLate = ({ late }: LiveReport): ReadonlyArray<JudgedRange> =>
   late.filter(({ delays }) => delays.every((delay = 0) => delay < liveSeconds))
 
-/** A sandbox in which the demo goes on and on. `stoppedMs`: the recorder does not run for so long, so that it cannot but receive changes late. */
-export const liveDemo = (minutes: number, { stoppedMs = 0 } = {}): Promise<LiveReport> =>
+/** A sandbox in which the demo goes on and on. */
+export const liveDemo = (minutes: number): Promise<LiveReport> =>
   inDirectory(async (directory) => {
     await using cluster = await startSandbox(directory, "demo")
-    const life = async (recorder: number): Promise<void> => {
-      const lengthMs = minutes * 60_000
-      await sleep((lengthMs - stoppedMs) / 2)
-      if (stoppedMs > 0) {
-        process.kill(recorder, "SIGSTOP")
-        await sleep(stoppedMs)
-        process.kill(recorder, "SIGCONT")
-      }
-      await sleep((lengthMs - stoppedMs) / 2)
+    return await watched({ name: "demo", directory, cluster, life: () => sleep(minutes * 60_000) })
+  })
+
+/** ms that a recorder does not run: more than what is allowed for slow writes and times in whole seconds. */
+const stoppedMs = 6000
+
+/** A quiet sandbox in which one ConfigMap is created while the recorder does not run, so that it cannot but receive that late. */
+export const liveStopped = (): Promise<LiveReport> =>
+  inDirectory(async (directory) => {
+    await using cluster = await startSandbox(directory, "nothing")
+    const metadata = { namespace: "default", name: "while-stopped" }
+    // Without a field there is nothing of which the server notes when it was written.
+    const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { a: "1" } }
+    const life = async ({ pid, server }: LiveRecorder): Promise<void> => {
+      process.kill(pid, "SIGSTOP")
+      await asClient(cluster, (client) => client.create(kinds.configMaps, configMap))
+      await sleep(stoppedMs)
+      process.kill(pid, "SIGCONT")
+      while (!(await isRecorded(server, metadata.name))) await sleep(100)
     }
-    return await watched({ name: "demo", directory, cluster, life })
+    return await watched({ name: "a stopped recorder", directory, cluster, life })
   })
 
 /** Ten writes a minute: in a sandbox, or in the cluster of that kubeconfig, which must be one for tests. */
@@ -79,15 +91,23 @@ export const liveCalm = (minutes: number, kubeconfig?: string): Promise<LiveRepo
   inDirectory(async (directory) => {
     await using cluster =
       kubeconfig === undefined ? await startSandbox(directory, "nothing") : await observeCluster(kubeconfig)
-    const credentials = await loadCredentials({ kubeconfig: cluster.kubeconfig, context: undefined })
-    const client = new ApiClient({ server: credentials, userAgent: "kubereel-bench" })
     const name = kubeconfig === undefined ? "ten writes a minute" : "ten writes a minute in a real cluster"
-    try {
-      return await watched({ name, directory, cluster, life: () => calmLife(client, minutes * 60_000) })
-    } finally {
-      client.close()
-    }
+    const life = (): Promise<unknown> => asClient(cluster, (client) => calmLife(client, minutes * 60_000))
+    return await watched({ name, directory, cluster, life })
   })
+
+const asClient = async (
+  { kubeconfig }: TrueCluster,
+  act: (client: ApiClient) => Promise<unknown>,
+): Promise<unknown> => {
+  const credentials = await loadCredentials({ kubeconfig, context: undefined })
+  const client = new ApiClient({ server: credentials, userAgent: "kubereel-bench" })
+  try {
+    return await act(client)
+  } finally {
+    client.close()
+  }
+}
 
 /** A cluster, and the truth about what happened in it so far. */
 interface TrueCluster extends AsyncDisposable {
@@ -99,8 +119,13 @@ interface LiveRun {
   readonly name: string
   readonly directory: string
   readonly cluster: TrueCluster
-  /** Gets the recorder's process. */
-  readonly life: (recorder: number) => Promise<unknown>
+  readonly life: (recorder: LiveRecorder) => Promise<unknown>
+}
+
+interface LiveRecorder {
+  readonly pid: number
+  /** URL of its HTTP interface. */
+  readonly server: string
 }
 
 const watched = async ({ name, directory, cluster, life }: LiveRun): Promise<LiveReport> => {
@@ -116,16 +141,20 @@ const watched = async ({ name, directory, cluster, life }: LiveRun): Promise<Liv
   )
   await recorder.during("readiness", untilReady(server))
   const since = Date.now() * 1000
-  await recorder.during("life", life(recorder.pid))
+  await recorder.during("life", life({ pid: recorder.pid, server }))
   const coverage = (await (await fetch(`${server}/v1/coverage?start=0`)).json()) as Coverage
-  const exported = await reelExport(server, join(directory, "all.ndjson"), "--require", "all")
+  const wholeExport = () => reelExport(server, join(directory, "all.ndjson"), "--require", "all")
+  // The cluster lives on, and a change may be received late between two exports. What is late stays late: so nothing was before a trace without it, and
+  // something is after a trace with it.
+  const before = await wholeExport()
   const trace = join(directory, "trace.ndjson")
   const { code, messages } = await reelExport(server, trace)
   if (code !== 0) throw recorder.error(`the export ended with ${code}: ${messages}`)
+  const judged = await judgeTrace(trace, await cluster.truth(), since)
   return {
-    ...{ name, exported },
+    ...{ name, ...judged },
     events: coverage.kinds.reduce((sum, { events }) => sum + events, 0),
-    ...(await judgeTrace(trace, await cluster.truth(), since)),
+    exported: judged.late.length === 0 ? before : await wholeExport(),
   }
 }
 

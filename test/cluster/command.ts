@@ -1,10 +1,10 @@
 /** Runs programs for the cluster suite: kubectl, the scripted workload, the recorder. */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process"
-import { createServer } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { patient } from "../harness/patience.ts"
 import { type Json, parseExactly } from "./exact-json.ts"
 import type { TestCluster } from "./guard.ts"
 
@@ -37,7 +37,7 @@ export interface Recorder {
   readonly address: string
   /** Everything it wrote to standard error so far: for messages about failures. */
   readonly log: () => string
-  /** SIGTERM; resolves with its exit code, or rejects when it does not end within 15 s or is ended by a signal. */
+  /** SIGTERM; resolves with its exit code, or rejects when it does not end within 15 s (more on a busy machine) or is ended by a signal. */
   readonly stop: () => Promise<number>
   /** SIGKILL; resolves when it is gone. */
   readonly kill: () => Promise<void>
@@ -55,25 +55,37 @@ export const startRecorder = async (
   dataDirectory: string,
   more: ReadonlyArray<string> = [],
 ): Promise<Recorder> => {
-  const port = await freePort()
   const reel = fileURLToPath(new URL("../../bin/reel.js", import.meta.url))
   const what = config === undefined ? ["--all"] : ["--config", config]
   const words = ["record", ...what, "--kubeconfig", cluster.kubeconfig]
-  words.push("--port", String(port), "--data-dir", dataDirectory, ...more)
+  words.push("--port", "0", "--data-dir", dataDirectory, ...more)
   const { KUBECONFIG: _never, ...env } = process.env
   const child = spawn(process.execPath, [reel, ...words], { env, stdio: ["ignore", "ignore", "pipe"] })
   const log: string[] = []
   child.stderr.setEncoding("utf8").on("data", (text: string) => log.push(text))
   const ended = endOf(child)
-  const address = `http://127.0.0.1:${port}`
-  const recorder: Recorder = {
-    address,
+  const address = (): string | undefined => /listening on (http:\S+)/.exec(log.join(""))?.[1]
+  const isStarted = async (): Promise<boolean> => {
+    const url = address()
+    return url !== undefined && ((await isReady(url)) || /INFO +standby; /.test(log.join("")))
+  }
+  const deadline = performance.now() + 60_000
+  while (!(await isStarted())) {
+    const end = await Promise.race([ended, sleep(100)])
+    if (end !== undefined) throw new Error(`the recorder ended with code ${end.code} (${end.signal}):\n${log.join("")}`)
+    if (performance.now() > deadline) {
+      child.kill("SIGKILL")
+      throw new Error(`the recorder was not ready within a minute:\n${log.join("")}`)
+    }
+  }
+  return {
+    address: address() ?? "",
     log: () => log.join(""),
     stop: async () => {
       child.kill("SIGTERM")
       const { code, signal } = await Promise.race([
         ended,
-        sleep(15_000, { code: null, signal: "none" }, { ref: false }),
+        sleep(patient(15_000), { code: null, signal: "none" }, { ref: false }),
       ])
       if (code !== null) return code
       child.kill("SIGKILL")
@@ -84,16 +96,6 @@ export const startRecorder = async (
       await ended
     },
   }
-  const deadline = performance.now() + 60_000
-  while (!(await isReady(address)) && !/INFO +standby; /.test(log.join(""))) {
-    const end = await Promise.race([ended, sleep(100)])
-    if (end !== undefined) throw new Error(`the recorder ended with code ${end.code} (${end.signal}):\n${log.join("")}`)
-    if (performance.now() > deadline) {
-      child.kill("SIGKILL")
-      throw new Error(`the recorder was not ready within a minute:\n${log.join("")}`)
-    }
-  }
-  return recorder
 }
 
 const endOf = (child: ChildProcess): Promise<{ code: number | null; signal: string | null }> =>
@@ -112,15 +114,3 @@ export const isReady = (address: string): Promise<boolean> =>
     // Not listening yet: the caller checks whether the process is still running.
     () => false,
   )
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() =>
-        typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port")),
-      )
-    })
-  })

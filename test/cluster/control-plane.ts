@@ -1,29 +1,55 @@
 /**
- * Global set-up of the cluster suite: the cluster of KUBEREEL_TEST_KUBECONFIG, or one of its own, which is stopped and
- * removed at the end. Test files find either through that variable.
+ * Global set-up of the cluster suite: the cluster of KUBEREEL_TEST_KUBECONFIG, or one for each worker, which are stopped and removed at the end.
  */
 
 import { spawn } from "node:child_process"
 import { mkdtemp, rm } from "node:fs/promises"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { TestProject } from "vitest/node"
+import { freePorts } from "./free-ports.ts"
+
+/** Names the kubeconfigs of all workers to them, a line each. */
+export const kubeconfigsVariable = "KUBEREEL_TEST_KUBECONFIGS"
 
 const script = (name: string): string => fileURLToPath(new URL(`control-plane/${name}`, import.meta.url))
 
-/** @throws Error when no cluster is named and none can be started; the script prints why on standard error. */
-export default async (): Promise<(() => Promise<void>) | undefined> => {
-  if (process.env.KUBEREEL_TEST_KUBECONFIG) return undefined
-  // Separate state and ports: a cluster that someone keeps running with the script's defaults is left alone.
-  const directory = await mkdtemp(join(tmpdir(), "kubereel-cluster-"))
-  const environment = { ...process.env, STATE: directory, PORT: String(await freePorts(3)), AUDIT: "1" }
+/** Of one control plane, from its first on. */
+const portsEach = 3
+
+/**
+ * @returns the tear-down, for the first of the projects that call this.
+ * @throws Error when no cluster is named and none can be started; the script prints why on standard error.
+ */
+export default async ({ vitest }: TestProject): Promise<(() => Promise<void>) | undefined> => {
+  if (process.env[kubeconfigsVariable] !== undefined) return undefined
+  const named = process.env.KUBEREEL_TEST_KUBECONFIG
+  if (named) {
+    process.env[kubeconfigsVariable] = named
+    return undefined
+  }
+  const { maxWorkers } = vitest.config
+  const first = await freePorts(portsEach * maxWorkers)
+  const planes = await Promise.all(
+    Array.from({ length: maxWorkers }, async (_, index) => {
+      // Separate state and ports: a cluster that someone keeps running with the script's defaults is left alone.
+      const directory = await mkdtemp(join(tmpdir(), "kubereel-cluster-"))
+      const environment = { ...process.env, STATE: directory, PORT: String(first + portsEach * index), AUDIT: "1" }
+      return { directory, environment }
+    }),
+  )
   const down = async (): Promise<void> => {
-    await run(script("down"), environment)
-    await rm(directory, { recursive: true, force: true })
+    for (const { directory, environment } of planes) {
+      await run(script("down"), environment)
+      await rm(directory, { recursive: true, force: true })
+    }
   }
   try {
-    process.env.KUBEREEL_TEST_KUBECONFIG = await run(script("up"), environment)
+    const kubeconfigs: string[] = []
+    // One after the other: the first may have to build the programs.
+    for (const { environment } of planes) kubeconfigs.push(await run(script("up"), environment))
+    process.env[kubeconfigsVariable] = kubeconfigs.join("\n")
   } catch (cause) {
     await down()
     throw cause
@@ -42,21 +68,4 @@ const run = (file: string, env: NodeJS.ProcessEnv): Promise<string> =>
       if (code === 0) resolve(Buffer.concat(output).toString("utf8").trim())
       else reject(new Error(`the cluster suite cannot run: ${file} ended with code ${code}`))
     })
-  })
-
-/** The first of `count` consecutive loopback ports that are free at the moment. */
-const freePorts = async (count: number): Promise<number> => {
-  // Below the range that the kernel hands out for outgoing connections, so that none of those gets in between.
-  for (let first = 17_443; first < 32_000; first += count) {
-    const ports = Array.from({ length: count }, (_, index) => first + index)
-    if ((await Promise.all(ports.map(isFree))).every(Boolean)) return first
-  }
-  throw new Error(`no ${count} consecutive ports are free`)
-}
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer()
-    server.on("error", () => resolve(false))
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
   })

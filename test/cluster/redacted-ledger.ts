@@ -3,32 +3,57 @@
  * code, which works on bytes; this one replaces members of parsed JSON.
  */
 import { createHmac } from "node:crypto"
-import { isObject, type Json, type JsonObject, textAt } from "./exact-json.ts"
+import { isObject, type Json, type JsonObject, parseExactly, textAt } from "./exact-json.ts"
 import type { LedgerLine } from "./ledger.ts"
 
 const manifest = "kubectl.kubernetes.io/last-applied-configuration"
 
+/** Names of environment variables, by the default rules of the documentation; upper and lower case are the same. */
+const secretName = new RegExp(
+  [
+    ...["PASSWORD", "PASSWD", "PASSPHRASE", "PASSCODE", "^PASS$", "_PASS$", "_PWD$"],
+    ...["TOKEN", "_JWT$", "_PAT$", "BEARER"],
+    ...["SECRET", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "_KEY$", "_SALT$"],
+    ...["DSN$", "DATABASE_URL", "DB_URL$", "CONNECTION_STRING", "CONNECTIONSTRING", "CONN_STR"],
+    "(MONGO|REDIS|AMQP|POSTGRES|MYSQL).*_UR[IL]$",
+    ...["DOCKER.*CONFIG", "DOCKER_AUTH", "REGISTRY_AUTH"],
+  ].join("|"),
+  "i",
+)
+
 /**
- * The ledger with hashes in place of passwords in environment variables, the only values of the scripted workload that a default rule names.
+ * The ledger with hashes in place of secret environment variables, as far as the default rules name them: those of the scripted workload, and of whatever
+ * other tests have left in the cluster. Kinds with other secrets (Secrets, annotations) are not for this comparison.
  * @param key the text of the recorder's `redaction.key`.
  */
 export const redactedLedger = (ledger: readonly LedgerLine[], key: string): LedgerLine[] =>
   ledger.map((line) => (line.line === "list" ? line : { ...line, object: redacted(line.object, key) }))
 
 const redacted = (object: JsonObject, key: string): JsonObject => {
+  const { value, isFound } = hashed(object, key)
+  if (!isObject(value)) throw new Error("an object is no longer one")
+  return isFound || isInManifest(object, key) ? withoutCopies(value) : object
+}
+
+/** As after `kubectl set env deployment/web DB_PASSWORD-`: only the copy has the value. */
+const isInManifest = (object: JsonObject, key: string): boolean => {
+  const applied = textAt(object, "metadata", "annotations", manifest)
+  return applied !== "" && hashed(parseExactly(applied), key).isFound
+}
+
+const hashed = (object: Json, key: string): { readonly value: Json; readonly isFound: boolean } => {
   let isFound = false
   const replaced = (value: Json | undefined, isVariable: boolean): Json => {
     if (Array.isArray(value)) return value.map((each: Json) => replaced(each, isVariable))
     if (!isObject(value)) return value ?? null
     const plain = textAt(value, "value")
-    if (isVariable && plain !== "" && /password/i.test(textAt(value, "name"))) {
+    if (isVariable && plain !== "" && secretName.test(textAt(value, "name"))) {
       isFound = true
       return { ...value, value: `redacted:${createHmac("sha256", key).update(plain).digest("hex").slice(0, 16)}` }
     }
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, replaced(each, name === "env")]))
   }
-  const result = replaced(object, false)
-  return isFound && isObject(result) ? withoutCopies(result) : object
+  return { value: replaced(object, false), isFound }
 }
 
 /** Without the places that have the values too. Annotations of which nothing is left are absent. */

@@ -64,18 +64,18 @@ export const longTests: ReadonlyArray<string> = [
   "test/host/guest/languages/go-guest.test.ts",
 ]
 
-const places = new Map(longTests.map((file, place) => [file, place]))
-
 /**
- * Runs the long tests in the order of their list, so that no processor waits for the longest of them at the end; Vitest otherwise goes by the size
- * of files, which says nothing about their time. Throws if a file of the list does not exist.
+ * Runs the given files (paths below the project's root) in their order, before all others, so that no processor waits for the longest of them at the end;
+ * Vitest otherwise goes by the size of files, which says nothing about their time. Throws if a file of the list does not exist.
  */
-export class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const { root } = this.ctx.config
-    for (const file of longTests)
-      if (!existsSync(join(root, file))) throw new Error(`${file} of test/harness/long-tests.ts is missing`)
-    const place = ({ moduleId }: TestSpecification): number => places.get(relative(root, moduleId)) ?? longTests.length
-    return (await super.sort(files)).sort((one, other) => place(one) - place(other))
+export const longestFirst = (files: ReadonlyArray<string>): typeof BaseSequencer => {
+  const places = new Map(files.map((file, place) => [file, place]))
+  return class extends BaseSequencer {
+    override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
+      const { root } = this.ctx.config
+      for (const file of files) if (!existsSync(join(root, file))) throw new Error(`the long test ${file} is missing`)
+      const place = ({ moduleId }: TestSpecification): number => places.get(relative(root, moduleId)) ?? files.length
+      return (await super.sort(specifications)).sort((one, other) => place(one) - place(other))
+    }
   }
 }

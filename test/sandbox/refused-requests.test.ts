@@ -92,6 +92,17 @@ describe("paths", () => {
   })
 })
 
+test("a client that resets its connection after CONNECT does no harm", async () => {
+  const { port } = new URL(sandbox.url)
+  await new Promise<void>((resolve, reject) => {
+    const socket = connect(Number(port), "127.0.0.1", () => socket.write("CONNECT / HTTP/1.1\r\nHost: x\r\n\r\n"))
+    socket.on("data", () => socket.resetAndDestroy())
+    socket.on("error", reject)
+    socket.on("close", () => resolve())
+  })
+  expect(await ask(`${configMaps}/a`)).toMatchObject({ status: 200 })
+})
+
 describe("the old way to watch", () => {
   const old = configMaps.replace("/api/v1/", "/api/v1/watch/")
 

@@ -17,7 +17,11 @@ const statusLines: Readonly<Record<string, string>> = {
 /** The connection is closed after the response, since the start of the next request is unknown. */
 export const answerUnknownMethods = (server: Server, format: JsonFormat): void => {
   // Without a listener Node closes the connection, and a client waits for a response that never comes.
-  server.on("connect", (_request, socket) => void socket.end(refusal(format(statusText(methodNotAllowed)))))
+  server.on("connect", (_request, socket) => {
+    // Node has let go of the socket. A client that is gone is not a defect.
+    socket.on("error", () => socket.destroy())
+    socket.end(refusal(format(statusText(methodNotAllowed))))
+  })
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const code = error.code ?? ""
     // A broken connection has no client to respond to.

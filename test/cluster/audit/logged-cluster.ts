@@ -9,8 +9,8 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { freePorts } from "../free-ports.ts"
 import { openTestCluster, type TestCluster } from "../guard.ts"
-import { freePorts } from "../k8s/audited-cluster.ts"
 
 const run = promisify(execFile)
 const script = (name: string): string => fileURLToPath(new URL(`../control-plane/${name}`, import.meta.url))
@@ -30,7 +30,7 @@ export const openLoggedCluster = async (): Promise<LoggedCluster> => {
   if (await hasPolicy(beside))
     return { cluster: suite, log: join(beside, "audit.log"), [Symbol.asyncDispose]: async () => undefined }
   const directory = await mkdtemp(join(tmpdir(), "kubereel-logged-"))
-  const environment = { ...process.env, STATE: directory, PORT: String(await freePorts()), AUDIT: policy, NODES: "2" }
+  const environment = { ...process.env, STATE: directory, PORT: String(await freePorts(3)), AUDIT: policy, NODES: "2" }
   const close = async (): Promise<void> => {
     await run(script("down"), { env: environment })
     await rm(directory, { recursive: true, force: true })

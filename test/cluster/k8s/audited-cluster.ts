@@ -5,12 +5,12 @@
 import { execFile } from "node:child_process"
 import { existsSync } from "node:fs"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { connect } from "node:tls"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { freePorts } from "../free-ports.ts"
 import { openTestCluster, type TestCluster } from "../guard.ts"
 
 const run = promisify(execFile)
@@ -43,7 +43,7 @@ export const openAuditedCluster = async (): Promise<AuditedCluster> => {
   const beside = join(dirname(suite.kubeconfig), "audit.log")
   if (existsSync(beside)) return describe(suite, beside, async () => undefined)
   const directory = await mkdtemp(join(tmpdir(), "kubereel-audited-"))
-  const environment = { ...process.env, STATE: directory, PORT: String(await freePorts()), AUDIT: "1", NODES: "2" }
+  const environment = { ...process.env, STATE: directory, PORT: String(await freePorts(3)), AUDIT: "1", NODES: "2" }
   const close = async (): Promise<void> => {
     await run(script("down"), { env: environment })
     await rm(directory, { recursive: true, force: true })
@@ -66,8 +66,11 @@ const describe = async (cluster: TestCluster, log: string, close: () => Promise<
     authority: await authorityOf(hostname, Number(port)),
     host: hostname,
     port,
+    // The log has everything since the cluster was started, tens of megabytes, and tests read it again and again: few of its lines are parsed.
     requestsOf: async (user) =>
-      (await readFile(log, "utf8")).split("\n").flatMap((line) => (line === "" ? [] : readEntry(line, user))),
+      (await readFile(log, "utf8"))
+        .split("\n")
+        .flatMap((line) => (line.includes(`"${user}"`) ? readEntry(line, user) : [])),
     [Symbol.asyncDispose]: close,
   }
 }
@@ -105,20 +108,4 @@ const authorityOf = (host: string, port: number): Promise<string> =>
       resolve(`-----BEGIN CERTIFICATE-----\n${certificate.raw.toString("base64")}\n-----END CERTIFICATE-----\n`)
     })
     socket.on("error", reject)
-  })
-
-/** The first of `count` consecutive free loopback ports, away from those of the suite's own cluster. */
-export const freePorts = async (count = 3): Promise<number> => {
-  for (let first = 22_443; first < 32_000; first += count) {
-    const free = await Promise.all(Array.from({ length: count }, (_, offset) => isFree(first + offset)))
-    if (free.every(Boolean)) return first
-  }
-  throw new Error(`no ${count} consecutive ports are free`)
-}
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer()
-    server.on("error", () => resolve(false))
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
   })

@@ -10,8 +10,8 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { type Connection, open as get, readText } from "../connection.ts"
+import { freePorts } from "../free-ports.ts"
 import { openTestCluster, type TestCluster } from "../guard.ts"
-import { freePorts } from "./audited-cluster.ts"
 
 const run = promisify(execFile)
 const script = (name: string): string => fileURLToPath(new URL(`../control-plane/${name}`, import.meta.url))

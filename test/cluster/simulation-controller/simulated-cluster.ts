@@ -22,6 +22,7 @@ import { simulationKind, simulationLabel, simulationRootKind } from "../../../sr
 import type { Simulation } from "../../../src/simulation/api/simulation.ts"
 import { ReelProcess, reel, until } from "../../recorder/recorder/recorder-command.ts"
 import { kubectl } from "../command.ts"
+import { worker } from "../free-ports.ts"
 import { type AuditedCluster, openAuditedCluster } from "../k8s/audited-cluster.ts"
 import { apply, type KubernetesObject, parseObjects } from "../k8s/installation.ts"
 import { machineAddress } from "../k8s/stand-in-pod.ts"
@@ -74,6 +75,7 @@ export class SimulatedCluster implements AsyncDisposable {
   readonly #processes: PodProcesses
   readonly #controllers: ReelProcess[] = []
   #made = 0
+  #ports = 0
 
   private constructor(
     made: Pick<SimulatedCluster, "audited" | "api" | "namespace" | "manifests">,
@@ -146,6 +148,11 @@ export class SimulatedCluster implements AsyncDisposable {
     return controller
   }
 
+  /** Of this machine, for a driver: the other worker's drivers have others, and so had those of the file before. */
+  nextPort(): number {
+    return 24_000 + 2_500 * (worker - 1) + (process.pid % 2_000) + this.#ports++
+  }
+
   /** Creates a Simulation whose driver, the stand-in, ends after {@link finish}. */
   async create({ spec = {}, driver = {}, args = [] }: SimulationOptions = {}): Promise<string> {
     const name = `sim-${process.pid}-${this.#made++}`
@@ -155,7 +162,7 @@ export class SimulatedCluster implements AsyncDisposable {
       metadata: { name },
       spec: {
         driver: {
-          ...{ image: "kubereel", namespace: this.drivers, port: 20_000 + (process.pid % 9_000) + this.#made },
+          ...{ image: "kubereel", namespace: this.drivers, port: this.nextPort() },
           ...{ tracePath: "s3://traces/none", virtualNsPrefix: name, args: ["--until", endOf(name), ...args] },
           ...driver,
         },

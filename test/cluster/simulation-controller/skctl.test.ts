@@ -30,7 +30,7 @@ test.for([
   const command = (...words: ReadonlyArray<string>) => promisify(execFile)(path, [...first, ...words], { env })
   const hooks = simulated.file("no-hooks.yml")
   writeFileSync(hooks, "preStartHooks: []\npreRunHooks: []\npostRunHooks: []\npostStopHooks: []\n")
-  const port = String(29_000 + (process.pid % 900) + program.length)
+  const port = String(simulated.nextPort())
   await command(
     ...["run", name, "-f", "s3://traces/none", "-N", "2", "-I", "kubereel", "--hooks", hooks, "--disable-metrics"],
     ...["--driver-namespace", simulated.drivers, "--driver-port", port, "--virtual-ns-prefix", name],
