@@ -2,7 +2,7 @@
 import { resolve } from "node:path"
 import { backgroundClock } from "../clock.ts"
 import { withLocalTimes } from "../local-time.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../recorder/configuration/quoted.ts"
 import { ExportInterrupted } from "../trace/files/output-errors.ts"
 import { InputUnreadable, openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { openTraceItems } from "../trace/files/trace-items.ts"
@@ -177,7 +177,7 @@ const print = ({ standardOutput }: Terminal, lines: ReadonlyArray<string>): void
   void standardOutput.write(`${lines.join("\n")}\n`)
 
 const printJson = (terminal: Terminal, document: object): void =>
-  print(terminal, [JSON.stringify(document, undefined, 2)])
+  print(terminal, [visibleInJson(JSON.stringify(document, undefined, 2))])
 
 /** The interactive view; `undefined`: there is no keyboard. It is loaded when it is needed. */
 const look = async (
