@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { isInstalled, linesOf, type ShellDirectory, shellDirectory } from "./real-shell.ts"
+import { isInstalled } from "../../harness/installed-program.ts"
+import { linesOf, type ShellDirectory, shellDirectory } from "./real-shell.ts"
 
 const skipped = isInstalled("fish") ? undefined : "fish is not installed"
 

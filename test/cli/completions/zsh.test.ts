@@ -6,7 +6,8 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { isInstalled, linesOf, type ShellDirectory, shellDirectory } from "./real-shell.ts"
+import { isInstalled } from "../../harness/installed-program.ts"
+import { linesOf, type ShellDirectory, shellDirectory } from "./real-shell.ts"
 
 const skipped = isInstalled("zsh") ? undefined : "zsh is not installed"
 

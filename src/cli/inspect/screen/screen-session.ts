@@ -113,7 +113,12 @@ export const runScreen = async ({
     closeList = () => abort.abort()
   }
   const resize = (): void => happen({ tag: "resized", size: sizeOf() })
-  const stopKeys = terminal.onKey?.((key) => happen({ tag: "key", key }), { suspending: leave, resumed: resize })
+  const resumed = (): void => {
+    // After a SIGSTOP another program may have had the terminal, and have left the alternate screen.
+    leave()
+    resize()
+  }
+  const stopKeys = terminal.onKey?.((key) => happen({ tag: "key", key }), { suspending: leave, resumed })
   if (stopKeys === undefined) return undefined
   const stopListening = terminal.onInterrupt(() => {
     isInterrupted = true
