@@ -30,6 +30,8 @@ describe.skipIf(skipped !== undefined)(`fish${skipped === undefined ? "" : ` (${
   test.each([
     ["commands and aliases", "reel va", ["val", "validate"]],
     ["options", "reel export --fo", ["--force", "--format"]],
+    ["kinds", "reel get statefuls", ["statefulsets"]],
+    ["no kind twice", "reel get pods statefuls", []],
     ["options of an alias", "reel rm --w", ["--wait"]],
     ["options of a variant", "reel k8s --modu", ["--modules"]],
     ["the values of an option", "reel export --format ", ["kwok", "ndjson", "simkube"]],

@@ -48,6 +48,7 @@ const cases = [
   ["subcommands, then options", "reel store verif\t --data-d\trec\t", ["store", "verify", "--data-dir=recording"]],
   ["files after subcommands", "reel crd typ\t rece\t", ["crd", "types", "recent.txt"]],
   ["commands to get help for", "reel help exit\t", ["help", "exit-codes"]],
+  ["kinds, then a name", "reel get statefuls\t web", ["get", "statefulsets", "web"]],
   ["shells", "reel completions z\t", ["completions", "zsh"]],
   ["options between repeated ones", "reel record -vv --log-format j\t", ["record", "-vv", "--log-format", "json"]],
 ] as const
