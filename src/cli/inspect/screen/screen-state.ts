@@ -436,7 +436,7 @@ const inSight = (state: ScreenState): ScreenState => {
   const { listRows } = layoutOf(state)
   const topFor = (row: number, top: number, count: number): number => {
     const highest = Math.max(0, row - listRows + 1)
-    return within(Math.min(Math.max(top, highest), row), Math.max(0, count - 1))
+    return within(Math.min(Math.max(top, highest), row), count - listRows)
   }
   const row = within(state.row, state.events.length - 1)
   const { tree, opened: shown } = state

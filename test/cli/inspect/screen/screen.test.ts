@@ -207,6 +207,15 @@ describe("search and filters", () => {
     expect(listIn(press(state, "f", "\u0015", ...typing("kind=cm")))).toHaveLength(3)
   })
 
+  test("what a filter leaves fills the screen, wherever the list was before", async () => {
+    const state = press(await screenOf(story, { columns: 80, rows: 8 }), "G", "o")
+    expect(shown(state).slice(1, 3)).toEqual([
+      expect.stringMatching(/\+ Deployment shop\/web/),
+      expect.stringMatching(/~ Deployment shop\/web/),
+    ])
+    expect(shown(press(state, escapeKey)).slice(1, -1).at(-1)).toContain("~ Deployment shop/web")
+  })
+
   test("o shows the selected object alone", async () => {
     expect(listIn(press(await screenOf(), "G", "o"))).toHaveLength(2)
   })
