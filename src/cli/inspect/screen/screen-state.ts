@@ -4,6 +4,7 @@
  */
 
 import { displayWidth } from "../../terminal/display-width.ts"
+import { formatCount } from "../../terminal/quantities.ts"
 import type { Part, WantedPart } from "../recording-parts.ts"
 import { FilteredEvents, noFilter, readFilter } from "./event-filter.ts"
 
@@ -74,7 +75,7 @@ export interface ScreenState {
 export type ScreenInput =
   | { readonly tag: "key"; readonly key: string }
   | { readonly tag: "resized"; readonly size: ScreenSize }
-  | { readonly tag: "progress"; readonly progress: string; readonly message?: string }
+  | { readonly tag: "progress"; readonly progress: string }
   | { readonly tag: "part"; readonly part: Part; readonly wanted: WantedPart }
 
 /** The screen before anything is read. */
@@ -103,7 +104,12 @@ export const updated = (state: ScreenState, input: ScreenInput): ScreenState => 
       return { ...state, part, sticksTo }
     }
     case "progress": {
-      const { progress, message = state.message } = input
+      const { progress } = input
+      const { shortcomings } = state.list
+      const message =
+        progress === "" && shortcomings > 0
+          ? `${formatCount(shortcomings, "gap")}, where something is missing: ! goes to the next one`
+          : state.message
       const row = stuckRow(state)
       const next = inSight({ ...state, progress, message, row, ...(state.sticksTo === "changes" && { top: row }) })
       // What was found shows only now.

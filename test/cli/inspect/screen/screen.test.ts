@@ -333,6 +333,7 @@ describe("what is missing", () => {
     const state = await screenOf(withGap())
     expect(listIn(state)[8]).toMatch(/ ! gap of Pod, 10 s: expired$/)
     expect(shown(state)[0]).toBe("a.ndjson  10 events  1 gap")
+    expect(shown(state).at(-1)).toBe("1 gap, where something is missing: ! goes to the next one")
     const opened = shown(press(state, ..."jjjjjjjj", " ")).join("\n")
     expect(opened).toMatch(/^gap of v1\.Pod\nfrom .*03:01:00 UTC to .*03:01:10 UTC$/m)
     expect(opened).toContain("expired: the API server no longer had the changes")
