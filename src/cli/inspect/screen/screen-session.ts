@@ -96,7 +96,7 @@ export const runScreen = async ({
     const settled = load(list, wanted, {
       signal,
       onProgress,
-      onPart: (part) => happen({ tag: "part", part, wanted }),
+      onPart: (part) => signal.aborted || happen({ tag: "part", part, wanted }),
     }).then(
       () => {
         timer?.cancel()

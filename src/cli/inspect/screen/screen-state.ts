@@ -226,7 +226,7 @@ const toPart = (state: ScreenState, wants: "earlier" | "later"): ScreenState => 
   if (part === undefined)
     return {
       ...state,
-      message: state.progress === "" ? "everything is in the list" : "not yet: what there is is being counted",
+      message: state.progress === "" ? "everything is in the list" : "not yet: the recording is still being counted",
     }
   if (wants === "earlier" && part.isFirst) return { ...state, message: "there are no earlier events" }
   if (wants === "earlier" || !part.isLast) return { ...state, wants }
@@ -273,6 +273,7 @@ const typed = (state: ScreenState, prompt: Prompt, key: string): ScreenState => 
   switch (key) {
     case "\u001b":
     case "escape":
+      if (text === prompt.before.filter) return { ...state, prompt: undefined }
       return { ...typing(state, prompt, prompt.before.filter), prompt: undefined }
     case "\u007f":
     case "\b":
@@ -306,7 +307,7 @@ const filtered = (state: ScreenState, text: string, event = before(state).event)
   const events = new FilteredEvents(state.list, readFilter(text))
   const next = { ...state, events, row: events.rowAt(event), tree: undefined }
   if (events.length > 0 || text.trim() === "") return following(next)
-  return { ...next, opened: undefined, focus: "list", message: "no event passes this filter; Esc removes it" }
+  return { ...next, opened: undefined, focus: "list" }
 }
 
 /** The events of the selected object alone. */
@@ -314,7 +315,7 @@ const onlySelected = (state: ScreenState): ScreenState => {
   const event = selectedEvent(state)
   if (event === undefined) return state
   const { gvk, namespace, name, lacks } = state.list.object(event)
-  if (lacks !== undefined) return { ...state, message: "this is no object" }
+  if (lacks !== undefined) return { ...state, message: "this row is not an object" }
   return filtered(state, `kind=${gvk}${namespace === "" ? "" : ` ns=${namespace}`} name=${name}`, event)
 }
 

@@ -117,7 +117,10 @@ const listLine = (state: ScreenState, row: number, columns: number): StyledLine 
     return marked(spreadLine(left, badge(list.findingCounts(shown.event)), columns), at === tree.row, state, columns)
   }
   const at = top + row
-  if (at >= events.length) return row === 0 && state.progress === "" ? [span("no events", "dim")] : []
+  if (at >= events.length) {
+    const nothing = events.filter.terms.length > 0 ? "no event passes the filter: Esc removes it" : "no events"
+    return row === 0 && state.progress === "" ? [span(nothing, "dim")] : []
+  }
   const event = events.event(at)
   const sort = list.sort(event)
   const { lacks } = list.object(event)

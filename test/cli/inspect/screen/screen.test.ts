@@ -198,12 +198,15 @@ describe("search and filters", () => {
   test("a filter takes effect while it is typed, and Esc brings the one before back, with the event", async () => {
     const state = press(await screenOf(), "f", ...typing("web"), "G")
     const none = press(state, "f", "\u0015", ..."name=none*")
-    expect(listIn(none)).toEqual(["no events"])
+    expect(listIn(none)).toEqual(["no event passes the filter: Esc removes it"])
     expect(shown(press(none, "\r"))[0]).toBe("a.ndjson  0 of 10 events: name=none*")
+    expect(press(press(state, "t"), "f", escapeKey).tree).toBeDefined()
     const back = press(none, escapeKey)
     expect([shown(back)[0], selectedIn(back)]).toEqual(["a.ndjson  4 of 10 events: web", selectedIn(state)])
     expect(press(none, "\u0017").prompt?.text).toBe("")
-    expect(listIn(press(state, "f", "\u0015", ...typing("kind=deploy,")))).toEqual(["no events"])
+    expect(listIn(press(state, "f", "\u0015", ...typing("kind=deploy,")))).toEqual([
+      "no event passes the filter: Esc removes it",
+    ])
     expect(listIn(press(state, "f", "\u0015", ...typing("kind=cm")))).toHaveLength(3)
   })
 
@@ -345,7 +348,7 @@ describe("what is missing", () => {
     expect(selectedIn(state)).toContain("gap of Pod")
     expect(selectedIn(press(await screenOf(withGap()), "/", ...typing("gap of")))).toContain("gap of Pod")
     expect(listIn(press(state, "t")).join()).not.toContain("gap")
-    expect(shown(press(state, "o")).at(-1)).toBe("this is no object")
+    expect(shown(press(state, "o")).at(-1)).toBe("this row is not an object")
   })
 
   test.each([
