@@ -9,6 +9,7 @@ import { formatExactJson, MalformedJsonError } from "../trace/json/exact-json.ts
 import { metadataOf } from "../trace/sanitising/managed-fields.ts"
 import type { TraceHeader, TraceItem } from "../trace/trace-item.ts"
 import { FrameEvent } from "../wire/frame-event.ts"
+import { MalformedFrameError } from "../wire/observation-fields.ts"
 import { APPLIED, DELETED, ObservationsBuilder, VANISHED } from "../wire/observations.ts"
 import { ArchiveWriter } from "./archive-writer.ts"
 
@@ -23,7 +24,7 @@ const framesPerCommit = 16
 
 const codes = { applied: APPLIED, deleted: DELETED, vanished: VANISHED } as const
 
-/** A header without a window, or with another order of items, is none of a trace with a history. */
+/** A trace without a window, with another order of items, or with events that no recorder writes, has no history. */
 export class NoHistoryInTrace extends Error {
   override readonly name = "NoHistoryInTrace"
 }
@@ -50,6 +51,11 @@ export const recordTrace = async (directory: string, batches: AsyncIterable<Iter
       }
     if (writing === undefined) throw new NoHistoryInTrace("the trace has no header")
     writing.end()
+  } catch (error) {
+    // What no recorder writes: a kind that is none, a time before 1970.
+    if (error instanceof MalformedFrameError)
+      throw new NoHistoryInTrace(`the trace has what no cluster has: ${error.reason}`)
+    throw error
   } finally {
     writing?.close()
   }

@@ -1,5 +1,6 @@
 /** `reel coverage`: what a recording has, of a running recorder or in a directory, as a table or as the recorder describes it. */
 import { withLocalTimes } from "../local-time.ts"
+import { visibleInJson } from "../recorder/configuration/quoted.ts"
 import { type CommandSyntax, type OptionValues, oneOf, text, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
@@ -79,7 +80,7 @@ const show = async (given: Options, terminal: Terminal, now: () => number): Prom
     const coverage = readCoverageAnswer(answer)
     if (coverage === undefined)
       throw new ExportCut({ server: name, bytes: 0, reason: "the response is not a recorder's coverage" })
-    if (given.output === "json") standardOutput.write(`${JSON.stringify(answer, undefined, 2)}\n`)
+    if (given.output === "json") standardOutput.write(`${visibleInJson(JSON.stringify(answer, undefined, 2))}\n`)
     else for (const line of coverageLines(coverage, nowMs)) standardOutput.write(`${line}\n`)
     return isWhole(coverage) && offline?.lacksLog !== true ? exitCodes.ok : exitCodes.incomplete
   } catch (cause) {

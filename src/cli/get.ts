@@ -12,6 +12,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { builtInPlurals } from "./command-line/kind-option.ts"
 import { recorderVariables } from "./command-line/variables.ts"
 import { type Asking, ask, Misasked } from "./past/asking.ts"
 import { objectOf } from "./past/changes-of.ts"
@@ -70,6 +71,7 @@ const syntax: CommandSyntax<typeof options> = {
     placeholder: "KIND [NAME]",
     help: "kinds and a name as with kubectl: pods, deploy web, deploy/web, pods,services",
     isRepeated: true,
+    candidates: builtInPlurals,
   },
   exitCodes: {
     failed: "the object that was named did not exist, or there is no answer",

@@ -2,7 +2,7 @@
 import { resolve } from "node:path"
 import { backgroundClock } from "../clock.ts"
 import { withLocalTimes } from "../local-time.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../recorder/configuration/quoted.ts"
 import { ExportInterrupted } from "../trace/files/output-errors.ts"
 import { InputUnreadable, openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { openTraceItems } from "../trace/files/trace-items.ts"
@@ -31,11 +31,14 @@ import { recordingItems, type Stretch, takeItems } from "./inspect/inspected-ite
 import { type InspectedSubject, readSubject } from "./inspect/inspected-subject.ts"
 import { overviewJson, overviewLines } from "./inspect/overview-text.ts"
 import {
+  coverageWithin,
   directoryOverview,
+  eventsIn,
   type RecordingOverview,
-  recentStart,
   recorderOverview,
 } from "./inspect/recording-overview.ts"
+import { type CountedRecording, RecordingParts, type WantedPart } from "./inspect/recording-parts.ts"
+import type { Reading } from "./inspect/screen/screen-session.ts"
 import { summaryJson } from "./inspect/summary-json.ts"
 import { summaryLines } from "./inspect/summary-lines.ts"
 import { TraceSummarizer } from "./inspect/trace-summary.ts"
@@ -51,7 +54,7 @@ const options = {
   full: flag({ help: "of a recording: a summary of its events, as of a trace" }),
   start: optional({
     placeholder: "TIME",
-    help: "of a recording: start of what is read of it, inclusive; a duration counts back from --end, 0 is the beginning. Default: the beginning, or in the interactive view where the last 200,000 events begin",
+    help: "of a recording: start of what is read of it, inclusive; a duration counts back from --end, 0 is the beginning. Default: the beginning",
     parse: text,
   }),
   end: withDefault("now", {
@@ -71,7 +74,7 @@ const syntax: CommandSyntax<typeof options> = {
   name: "reel inspect",
   summary: "Shows what is in a trace or a recording: a summary, or in a terminal its events and objects.",
   description: [
-    "In a terminal: a time line, the events, the objects below their owners, each state with what changed and what reel validate finds in it, search and filters; ? shows the keys, which are those of SimKube's xray and some more.",
+    "In a terminal: a time line, the events, the objects below their owners, each state with what changed and what reel validate finds in it, search and filters; ? shows the keys, which are those of SimKube's xray and some more. Of a recording the last 200,000 events are in the list; < and > go to those before and after them.",
     "The summary has events by kind, namespace and time, objects, running times of pods, gaps and sizes. A trace is read once for it, whatever its size. Of a recording only counts are read, which takes a moment whatever its size; --full reads its events.",
   ],
   options,
@@ -100,6 +103,8 @@ interface InspectSurroundings {
   /** µs since the Unix epoch. */
   readonly now: () => number
   readonly openInput: (path: string) => Promise<TraceInput>
+  /** Of a part of a recording; `undefined`: as many as {@link RecordingParts} takes. */
+  readonly mostEvents: number | undefined
 }
 
 /** The command. */
@@ -114,7 +119,7 @@ export const inspectCommand = (surroundings: Partial<InspectSurroundings> = {}):
       given.output === undefined && !given.full && isLive(terminal.standardOutput, terminal.environment)
     if (!isInteractive && isOfRecording && !given.full) return refuse("--start and --end require --full", terminal)
     return inspect(subject, given, terminal, {
-      ...{ isInteractive, now: () => Date.now() * 1000, openInput: openTraceFile },
+      ...{ isInteractive, now: () => Date.now() * 1000, openInput: openTraceFile, mostEvents: undefined },
       ...surroundings,
     })
   })
@@ -136,17 +141,16 @@ const inspect = async (
   subject: InspectedSubject,
   given: Options,
   terminal: Terminal,
-  { isInteractive, now, openInput }: InspectSurroundings & { readonly isInteractive: boolean },
+  surroundings: InspectSurroundings & { readonly isInteractive: boolean },
 ): Promise<ExitCode> => {
   const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
   const abort = new AbortController()
   const stopListening = terminal.onInterrupt(() => abort.abort())
   const giveUp = (): void => abort.abort()
-  const course: Course = { given, terminal, say, signal: abort.signal, giveUp, nowMs: now() / 1000, isInteractive }
+  const nowMs = surroundings.now() / 1000
+  const course: Course = { ...surroundings, given, terminal, say, signal: abort.signal, giveUp, nowMs }
   try {
-    return subject.tag === "trace"
-      ? await inspectTrace(subject, course, openInput)
-      : await inspectRecording(subject, course)
+    return subject.tag === "trace" ? await inspectTrace(subject, course) : await inspectRecording(subject, course)
   } catch (error) {
     if (error instanceof Misasked) return refuse(error.message, terminal)
     if (isExportError(error)) {
@@ -162,7 +166,7 @@ const inspect = async (
   }
 }
 
-interface Course {
+interface Course extends InspectSurroundings {
   readonly given: Options
   readonly terminal: Terminal
   readonly say: (line: string) => void
@@ -177,35 +181,37 @@ const print = ({ standardOutput }: Terminal, lines: ReadonlyArray<string>): void
   void standardOutput.write(`${lines.join("\n")}\n`)
 
 const printJson = (terminal: Terminal, document: object): void =>
-  print(terminal, [JSON.stringify(document, undefined, 2)])
+  print(terminal, [visibleInJson(JSON.stringify(document, undefined, 2))])
 
-/** The interactive view; `undefined`: there is no keyboard. It is loaded when it is needed. */
+/** The interactive view; `undefined`: there is no keyboard. It is loaded when it is needed. `open`: the items of the part that is wanted. */
 const look = async (
   name: string,
-  { terminal, nowMs, giveUp }: Course,
-  items: (signal: AbortSignal) => Promise<TraceItems>,
+  { terminal, nowMs }: Course,
+  open: (wanted: WantedPart, reading: Reading) => Promise<TraceItems>,
 ): Promise<ExitCode | undefined> => {
   const { runScreen } = await import("./inspect/screen/screen-session.ts")
   const { loadEvents } = await import("./inspect/screen/load-events.ts")
   return runScreen({
     ...{ terminal, name, nowMs, clock: backgroundClock },
-    load: async (list, onProgress, signal) => {
-      signal.addEventListener("abort", giveUp, { once: true })
-      return loadEvents(await items(signal), list, onProgress, signal)
-    },
+    load: async (list, wanted, reading) =>
+      loadEvents(await open(wanted, reading), list, reading.onProgress, reading.signal),
   })
 }
 
 const inspectTrace = async (
   { name, path }: Extract<InspectedSubject, { tag: "trace" }>,
   course: Course,
-  openInput: InspectSurroundings["openInput"],
 ): Promise<ExitCode> => {
-  const { given, terminal, say, signal, nowMs } = course
-  const { items, format } = await openTraceItems(await openInput(path), {
+  const { given, terminal, say, signal, giveUp, nowMs } = course
+  const { items, format } = await openTraceItems(await course.openInput(path), {
     ...{ inputName: name, from: given.from ?? formatOfFileName(path), signal },
   })
-  const code = course.isInteractive ? await look(name, course, async () => items) : undefined
+  const code = course.isInteractive
+    ? await look(name, course, async (_, reading) => {
+        reading.signal.addEventListener("abort", giveUp, { once: true })
+        return items
+      })
+    : undefined
   if (code !== undefined) return code
   const summarizer = new TraceSummarizer()
   const cut = await takeItems(items, (item) => summarizer.add(item))
@@ -221,7 +227,7 @@ const inspectRecording = async (
   course: Course,
 ): Promise<ExitCode> => {
   const { given, terminal, say, signal, nowMs } = course
-  const nowMicros = Math.floor(nowMs * 1000)
+  const now = (): number => Math.floor(course.now())
   let place: OpenPlace | undefined
   const open = async (): Promise<OpenPlace> => {
     place ??= await openPlace(options, terminal, say, signal)
@@ -229,16 +235,22 @@ const inspectRecording = async (
   }
   const overview = async (): Promise<RecordingOverview> =>
     options.dataDir === undefined
-      ? recorderOverview(await open(), nowMicros, signal)
+      ? recorderOverview(await open(), now(), signal)
       : directoryOverview(resolve(options.dataDir))
   const stretch = ({ recorder }: OpenPlace, start: string): Stretch =>
-    stretchOf({ start, end: given.end }, recorder.offline?.knownUntil ?? nowMicros)
+    stretchOf({ start, end: given.end }, recorder.offline?.knownUntil ?? now())
   try {
     if (course.isInteractive) {
       const opened = await open()
-      const chosen = stretch(opened, given.start ?? "0")
-      const start = given.start === undefined ? recentStart(await overview(), chosen.end) : chosen.start
-      const code = await look(name, course, (ended) => recordingItems(opened, { start, end: chosen.end }, ended))
+      const { start } = stretch(opened, given.start ?? "0")
+      const end = (): number => stretch(opened, given.start ?? "0").end
+      const isGrowing = given.end === "now" && opened.recorder.offline === undefined
+      const parts = await partsOf(opened, { start, end, isGrowing, mostEvents: course.mostEvents }, signal)
+      const code = await look(name, course, async (wanted, reading) => {
+        const part = await parts.next(wanted, reading.signal)
+        reading.onPart(part)
+        return recordingItems(opened, part, reading.signal)
+      })
       if (code !== undefined) return code
     }
     if (!given.full) {
@@ -260,6 +272,19 @@ const inspectRecording = async (
   } finally {
     await place?.close()
   }
+}
+
+/** Rejects with an ExportError. */
+const partsOf = async (
+  place: OpenPlace,
+  asked: Omit<CountedRecording, "count" | "since">,
+  signal: AbortSignal,
+): Promise<RecordingParts> => {
+  const { kinds } = await coverageWithin(place, { start: asked.start, end: asked.end() }, signal)
+  const starts = kinds.flatMap(({ ranges }) => ranges.slice(0, 1).map(({ start }) => start))
+  const count: CountedRecording["count"] = async (start, end, ended) =>
+    eventsIn(await coverageWithin(place, { start, end }, ended))
+  return new RecordingParts({ ...asked, count, since: Math.min(asked.end(), ...starts) })
 }
 
 /** µs since the Unix epoch. `moment`: what `now` means. Throws Misasked. */

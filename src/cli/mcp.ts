@@ -1,5 +1,6 @@
 /** `reel mcp`: the past as tools for assistants, over the Model Context Protocol on standard input and output. */
 import type { Readable } from "node:stream"
+import { zoneName } from "../local-time.ts"
 import type { CommandSyntax } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
@@ -40,7 +41,7 @@ export const mcpCommand = (now: () => number = () => Date.now() * 1000, input: R
     const calls = new ToolCalls(given, { terminal, now })
     try {
       const answer = calls.answer.bind(calls)
-      const failure = await serveTools({ tools: allTools, answer, input, terminal })
+      const failure = await serveTools({ zone: zoneName(now() / 1000), tools: allTools, answer, input, terminal })
       if (failure === undefined) return exitCodes.ok
       terminal.standardError.write(`${syntax.name}: ${failure}\n`)
       return exitCodes.failed

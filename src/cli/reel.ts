@@ -1,5 +1,5 @@
 /** `reel`: finds the command and runs it. Commands are loaded on demand, so that none pays for another. */
-import { quoted } from "../recorder/configuration/quoted.ts"
+import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { nearest } from "../recorder/configuration/spelling.ts"
 import { type CommandEntry, command, commandNamed } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
@@ -242,7 +242,9 @@ export const reel = async (argv: readonly string[], terminal: Terminal): Promise
     return await dispatch(argv, terminal)
   } catch (cause) {
     const trace = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
-    terminal.standardError.write(`reel: this is a bug in kubereel ${readVersion()}, please report it:\n${trace}\n`)
+    // The message may quote what was read.
+    const lines = trace.split("\n").map(visible).join("\n")
+    terminal.standardError.write(`reel: this is a bug in kubereel ${readVersion()}, please report it:\n${lines}\n`)
     return exitCodes.failed
   }
 }

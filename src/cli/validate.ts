@@ -1,6 +1,6 @@
 /** `reel validate`: what a replay of a trace would trip over. The rules are in src/validation. */
 import { tmpdir } from "node:os"
-import { visible } from "../recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../recorder/configuration/quoted.ts"
 import { ExportInterrupted } from "../trace/files/output-errors.ts"
 import { SpooledBytes } from "../trace/files/spooled-bytes.ts"
 import { InputUnreadable, openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
@@ -226,7 +226,7 @@ const validate = async (
 const report = (trace: string, { report, cut }: ValidatedTrace, given: Options, terminal: Terminal): void => {
   const name = trace === "-" ? "standard input" : trace
   if (given.generateTransform) return print(terminal, transformProgram(report.rules))
-  const json = (document: unknown): ReadonlyArray<string> => [JSON.stringify(document, undefined, 2)]
+  const json = (document: unknown): ReadonlyArray<string> => [visibleInJson(JSON.stringify(document, undefined, 2))]
   switch (given.output) {
     case "json":
       return print(terminal, json(reportJson(name, report, cut?.message)))

@@ -62,3 +62,19 @@ test("a trace without a window has no history", async () => {
   const header: TraceItem = { type: "header", cut: 0, kinds: [], incomplete: [] }
   await expect(recordTrace(temporaryDirectory(), batches([header]))).rejects.toThrow(NoHistoryInTrace)
 })
+
+test("a trace with a kind that is none has no history, and the message names it", async () => {
+  const window = { start: START, end: START + 1_000_000 }
+  const event = { type: "object", sequence: 1, time: START, gvk: "\u001b[2J", action: "applied", uid: "1" } as const
+  const items: ReadonlyArray<TraceItem> = [
+    { type: "header", cut: 1, kinds: [], incomplete: [], window },
+    {
+      ...{ type: "event", isSnapshot: false },
+      event: { ...event, namespace: "", name: "a", resourceVersion: "1", object: Buffer.from("{}") },
+    },
+  ]
+  const recording = recordTrace(temporaryDirectory(), batches(items))
+  await expect(recording).rejects.toThrow(
+    new NoHistoryInTrace('the trace has what no cluster has: gvk is "\\u001b[2J"'),
+  )
+})

@@ -6,7 +6,6 @@ import { zstdCompressSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { exportCommand } from "../../src/cli/export.ts"
-import { recentStart } from "../../src/cli/inspect/recording-overview.ts"
 import { inspectCommand } from "../../src/cli/inspect.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
@@ -165,6 +164,26 @@ describe("in a terminal", () => {
     expect(await ended).toBe(exitCodes.ok)
   })
 
+  test("a long recording is, part by part, until all of it was in the list", async () => {
+    const terminal = keyboardTerminal(40)
+    const ended = inspectCommand({ now: () => storyStart, mostEvents: 5 }).run([directory], terminal)
+    await shows(terminal, /[1-9]\d* events, part of 12/)
+    const ofFirstPart = /03:00:01\.000 [^+·]{0,20}\+ /
+    expect(terminal.standardOutput.text()).not.toMatch(ofFirstPart)
+    const until = async (key: string, message: string): Promise<void> => {
+      while (!terminal.standardOutput.text().includes(message)) {
+        terminal.press(key)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    await until("<", "there are no earlier events")
+    await shows(terminal, ofFirstPart)
+    await until(">", "there are no later events")
+    terminal.press("q")
+    expect(await ended).toBe(exitCodes.ok)
+    expect(terminal.standardError.text()).toBe("")
+  })
+
   test("-o text, --full and a terminal without a keyboard get the summary", async () => {
     for (const words of [[trace, "-o", "text"], [directory, "--full"], [trace]]) {
       const terminal = { ...keyboardTerminal(), onKey: () => undefined }
@@ -191,14 +210,6 @@ describe("in a terminal", () => {
     terminal.press("q")
     expect(await ended).toBe(exitCodes.ok)
   })
-})
-
-test("of a large recording the view begins where the last 200,000 events begin", () => {
-  const bars = Array.from({ length: 10 }, (_, bar) => ({ start: bar * 100, end: bar * 100 + 100, events: 100_000 }))
-  expect(recentStart({ bars }, 1000)).toBe(800)
-  expect(recentStart({ bars }, 500)).toBe(300)
-  expect(recentStart({ bars: [{ start: 0, end: 100, events: 400_000 }] }, 100)).toBe(50)
-  expect(recentStart({ bars: bars.slice(8) }, 1000)).toBe(0)
 })
 
 describe("what cannot be inspected", () => {

@@ -53,6 +53,18 @@ describe("the programs of the plugin", () => {
     })
   })
 
+  test("name themselves in messages of every kind, and leave results as they are", () => {
+    const plugin = join(place, "kubectl-reel")
+    const nowhere = run(plugin, "coverage", "--server", "http://127.0.0.1:1")
+    expect(nowhere.error).toMatch(/^kubectl reel coverage: cannot reach a recorder/)
+    expect(nowhere.error).not.toMatch(/(?<!kubectl )\breel [a-z]/)
+    expect(run(plugin, "get", "pods", "-n", "nowhere", "--data-dir", "recording").error).toBe(
+      "kubectl reel get: No resources found in nowhere namespace\n",
+    )
+    const script = run(plugin, "completions", "bash").output
+    expect(script).toContain("complete -F _reel reel\n")
+  })
+
   test("complete by the name of the link, and as a file of their own", () => {
     const expected = { code: 0, output: "ndjson\n:4\n", error: "" }
     expect(run(join(place, "kubectl_complete-reel"), "export", "--format", "nd")).toEqual(expected)

@@ -74,6 +74,7 @@ test("the tools are listed, none of which changes anything", async () => {
   expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true)
   expect(client.getServerVersion()?.name).toBe("kubereel")
   expect(client.getInstructions()).toContain("isComplete")
+  expect(client.getInstructions()).toContain("a time of day of UTC")
 })
 
 test("get_objects has kubectl's columns, whole objects, names, and values at a path", async () => {
@@ -134,6 +135,7 @@ test("differences has what two moments differ in", async () => {
 test("why tells what became of a Pod", async () => {
   const { items } = await call("why", { kind: "pod", name: "web-1-a" })
   expect(items.join("\n")).toMatch(/scheduled to node node-1[\s\S]*exit code 137: OOMKilled[\s\S]*is deleted/)
+  expect(items[0]).toMatch(/^2026-03-02T03:00:01Z {2}/)
 })
 
 test("coverage and kinds say what is recorded", async () => {
@@ -174,6 +176,17 @@ test("what is wrong with a question is a tool error that says it", async () => {
   expect(await refusal("differences", { at: "now..-1h" })).toMatch(/ends before it begins/)
   expect(await refusal("events", { sinse: "1h" })).toMatch(/did you mean since\?/)
   await expect(client.callTool({ name: "evnts", arguments: {} })).rejects.toThrow(/did you mean events\?/)
+})
+
+test("an object that was never there is said to be so", async () => {
+  const { notes, isComplete, items } = await call("object_history", { kind: "deploy", name: "wbe" })
+  expect([isComplete, items, notes]).toEqual([
+    true,
+    [],
+    ["there are no changes of apps/v1.Deployment wbe in that time"],
+  ])
+  const { notes: more } = await call("get_objects", { kind: "deploy,pods", name: "wbe" })
+  expect(more).toEqual(["there was no apps/v1.Deployment or v1.Pod wbe at that moment"])
 })
 
 test("an empty answer says whether that proves anything", async () => {

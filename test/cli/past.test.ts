@@ -1,8 +1,9 @@
 /** `reel get`, `history`, `events`, `diff` and `why`, of a recording in a directory. */
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { parse } from "yaml"
 import type { Command } from "../../src/cli/command-line/command.ts"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { diffCommand } from "../../src/cli/diff.ts"
@@ -178,4 +179,29 @@ test("why tells the chain: the owners, scheduling, the crash, the Event, deletio
   expect(places).not.toContain(-1)
   expect(places).toEqual(places.toSorted((one, other) => one - other))
   expect(output).not.toContain("another Pod")
+})
+
+test("what objects have in them controls no terminal, and documents are read back as it was", async () => {
+  const bad = "\u001b[2J\u001b]0;x\u0007\u009b31m\u202e"
+  const metadata = { name: `a${bad}`, namespace: "shop", uid: "1", annotations: { [bad]: `one\n${bad}\ttwo` } }
+  const named = { uid: "1", namespace: "shop", name: metadata.name, gvk: "v1.ConfigMap", resourceVersion: "7" }
+  const times = { start: 1_763_700_000_000_000, end: 1_763_700_060_000_000 }
+  const path = join(place, "hostile.ndjson")
+  const lines = [
+    { format: "kubereel", version: 1, window: times, cut: 1, kinds: ["v1.ConfigMap"], incomplete: [] },
+    { sequence: 1, time: times.start + 1, action: "applied", ...named, object: { kind: "ConfigMap", metadata } },
+    { end: { snapshot: 0, events: 1, gaps: 0 } },
+  ]
+  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""))
+  const ask = async (command: Command, line: string): Promise<string> => {
+    const { code, output } = await run(command, line, `--trace ${path}`)
+    expect([code, output]).toEqual([exitCodes.ok, expect.not.stringMatching(/(?!\n)[\p{Cc}\p{Cf}]/u)])
+    return output
+  }
+  expect(await ask(getCommand(), "cm -A")).toContain("a\\u{1b}[2J")
+  await ask(getCommand(), "cm -o name")
+  await ask(eventsCommand(), "--since 0")
+  expect(JSON.parse(await ask(eventsCommand(), "--since 0 -o json"))).toMatchObject({ name: metadata.name })
+  expect(JSON.parse(await ask(getCommand(), "cm -o json")).items).toMatchObject([{ metadata }])
+  expect(parse(await ask(getCommand(), "cm -o yaml")).items).toMatchObject([{ metadata }])
 })

@@ -23,7 +23,7 @@ let recorded: RecordedCluster
 
 beforeAll(async () => {
   if (binary === undefined) missing = "KUBEREEL_K9S does not name a binary of k9s"
-  else if (!(await hasTerminals())) missing = "there is no tmux"
+  else if (!hasTerminals()) missing = "there is no tmux"
   else recorded = await recordCluster()
 })
 afterAll(() => recorded?.close())

@@ -2,6 +2,7 @@
 
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
+import { isInstalled } from "../harness/installed-program.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 
 const run = promisify(execFile)
@@ -22,11 +23,8 @@ export interface Terminal {
 /** Wide enough for all columns of a table, and high enough for the YAML of a Pod's metadata. */
 const size = ["-x", "220", "-y", "200"]
 
-export const hasTerminals = (): Promise<boolean> =>
-  run("tmux", ["-V"]).then(
-    () => true,
-    () => false,
-  )
+/** Whether tmux is here. In CI it has to be. */
+export const hasTerminals = (): boolean => isInstalled("tmux", "-V")
 
 /** The screen stays as it was when the program ended. */
 export const openTerminal = async (

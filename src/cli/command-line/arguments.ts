@@ -140,7 +140,7 @@ export interface CommandSyntax<Table extends OptionTable = OptionTable> {
   readonly options: Table
   /**
    * What may follow the options; absent: nothing. `count` is the number of operands required; default: none or one. `isRepeated`: more may
-   * follow. `choices`: words that one of them may be, for completions.
+   * follow. `choices`: words that one of them may be, for completions. `candidates`: some of the texts that the first may be, for those too.
    */
   readonly operand?: {
     readonly placeholder: string
@@ -148,6 +148,7 @@ export interface CommandSyntax<Table extends OptionTable = OptionTable> {
     readonly count?: number
     readonly isRepeated?: boolean
     readonly choices?: readonly string[]
+    readonly candidates?: readonly string[]
   }
   /** What an exit code means if this command has more to say of it than {@link exitCodeMeanings}. Without full stops, like all that follows. */
   readonly exitCodes?: Partial<Readonly<Record<keyof typeof exitCodeMeanings, string>>>

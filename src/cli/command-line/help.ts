@@ -87,21 +87,28 @@ export const renderExitCodes = (columns: number): string => {
   return `Exit codes of all commands:\n\n${table(exitCodeRows(exitCodeMeanings), width)}\n`
 }
 
-/** Two columns; a left entry that is too long gets a line of its own. */
 const table = (
   rows: ReadonlyArray<readonly [left: string, right: string]>,
   width: number,
   program: Program = invocation.program,
-): string => {
+): string =>
+  helpTable(
+    rows.map(([name, text]) => [name, asTyped(text, program)] as const),
+    width,
+  ).join("\n")
+
+/** Two columns, a line each; a left entry that is too long gets a line of its own. */
+export const helpTable = (
+  rows: ReadonlyArray<readonly [left: string, right: string]>,
+  width: number,
+): ReadonlyArray<string> => {
   const left = Math.min(Math.max(...rows.map(([text]) => text.length)), Math.floor(width / 3)) + 4
-  return rows
-    .flatMap(([name, text]) => {
-      const lines = wrap(asTyped(text, program), width - left).map((line) => " ".repeat(left) + line)
-      const [first = "", ...rest] = lines
-      const head = `  ${name}`
-      return head.length + 2 <= left ? [head.padEnd(left) + first.slice(left), ...rest] : [head, ...lines]
-    })
-    .join("\n")
+  return rows.flatMap(([name, text]) => {
+    const lines = wrap(text, width - left).map((line) => " ".repeat(left) + line)
+    const [first = "", ...rest] = lines
+    const head = `  ${name}`
+    return head.length + 2 <= left ? [head.padEnd(left) + first.slice(left), ...rest] : [head, ...lines]
+  })
 }
 
 const wrap = (text: string, width: number): string[] => {

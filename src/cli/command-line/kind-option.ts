@@ -53,6 +53,11 @@ const builtIn: ReadonlyArray<NamedKind> = builtInKinds
     one.group === other.group ? other.version.localeCompare(one.version, "en", { numeric: true }) : 0,
   )
 
+/** Plurals of the built-in kinds, for completions. */
+export const builtInPlurals: ReadonlyArray<string> = [
+  ...new Set(builtIn.flatMap(({ plural }) => (plural === undefined ? [] : [plural]))),
+]
+
 export type KindReading =
   /** `text`: as it is written exactly, `apps/v1.Deployment`. */
   | { readonly tag: "kind"; readonly gvk: GroupVersionKind; readonly text: string }

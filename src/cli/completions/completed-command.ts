@@ -68,7 +68,8 @@ const valuesOf = (placeholder: string, choices: ReadonlyArray<string> | undefine
 
 const operandsOf = ({ operand }: CommandSyntax): Pick<CompletedCommand, "operandWords" | "operands"> => {
   if (operand === undefined) return { operandWords: [], operands: undefined }
-  return { operandWords: operand.choices ?? [], operands: { tag: placeOf(operand.placeholder) } }
+  const { choices = [], candidates = [] } = operand
+  return { operandWords: [...choices, ...candidates], operands: { tag: placeOf(operand.placeholder) } }
 }
 
 /** Parts of placeholders that mean files, and directories. Where both are possible, files are completed, which shells do with directories too. */

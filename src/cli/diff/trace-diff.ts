@@ -1,6 +1,6 @@
 /** `reel diff A B`: two traces. What is compared is decided in src/trace/comparison. */
 import { stat } from "node:fs/promises"
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../../recorder/configuration/quoted.ts"
 import { type ComparedTrace, compareTraces, type TraceComparison } from "../../trace/comparison/compare-traces.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
 import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
@@ -65,7 +65,7 @@ export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Pro
       ...{ fields: order.isWhole ? "all" : "replayed", tolerance: order.tolerance, isSelected },
     })
     if (order.output === "json")
-      standardOutput.write(`${JSON.stringify(traceDiffJson(paths, comparison), undefined, 2)}\n`)
+      standardOutput.write(`${visibleInJson(JSON.stringify(traceDiffJson(paths, comparison), undefined, 2))}\n`)
     else if (order.output === "html") standardOutput.write(traceDiffPage(paths, comparison))
     else for (const line of traceDiffLines(paths, comparison)) standardOutput.write(`${visible(line)}\n`)
     if (comparison.isSame) say("nothing differs")

@@ -4,7 +4,7 @@ import { formatCount, formatDuration, formatInteger } from "../terminal/quantiti
 import { instantText, localMoment } from "./moment-text.ts"
 import type { RecordingOverview } from "./recording-overview.ts"
 import { histogramJson } from "./summary-json.ts"
-import { alignedRight, gapLines, histogramLines } from "./summary-lines.ts"
+import { countRows, gapLines, histogramLines } from "./summary-lines.ts"
 
 /** Rows of a table before the rest is counted. */
 const mostRows = 20
@@ -15,7 +15,7 @@ export const overviewLines = (name: string, overview: RecordingOverview, nowMs: 
   const local = (micros: number | undefined): string => (micros === undefined ? "-" : localMoment(micros, nowMs))
   const events = kinds.reduce((sum, each) => sum + each.events, 0)
   const hasStates = kinds.some(({ state }) => state !== undefined)
-  const table = alignedRight([
+  const table = countRows([
     ["KIND", "EVENTS", "OBJECTS", "SINCE", "UNTIL", ...(hasStates ? ["STATE"] : [])],
     ...kinds.map(({ gvk, events: its, objects, since, until, state }) => [
       ...[gvk, formatInteger(its), objects === undefined ? "-" : formatInteger(objects), local(since), local(until)],
@@ -45,7 +45,7 @@ const namespaceLines = (namespaces: RecordingOverview["namespaces"]): ReadonlyAr
   const shown = namespaces.slice(0, mostRows)
   return [
     "",
-    ...alignedRight([
+    ...countRows([
       ["NAMESPACE", "OBJECTS"],
       ...shown.map(({ namespace, objects }) => [namespace === "" ? "(none)" : namespace, formatInteger(objects)]),
     ]),

@@ -72,18 +72,28 @@ export const directoryOverview = (directory: string): RecordingOverview => {
   }
 }
 
+/** What a recorder, or a directory that is asked like one, has of a window: µs since the Unix epoch, the end exclusive. Rejects with an ExportError. */
+export const coverageWithin = async (
+  address: RecorderAddress,
+  window: { readonly start: number; readonly end: number },
+  signal: AbortSignal,
+): Promise<CoverageAnswer> => {
+  const coverage = readCoverageAnswer(await requestCoverage(address, window, signal))
+  if (coverage !== undefined) return coverage
+  const reason = "the response is not a recorder's coverage"
+  throw new ExportCut({ server: address.recorder.name, bytes: 0, reason })
+}
+
+/** Events of all kinds. */
+export const eventsIn = ({ kinds }: CoverageAnswer): number => kinds.reduce((sum, { events }) => sum + events, 0)
+
 /** `now`: µs since the Unix epoch. Rejects with an ExportError. */
 export const recorderOverview = async (
   address: RecorderAddress,
   now: number,
   signal: AbortSignal,
 ): Promise<RecordingOverview> => {
-  const ask = async (start: number, end: number): Promise<CoverageAnswer> => {
-    const coverage = readCoverageAnswer(await requestCoverage(address, { start, end }, signal))
-    if (coverage !== undefined) return coverage
-    const reason = "the response is not a recorder's coverage"
-    throw new ExportCut({ server: address.recorder.name, bytes: 0, reason })
-  }
+  const ask = (start: number, end: number): Promise<CoverageAnswer> => coverageWithin(address, { start, end }, signal)
   const { kinds } = await ask(0, now)
   const overview = withRange(
     kinds.map(({ gvk, events, ranges, state, detail }) => ({
@@ -96,8 +106,7 @@ export const recorderOverview = async (
   if (range !== undefined) {
     const width = Math.max(1, Math.ceil((range.to - range.from) / askedBars))
     for (let start = range.from; start < range.to; start += width) {
-      const part = await ask(start, start + width)
-      bars.push({ start, end: start + width, events: part.kinds.reduce((sum, { events }) => sum + events, 0) })
+      bars.push({ start, end: start + width, events: eventsIn(await ask(start, start + width)) })
     }
   }
   return {
@@ -107,24 +116,6 @@ export const recorderOverview = async (
     ),
     lateChanges: kinds.reduce((sum, { late }) => sum + late.reduce((events, each) => events + each.events, 0), 0),
   }
-}
-
-/** Events that the interactive view reads of a recording unless a window is given: some seconds of reading, and 100 MB of states. */
-const mostRecent = 200_000
-
-/** µs since the Unix epoch: where to begin so that at most some 200,000 events come up to `end`; 0: from the beginning. */
-export const recentStart = ({ bars }: Pick<RecordingOverview, "bars">, end: number): number => {
-  let events = 0
-  for (const bar of bars.toReversed()) {
-    if (bar.start >= end) continue
-    if (events + bar.events > mostRecent) {
-      // Within the bar, as if its events were spread evenly.
-      const part = (mostRecent - events) / bar.events
-      return Math.min(end, Math.floor(bar.end - (bar.end - bar.start) * part))
-    }
-    events += bar.events
-  }
-  return 0
 }
 
 /** The kinds in order, and from when to when they are. */

@@ -2,7 +2,7 @@
 import { visible } from "../../recorder/configuration/quoted.ts"
 import type { GapEvent, LateChanges } from "../../trace/event.ts"
 import { describeLate } from "../export/export-forecast.ts"
-import { displayWidth } from "../terminal/display-width.ts"
+import { alignedRows } from "../terminal/aligned-rows.ts"
 import { formatBytes, formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 import { localMoment } from "./moment-text.ts"
 import type { PodTimesSummary } from "./pod-times.ts"
@@ -103,7 +103,7 @@ const countTable = (title: string, rows: ReadonlyArray<NamedCounts>, all: EventC
   const rest: NamedCounts = { name: `${formatInteger(others.length)} others`, ...sumOf(others) }
   const total: NamedCounts = { name: "all", ...all }
   const table = [...shown, ...(others.length === 0 ? [] : [rest]), ...(rows.length > 1 ? [total] : [])]
-  return alignedRight([
+  return countRows([
     [title, ...head],
     ...table.map(({ name, atStart, created, changed, deleted, atEnd, bytes }) => [
       name,
@@ -126,18 +126,8 @@ const sumOf = (rows: ReadonlyArray<EventCounts>): EventCounts => {
 }
 
 /** The first column is text, the others are numbers. */
-export const alignedRight = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => displayWidth(row[column] ?? ""))))
-  return rows.map((row) =>
-    row
-      .map((cell, column) => {
-        const padding = " ".repeat((widths[column] ?? 0) - displayWidth(cell))
-        return column === 0 ? cell + padding : padding + cell
-      })
-      .join("   ")
-      .trimEnd(),
-  )
-}
+export const countRows = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> =>
+  alignedRows(rows, (column) => column > 0)
 
 type ShownGap = Pick<GapEvent, "gvk" | "namespace" | "fromTime" | "toTime" | "detail"> & { readonly reason: string }
 

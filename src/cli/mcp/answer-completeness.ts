@@ -8,7 +8,10 @@ const mostEntries = 20
 
 const lists = ["gaps", "unrecorded", "late", "selected"] as const
 
-const times = new Set(["time", "fromTime", "toTime", "notBefore", "notAfter", "start", "end", "since", "until"])
+const times = new Set([
+  ...["time", "fromTime", "toTime", "notBefore", "notAfter", "start", "end", "since", "until"],
+  ...["receivedFrom", "receivedTo", "receivedStart", "receivedEnd"],
+])
 
 /** Members that are times in µs since 1970, as RFC 3339; the other members as they are. 0 stays: it is no time, but the beginning. */
 export const withReadableTimes = (value: JsonObject): JsonObject =>

@@ -5,7 +5,7 @@
  * knows more recent changes counts.
  */
 import { formatLocalTime, withLocalTimes } from "../../local-time.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../../recorder/configuration/quoted.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { oneOf, withDefault } from "../command-line/arguments.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
@@ -38,7 +38,7 @@ export interface AskedPast {
 
 /** What a command can use while it asks. */
 export interface Asking extends AskedPast {
-  /** A line of the result. */
+  /** A line of the result, or several; what in it would control a terminal is written as JSON escapes it. */
   readonly print: (line: string) => void
 }
 
@@ -76,7 +76,7 @@ export const ask = async (
     const asking: Asking = {
       ...{ places: past.places, signal: abort.signal, nowMs, say },
       moment: past.end ?? now(),
-      print: (line) => void standardOutput.write(`${line}\n`),
+      print: (line) => void standardOutput.write(`${visibleInJson(line)}\n`),
       lacks: (end) => {
         for (const line of shortcomingLines(end, nowMs)) missing.add(line)
       },

@@ -1,6 +1,7 @@
 /** Objects as kubectl prints them: keys in order, without managedFields, several as a List. Streams: an object is printed as it comes. */
-import { stringify } from "yaml"
+import { Document, Scalar, visit } from "yaml"
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
+import { visibleInJson } from "../../recorder/configuration/quoted.ts"
 import {
   formatExactJson,
   IntegralFloat,
@@ -97,13 +98,21 @@ const pretty = (value: JsonValue, margin: string): string => {
   return members.length === 0 ? "{}" : `{\n${members.join(",\n")}\n${margin}}`
 }
 
-/** The object as YAML without the last line break, every line after a margin. */
-export const yamlOf = (object: JsonObject, margin: string): string =>
-  stringify(plainNumbers(object), { indentSeq: false, lineWidth: 0, aliasDuplicateObjects: false, version: "1.1" })
+/** The object as YAML without the last line break, every line after a margin. What would control a terminal is escaped, in double quotes. */
+export const yamlOf = (object: JsonObject, margin: string): string => {
+  const document = new Document(plainNumbers(object), { version: "1.1", aliasDuplicateObjects: false })
+  visit(document, {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === "string" && visibleInJson(scalar.value) !== scalar.value)
+        scalar.type = Scalar.QUOTE_DOUBLE
+    },
+  })
+  return visibleInJson(document.toString({ indentSeq: false, lineWidth: 0 }))
     .trimEnd()
     .split("\n")
     .map((line) => (line === "" ? line : margin + line))
     .join("\n")
+}
 
 /** YAML has one kind of number. */
 const plainNumbers = (value: JsonValue): unknown => {

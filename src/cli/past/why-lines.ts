@@ -5,7 +5,7 @@
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { objectOf } from "./changes-of.ts"
-import { differenceLines, managersText, objectName, objectsIn, timeOf } from "./describe-change.ts"
+import { differenceLines, managersText, objectName, objectsIn } from "./describe-change.ts"
 
 const member = (value: JsonValue | undefined, ...path: ReadonlyArray<string>): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>(
@@ -21,14 +21,14 @@ const textAt = (value: JsonValue | undefined, ...path: ReadonlyArray<string>): s
 /** Follows one object and its owners, change by change. */
 export class WhyLines {
   readonly #gvk: string
-  readonly #nowMs: number
+  readonly #timeText: (micros: number) => string
   /** By UID and condition, how it was last told. */
   readonly #told = new Map<string, string>()
 
-  /** `gvk`: the kind of the object that is asked about. */
-  constructor(gvk: string, nowMs: number) {
+  /** `gvk`: the kind of the object that is asked about. `timeText`: how times are written, given µs since the Unix epoch. */
+  constructor(gvk: string, timeText: (micros: number) => string) {
     this.#gvk = gvk
-    this.#nowMs = nowMs
+    this.#timeText = timeText
   }
 
   /** The lines for a change; none if it explains nothing. */
@@ -41,7 +41,7 @@ export class WhyLines {
         : ownerFacts(change)
     if (facts.length === 0) return []
     const [first = "", ...others] = facts
-    const time = timeOf(Number(change.time), this.#nowMs)
+    const time = this.#timeText(Number(change.time))
     return [`${time}  ${objectName(change)}  ${first}`, ...others.map((each) => `    ${each.trimStart()}`)].map(visible)
   }
 

@@ -81,6 +81,8 @@ export const listenToKeyboard = (
   }
   const resume = (): void => {
     if (!isInForeground()) return
+    // After a SIGSTOP, which is not announced, libuv takes the terminal to be raw still and would leave it as the shell has set it.
+    stdin.setRawMode(false)
     start()
     suspension?.resumed()
   }

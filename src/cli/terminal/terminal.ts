@@ -1,5 +1,6 @@
 /** The parts of its process that a command uses, so that tests can replace them. */
 import type { Writable } from "node:stream"
+import { asTyped, invocation, type Program } from "../command-line/invocation.ts"
 import { keepInterrupts, listenToKeyboard, type Suspension } from "./keyboard.ts"
 
 /** An output stream; `isTTY`, `columns` and `rows` are set if it is a terminal, which emits `resize` when they change. */
@@ -33,10 +34,24 @@ type UserSignal = "SIGUSR1" | "SIGUSR2"
 
 const signals = ["SIGINT", "SIGTERM"] as const
 
+/** A stream for messages to people: every command in them is written as the user types it. */
+const asCalled = (stream: Output, program: Program): Output => {
+  if (program === "reel") return stream
+  const write = (text: unknown, ...others: ReadonlyArray<unknown>): boolean =>
+    Reflect.apply(stream.write, stream, [typeof text === "string" ? asTyped(text, program) : text, ...others])
+  return new Proxy(stream, {
+    get: (_, name) => {
+      if (name === "write") return write
+      const value: unknown = Reflect.get(stream, name)
+      return typeof value === "function" ? value.bind(stream) : value
+    },
+  })
+}
+
 /** The process itself. */
 export const processTerminal: Terminal = {
   standardOutput: process.stdout,
-  standardError: process.stderr,
+  standardError: asCalled(process.stderr, invocation.program),
   environment: process.env,
   onInterrupt(listener) {
     for (const signal of signals) process.on(signal, listener)

@@ -10,6 +10,16 @@ const longestQuote = 60
 export const visible = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 
+/**
+ * The same for JSON, and for YAML whose strings with such characters are in double quotes: as `\u001b`, which is read back as what it was. Line breaks and tabs
+ * stay, and characters beyond U+FFFF, which control no terminal. JSON.stringify leaves U+0080 to U+009F as they are, of which some do.
+ */
+export const visibleInJson = (text: string): string =>
+  text.replace(/(?=[\0-\uffff])(?:[^\P{Cc}\n\t]|[\p{Cf}\p{Zl}\p{Zp}])/gu, (character) => {
+    const code = character.charCodeAt(0).toString(16)
+    return `\\u${code.padStart(4, "0")}`
+  })
+
 /** At most 60 characters of a text, in double quotes. */
 export const quoted = (text: string): string =>
   visible(JSON.stringify(text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text))

@@ -1,7 +1,8 @@
 /** bash completes with the script as it does for a user: readline calls the function with the words in COMP_WORDS. */
 import { execFileSync } from "node:child_process"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { isInstalled, linesOf, type ShellDirectory, shellDirectory } from "./real-shell.ts"
+import { isInstalled } from "../../harness/installed-program.ts"
+import { linesOf, type ShellDirectory, shellDirectory } from "./real-shell.ts"
 
 const skipped = isInstalled("bash") ? undefined : "bash is not installed"
 

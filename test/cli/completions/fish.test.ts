@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { isInstalled, linesOf, type ShellDirectory, shellDirectory } from "./real-shell.ts"
+import { isInstalled } from "../../harness/installed-program.ts"
+import { linesOf, type ShellDirectory, shellDirectory } from "./real-shell.ts"
 
 const skipped = isInstalled("fish") ? undefined : "fish is not installed"
 
@@ -29,6 +30,8 @@ describe.skipIf(skipped !== undefined)(`fish${skipped === undefined ? "" : ` (${
   test.each([
     ["commands and aliases", "reel va", ["val", "validate"]],
     ["options", "reel export --fo", ["--force", "--format"]],
+    ["kinds", "reel get statefuls", ["statefulsets"]],
+    ["no kind twice", "reel get pods statefuls", []],
     ["options of an alias", "reel rm --w", ["--wait"]],
     ["options of a variant", "reel k8s --modu", ["--modules"]],
     ["the values of an option", "reel export --format ", ["kwok", "ndjson", "simkube"]],

@@ -1,14 +1,11 @@
 /** Shells that are installed here, which complete words with the scripts for them. */
-import { execFileSync, spawnSync } from "node:child_process"
+import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { completionsCommand } from "../../../src/cli/completions.ts"
 import { commands } from "../../../src/cli/reel.ts"
 import { capturedTerminal } from "../captured-terminal.ts"
-
-/** Whether a program is on the PATH. */
-export const isInstalled = (program: string): boolean => spawnSync(program, ["--version"]).error === undefined
 
 /** A directory with the script, in which words are completed. */
 export interface ShellDirectory extends Disposable {

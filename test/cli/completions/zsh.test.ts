@@ -6,7 +6,8 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { isInstalled, linesOf, type ShellDirectory, shellDirectory } from "./real-shell.ts"
+import { isInstalled } from "../../harness/installed-program.ts"
+import { linesOf, type ShellDirectory, shellDirectory } from "./real-shell.ts"
 
 const skipped = isInstalled("zsh") ? undefined : "zsh is not installed"
 
@@ -47,6 +48,7 @@ const cases = [
   ["subcommands, then options", "reel store verif\t --data-d\trec\t", ["store", "verify", "--data-dir=recording"]],
   ["files after subcommands", "reel crd typ\t rece\t", ["crd", "types", "recent.txt"]],
   ["commands to get help for", "reel help exit\t", ["help", "exit-codes"]],
+  ["kinds, then a name", "reel get statefuls\t web", ["get", "statefulsets", "web"]],
   ["shells", "reel completions z\t", ["completions", "zsh"]],
   ["options between repeated ones", "reel record -vv --log-format j\t", ["record", "-vv", "--log-format", "json"]],
 ] as const

@@ -1,4 +1,7 @@
 /** Which events are shown: `kind=pod ns=shop name=web*`, or a word that is in the name of the object or its kind. */
+import { parseGvk } from "../../../kube/gvk.ts"
+import { findKind } from "../../../kube/kind-names.ts"
+import { builtinResource } from "../../past/past-table.ts"
 import type { EventList, ListedObject } from "./event-list.ts"
 
 /** All conditions must be met; a filter without any shows everything. */
@@ -42,15 +45,20 @@ export const readFilter = (text: string): EventFilter => ({
     }),
 })
 
-/** Whether an object meets all conditions. */
+/** Whether an object meets all conditions. What is missing passes, unless it is of another kind or namespace. */
 export const passes = ({ terms }: EventFilter, object: ListedObject): boolean =>
-  terms.every((term) => meets(term, object) !== term.isNegated)
+  terms.every(
+    (term) => (object.lacks !== undefined && isUnknown(term, object)) || meets(term, object) !== term.isNegated,
+  )
+
+const isUnknown = ({ about }: FilterTerm, { gvk, namespace }: ListedObject): boolean =>
+  about === "kind" ? gvk === "" : about !== "namespace" || namespace === ""
 
 const meets = ({ about, text }: FilterTerm, { gvk, namespace, name }: ListedObject): boolean => {
   const lower = (given: string): string => given.toLowerCase()
   switch (about) {
     case "kind":
-      return isKind(text, lower(gvk))
+      return isKind(text, gvk)
     case "namespace":
       return isLike(text, lower(namespace))
     case "name":
@@ -60,10 +68,13 @@ const meets = ({ about, text }: FilterTerm, { gvk, namespace, name }: ListedObje
   }
 }
 
-/** `pod`, `pods`, `v1.pod`, `apps/v1.deployment`. */
+/** `pod`, `po`, `v1.pod`, `deployments.apps`, and patterns of the kind. */
 const isKind = (text: string, gvk: string): boolean => {
-  const kind = gvk.slice(gvk.lastIndexOf(".") + 1)
-  return [gvk, kind, `${kind}s`, `${kind}es`].some((name) => isLike(text, name))
+  const parsed = parseGvk(gvk)
+  if (isLike(text, gvk.toLowerCase())) return true
+  if (parsed === undefined) return false
+  const named = builtinResource(gvk) ?? { gvk: parsed, plural: undefined }
+  return isLike(text, parsed.kind.toLowerCase()) || findKind(text, [named]) !== undefined
 }
 
 const isLike = (pattern: string, text: string): boolean => {

@@ -3,16 +3,23 @@
  *
  * Memory: 30 bytes for each event in arrays of numbers, and the names of each object; states are on disk ({@link PackedStates}).
  */
-import type { ObjectEvent } from "../../../trace/event.ts"
+import type { GapEvent, ObjectEvent } from "../../../trace/event.ts"
 import { ownerReferencesIn } from "../../../trace/formats/owned-items.ts"
 import type { Finding } from "../../../validation/findings.ts"
 import { TimeHistogram } from "../time-histogram.ts"
 import type { PackedStates } from "./packed-states.ts"
 import { StateFindings } from "./state-findings.ts"
 
-/** What happened. `start`: it existed at the start. `vanished`: it was deleted, and nobody saw when. */
-export const sorts = ["start", "created", "changed", "deleted", "vanished"] as const
+/** What happened. `start`: it existed at the start. `vanished`: it was deleted, and nobody saw when. `missing`: a {@link Shortcoming}. */
+const sorts = ["start", "created", "changed", "deleted", "vanished", "missing"] as const
 export type EventSort = (typeof sorts)[number]
+const missing = sorts.indexOf("missing")
+
+/** Something that the trace lacks: a gap, a kind that is incomplete, the end of a file. Times are µs since the Unix epoch. */
+export type Shortcoming = Pick<GapEvent, "gvk" | "namespace" | "fromTime" | "toTime" | "detail"> & {
+  /** That of a gap, the state of an incomplete kind, or `cut off`. */
+  readonly reason: string
+}
 
 /** Added to the number of a sort. */
 const estimated = 8
@@ -24,6 +31,8 @@ export interface ListedObject {
   readonly name: string
   /** UIDs of its owners, the controller first; as they were in its first state. */
   readonly owners: ReadonlyArray<string>
+  /** It is no object: this is missing, of its kind and namespace. The name is empty; the namespace, too, if it concerns all, and the kind. */
+  readonly lacks?: Shortcoming
 }
 
 /** How many findings of each severity. */
@@ -84,40 +93,57 @@ export class EventList {
   /** By kind and name: where there are no UIDs, the object that exists. */
   readonly #byName = new Map<string, number>()
   #length = 0
+  #shortcomings = 0
   #begin: number | undefined
 
   constructor(states: PackedStates) {
     this.#states = states
   }
 
+  /** Events and shortcomings. */
   get length(): number {
     return this.#length
   }
 
+  get shortcomings(): number {
+    return this.#shortcomings
+  }
+
+  /** `time`: when it is known of, µs since the Unix epoch; its place in the list. */
+  addShortcoming(lacks: Shortcoming, time: number): void {
+    const { gvk, namespace } = lacks
+    const object = this.objects.push({ gvk, namespace, name: "", owners: [], lacks }) - 1
+    this.#row(object, time, missing)
+    this.#shortcomings++
+  }
+
   /** Throws SpoolError. */
   add(event: ObjectEvent, isSnapshot: boolean): void {
-    const index = this.#length
     const { object, isNew } = this.#objectFor(event)
     const last = this.#last.get(object)
-    const place = this.#states.add(event.object)
     const isGone = last !== 0 && isDeletion(this.sort(last - 1))
     const created = isSnapshot ? 0 : isNew || isGone ? 1 : 2
-    this.#times.set(index, event.time)
-    this.#objectOf.set(index, object)
     const sort = event.action === "deleted" ? 3 : event.action === "vanished" ? 4 : created
-    this.#sorts.set(index, event.received === undefined ? sort : sort + estimated)
-    this.#pieces.set(index, place.piece)
-    this.#offsets.set(index, place.offset)
-    this.#lengths.set(index, place.length)
+    const place = this.#states.add(event.object)
+    this.#pieces.set(this.#length, place.piece)
+    this.#offsets.set(this.#length, place.offset)
+    this.#row(object, event.time, event.received === undefined ? sort : sort + estimated, place.length)
+    if (isSnapshot) return
+    this.#begin ??= event.time
+    this.histogram.add(event.time)
+  }
+
+  #row(object: number, time: number, sort: number, bytes = 0): void {
+    const index = this.#length++
+    const last = this.#last.get(object)
+    this.#times.set(index, time)
+    this.#objectOf.set(index, object)
+    this.#sorts.set(index, sort)
+    this.#lengths.set(index, bytes)
     this.#previous.set(index, last)
     this.#next.set(index, 0)
     if (last > 0) this.#next.set(last - 1, index + 1)
     this.#last.set(object, index + 1)
-    if (!isSnapshot) {
-      this.#begin ??= event.time
-      this.histogram.add(event.time)
-    }
-    this.#length++
   }
 
   /** µs since the Unix epoch: the first event after the state at the start, or the first of all. */

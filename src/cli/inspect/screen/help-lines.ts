@@ -1,5 +1,7 @@
 /** The help of the interactive view: its keys. Those of SimKube's xray do the same here. */
 
+import { helpTable } from "../../command-line/help.ts"
+
 const keys: ReadonlyArray<readonly [key: string, help: string]> = [
   ["↑ k, ↓ j", "move, or scroll the object"],
   ["PgUp ^B, PgDn ^F", "a page up, down"],
@@ -8,29 +10,34 @@ const keys: ReadonlyArray<readonly [key: string, help: string]> = [
   ["Space, Enter", "open the object"],
   ["Tab", "between list and object; the list then takes the object along"],
   ["[ ]", "its state before, after"],
-  ["Esc", "close one level; quits at the last one"],
-  ["/", "search: in the list by kind, namespace and name, in an object in its text"],
+  ["Esc", "close one level: the object, the tree, the filter"],
+  ["/", "search: in the list by kind, namespace and name; in an object in its text"],
   ["n N", "the next, the previous match"],
-  ["f", "filter, such as: kind=pod ns=shop name=web-* !name=*-test checkout"],
+  ["f", "filter while you type, such as: kind=deploy ns=shop name=web-* !name=*-test word"],
   ["o", "only the events of this object"],
   ["t", "the objects that existed then, below their owners"],
-  ["!", "the next event with an error or a warning"],
+  ["!", "the next event with an error or a warning, or gap"],
+  ["< >", "of a recording: the events before those in the list, and after them, up to now"],
   ["r", "times since the first event, or of this machine's time zone"],
   ["?", "this help"],
   ["q, ^C", "quit"],
 ]
 
-const widest = Math.max(...keys.map(([key]) => key.length))
+const signs: ReadonlyArray<readonly [sign: string, meaning: string]> = [
+  ["·", "it existed at the start"],
+  ["+ ~ -", "created, changed, deleted"],
+  ["?", "it was gone when the recorder looked: when it was deleted is not known"],
+  ["!", "changes are missing: a gap, a kind that is incomplete, or a file that is cut off"],
+  ["2E 1W", "errors and warnings, as reel validate finds them"],
+]
 
-/** A line each. */
-export const helpLines: ReadonlyArray<string> = [
+/** A line each, of at most so many columns where words are short. */
+export const helpLines = (columns: number): ReadonlyArray<string> => [
   "keys",
   "",
-  ...keys.map(([key, help]) => `  ${key.padEnd(widest)}   ${help}`),
+  ...helpTable(keys, columns),
   "",
   "signs",
   "",
-  "  ·  it existed at the start      +  created      ~  changed      -  deleted",
-  "  ?  it was gone when the recorder looked: when it was deleted is not known",
-  "  2E 1W   errors and warnings, as reel validate finds them",
+  ...helpTable(signs, columns),
 ]

@@ -2,38 +2,38 @@
 import type { TraceItems } from "../../../trace/formats/decoded-items.ts"
 import type { TraceItem } from "../../../trace/trace-item.ts"
 import { TraceValidation } from "../../../validation/trace-validation.ts"
-import { formatCount } from "../../terminal/quantities.ts"
 import { takeItems } from "../inspected-items.ts"
 import { type EventList, namespacePrefix } from "./event-list.ts"
 
 /** ms of work between two turns of the event loop: a key is answered before anyone notices a delay. */
 const turnMs = 20
 
-/** Takes all items. Resolves with what the user should know of the whole, empty if there is nothing. Rejects as the items do, and with SpoolError. */
+/** Takes all items, and what they lack. Rejects as the items do, and with SpoolError. */
 export const loadEvents = async (
   items: TraceItems,
   list: EventList,
   onProgress: () => void,
   signal: AbortSignal,
-): Promise<string> => {
+): Promise<void> => {
   const validation = new TraceValidation({ namespacePrefix })
-  let gaps = 0
-  let incomplete = 0
   const cut = await takeItems(inTurns(items, onProgress, signal), (item) => {
     validation.add(item)
     list.judgement.configure(item)
-    if (item.type === "header") incomplete = item.incomplete.length
+    if (item.type === "header") {
+      const { start = 0, end = 0 } = item.window ?? {}
+      for (const { gvk, namespace = "", state } of item.incomplete)
+        list.addShortcoming({ gvk, namespace, fromTime: start, toTime: end, reason: state, detail: "" }, start)
+    }
     if (item.type !== "event") return
     if (item.event.type === "object") list.add(item.event, item.isSnapshot)
-    else gaps++
+    else list.addShortcoming({ ...item.event }, item.event.time)
   })
-  list.judgement.settle(validation.finish().rules.flatMap(({ findings }) => findings))
-  const notes = [
-    ...(cut === undefined ? [] : [`cut off or damaged: ${cut.message}`]),
-    ...(incomplete === 0 ? [] : [`incomplete kinds: ${incomplete}`]),
-    ...(gaps === 0 ? [] : [`${formatCount(gaps, "gap")}, where changes are missing: -o text names them`]),
-  ]
-  return notes.join("; ")
+  if (cut !== undefined) {
+    const time = list.time(list.length - 1)
+    const where = { gvk: "", namespace: "", fromTime: time, toTime: time }
+    list.addShortcoming({ ...where, reason: "cut off or damaged", detail: cut.message }, time)
+  }
+  if (!signal.aborted) list.judgement.settle(validation.finish().rules.flatMap(({ findings }) => findings))
 }
 
 async function* inTurns(

@@ -9,9 +9,10 @@ import {
   type JsonValue,
 } from "../../../trace/json/exact-json.ts"
 import { printedObject, yamlOf } from "../../past/printed-objects.ts"
+import { formatDuration } from "../../terminal/quantities.ts"
 import { placeText } from "../../validate/finding-text.ts"
 import { localMoment } from "../moment-text.ts"
-import { type EventList, isDeletion } from "./event-list.ts"
+import { type EventList, isDeletion, type Shortcoming } from "./event-list.ts"
 import { type StyledLine, span } from "./styled-line.ts"
 
 /** Differences that are listed: more are a new object, whose YAML says more. */
@@ -26,7 +27,8 @@ const isLeftOut = (path: string): boolean =>
 
 /** Throws SpoolError. `nowMs`: decides whether times have a date. */
 export const objectLines = (list: EventList, event: number, nowMs: number): ReadonlyArray<StyledLine> => {
-  const { gvk, namespace, name } = list.object(event)
+  const { gvk, namespace, name, lacks } = list.object(event)
+  if (lacks !== undefined) return shortcomingLines(lacks, nowMs)
   const sort = list.sort(event)
   const object = objectIn(list, event)
   const previous = list.previous(event)
@@ -46,6 +48,45 @@ export const objectLines = (list: EventList, event: number, nowMs: number): Read
       : [[], [span("changes", "title")], ...differenceLines(before, object)]),
     [],
     ...(object === undefined ? unreadable(list, event) : yamlLines(printedObject(object, gvk, false))),
+  ]
+}
+
+/** Why something is missing, in words: of the reasons that recorders have. */
+const reasons: ReadonlyMap<string, string> = new Map([
+  ["expired", "the API server no longer had the changes when the recorder asked for them (410 Gone)"],
+  ["overload", "more changes came than could be kept"],
+  ["stopped", "the kind was not recorded in that time"],
+  ["cluster-restored", "the cluster was restored from a backup, so that its versions began anew"],
+  ["damaged", "what was recorded there cannot be read"],
+  ["unlogged", "the audit logs have changes without the objects"],
+  ["forbidden", "the recorder was not permitted to list and watch it"],
+])
+
+/** What is missing in one line, for a row of the list. */
+export const shortcomingText = ({ gvk, namespace, fromTime, toTime, reason }: Shortcoming): string => {
+  if (gvk === "") return `${reason} here`
+  const kind = gvk.slice(gvk.lastIndexOf(".") + 1)
+  const where = namespace === "" ? kind : `${kind} in ${namespace}`
+  return `gap of ${where}, ${formatDuration((toTime - fromTime) / 1000)}: ${reason}`
+}
+
+const shortcomingLines = (lacks: Shortcoming, nowMs: number): ReadonlyArray<StyledLine> => {
+  const { gvk, namespace, fromTime, toTime, reason, detail } = lacks
+  const why = reasons.get(reason)
+  const facts =
+    gvk === ""
+      ? ["What came after this is not known."]
+      : [
+          `from ${localMoment(fromTime, nowMs)} to ${localMoment(toTime, nowMs)}`,
+          `What changed in this time may be missing, of ${namespace === "" ? "all objects of the kind" : `the namespace ${namespace}`}.`,
+        ]
+  const title = gvk === "" ? reason : `gap of ${gvk}`
+  return [
+    [span(visible(title), "title")],
+    ...facts.map((fact) => [span(visible(fact))]),
+    [],
+    ...(gvk === "" ? [] : [[span(visible(`${reason}${why === undefined ? "" : `: ${why}`}`), "warning" as const)]]),
+    ...(detail === "" ? [] : [[span(visible(detail))]]),
   ]
 }
 

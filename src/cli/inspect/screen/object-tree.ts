@@ -1,7 +1,7 @@
 /** The objects that exist after an event, each below its owner, as rows with their depth. */
 
 import type { FilteredEvents } from "./event-filter.ts"
-import { type EventList, isDeletion, type ListedObject } from "./event-list.ts"
+import { type EventList, type EventSort, isDeletion, type ListedObject } from "./event-list.ts"
 
 /** One object of the tree. */
 export interface TreeRow {
@@ -20,7 +20,7 @@ export const objectTree = (list: EventList, shown: FilteredEvents, through: numb
   const latest = latestEvents(list, through)
   const alive = [...latest]
     .map(([object, event]) => ({ object, event }))
-    .filter(({ object, event }) => shown.shows(object) && !isDeletion(list.sort(event)))
+    .filter(({ object, event }) => shown.shows(object) && exists(list.sort(event)))
   const there = new Set(alive.map(({ object }) => object))
   const roots: typeof alive = []
   const owned = new Map<number, typeof alive>()
@@ -48,6 +48,8 @@ export const objectTree = (list: EventList, shown: FilteredEvents, through: numb
   for (const each of inOrder(alive.filter(({ object }) => !placed.has(object)))) place(each, 0)
   return rows
 }
+
+const exists = (sort: EventSort): boolean => !isDeletion(sort) && sort !== "missing"
 
 const latestEvents = (list: EventList, through: number): ReadonlyMap<number, number> => {
   const latest = new Map<number, number>()

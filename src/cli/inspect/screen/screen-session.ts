@@ -6,15 +6,16 @@
  */
 import { tmpdir } from "node:os"
 import type { Clock, Timer } from "../../../clock.ts"
-import { fileSpool, type Spool } from "../../../trace/spool.ts"
+import { fileSpool, memorySpool, type Spool } from "../../../trace/spool.ts"
 import { type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
 import { formatInteger } from "../../terminal/quantities.ts"
 import { isColoured, type Terminal } from "../../terminal/terminal.ts"
+import type { Part, WantedPart } from "../recording-parts.ts"
 import { EventList } from "./event-list.ts"
 import { PackedStates } from "./packed-states.ts"
 import { Painter } from "./painter.ts"
 import type { ScreenSize } from "./screen-layout.ts"
-import { firstScreen, type ScreenInput, updated } from "./screen-state.ts"
+import { firstScreen, type ScreenInput, screenOfPart, updated } from "./screen-state.ts"
 import { screenLines } from "./screen-view.ts"
 
 export interface ScreenSession {
@@ -23,10 +24,18 @@ export interface ScreenSession {
   readonly name: string
   readonly nowMs: number
   readonly clock: Pick<Clock, "after">
-  /** Fills the list; resolves with what the user should know of the whole. `onProgress`: there are more events. */
-  readonly load: (list: EventList, onProgress: () => void, signal: AbortSignal) => Promise<string>
+  /** Fills the list, of a long recording with the part that is wanted. It ends soon after the signal is aborted. */
+  readonly load: (list: EventList, wanted: WantedPart, reading: Reading) => Promise<void>
   /** Where states are kept; default: a temporary file. */
   readonly spool?: () => Spool
+}
+
+/** One list that is being filled. */
+export interface Reading {
+  readonly signal: AbortSignal
+  /** There are more events. */
+  readonly onProgress: () => void
+  readonly onPart: (part: Part) => void
 }
 
 /** ms between two screens while a trace is read. */
@@ -45,12 +54,11 @@ export const runScreen = async ({
   spool = () => fileSpool(tmpdir()),
 }: ScreenSession): Promise<ExitCode | undefined> => {
   const { standardOutput } = terminal
-  using states = new PackedStates(spool())
   const painter = new Painter(standardOutput, isColoured(standardOutput, terminal.environment))
   const leave = (): void => painter.leave()
-  const abort = new AbortController()
   const sizeOf = (): ScreenSize => ({ columns: standardOutput.columns || 80, rows: standardOutput.rows || 24 })
-  let state = firstScreen(name, new EventList(states), sizeOf(), nowMs)
+  const nothing = new PackedStates(memorySpool())
+  let state = firstScreen(name, new EventList(nothing), sizeOf(), nowMs)
   let isInterrupted = false
   let end: () => void = () => undefined
   let fail: (cause: unknown) => void = () => undefined
@@ -61,14 +69,56 @@ export const runScreen = async ({
   const happen = (input: ScreenInput): void => {
     try {
       state = updated(state, input)
+      if (state.wants !== undefined) read(state.wants)
       if (state.isEnded) end()
       else painter.paint(screenLines(state), input.tag === "resized")
     } catch (cause) {
       fail(cause)
     }
   }
+  let timer: Timer | undefined
+  let closeList: () => void = () => undefined
+  const lists: Array<Promise<void>> = []
+  /** Shows another list and fills it; the one before is given up. */
+  const read = (wanted: WantedPart): void => {
+    closeList()
+    const abort = new AbortController()
+    const { signal } = abort
+    const states = new PackedStates(spool())
+    const list = new EventList(states)
+    state = screenOfPart(state, list)
+    const onProgress = (): void => {
+      timer ??= clock.after(paintMs, () => {
+        timer = undefined
+        happen({ tag: "progress", progress: `reading: ${formatInteger(state.list.length)}` })
+      })
+    }
+    const settled = load(list, wanted, {
+      signal,
+      onProgress,
+      onPart: (part) => signal.aborted || happen({ tag: "part", part, wanted }),
+    }).then(
+      () => {
+        timer?.cancel()
+        timer = undefined
+        if (!signal.aborted) happen({ tag: "progress", progress: "" })
+      },
+      (cause: unknown) => {
+        // Reading that was given up has nothing to say.
+        if (!signal.aborted) fail(cause)
+      },
+    )
+    const closed = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }))
+    lists.push(Promise.all([settled, closed]).then(() => states[Symbol.dispose]()))
+    closeList = () => abort.abort()
+  }
   const resize = (): void => happen({ tag: "resized", size: sizeOf() })
-  const stopKeys = terminal.onKey?.((key) => happen({ tag: "key", key }), { suspending: leave, resumed: resize })
+  const resumed = (): void => {
+    // After a SIGSTOP another program may have had the terminal, and have left the alternate screen.
+    leave()
+    resize()
+  }
+  const stopKeys = terminal.onKey?.((key) => happen({ tag: "key", key }), { suspending: leave, resumed })
   if (stopKeys === undefined) return undefined
   const stopListening = terminal.onInterrupt(() => {
     isInterrupted = true
@@ -77,37 +127,15 @@ export const runScreen = async ({
   standardOutput.on("resize", resize)
   // An exception that nobody catches, or process.exit.
   process.once("exit", leave)
-  let timer: Timer | undefined
   // While it is suspended nothing reads the keyboard, and a process without anything to wait for would end before it learns that it goes on.
   const alive = setInterval(() => undefined, 2 ** 30)
   try {
+    read("last")
     resize()
-    const loading = load(
-      state.list,
-      () => {
-        timer ??= clock.after(paintMs, () => {
-          timer = undefined
-          happen({ tag: "progress", progress: `reading: ${formatInteger(state.list.length)}` })
-        })
-      },
-      abort.signal,
-    ).then(
-      (message) => {
-        timer?.cancel()
-        if (!abort.signal.aborted) happen({ tag: "progress", progress: "", message })
-      },
-      (cause: unknown) => {
-        // Reading that was given up has nothing to say.
-        if (!abort.signal.aborted) fail(cause)
-      },
-    )
     await ended
-    abort.abort()
-    leave()
-    await loading
     return isInterrupted ? exitCodes.interrupted : exitCodes.ok
   } finally {
-    abort.abort()
+    closeList()
     clearInterval(alive)
     timer?.cancel()
     stopKeys()
@@ -115,5 +143,6 @@ export const runScreen = async ({
     standardOutput.off("resize", resize)
     process.off("exit", leave)
     leave()
+    await Promise.all(lists)
   }
 }

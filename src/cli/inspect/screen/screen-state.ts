@@ -3,10 +3,14 @@
  * a state that is opened.
  */
 
+import { displayWidth } from "../../terminal/display-width.ts"
+import { formatCount } from "../../terminal/quantities.ts"
+import type { Part, WantedPart } from "../recording-parts.ts"
 import { FilteredEvents, noFilter, readFilter } from "./event-filter.ts"
+
 import type { EventList } from "./event-list.ts"
 import { helpLines } from "./help-lines.ts"
-import { objectLines } from "./object-lines.ts"
+import { objectLines, shortcomingText } from "./object-lines.ts"
 import { objectTree, type TreeRow } from "./object-tree.ts"
 import { layoutOf, type ScreenSize } from "./screen-layout.ts"
 import { type StyledLine, textOf } from "./styled-line.ts"
@@ -18,12 +22,16 @@ export interface OpenedObject {
   /** The first line and the first column that are shown. */
   readonly top: number
   readonly left: number
+  /** The line that was found last. */
+  readonly found?: number | undefined
 }
 
 /** What is being typed in the last line. */
 export interface Prompt {
   readonly about: "search" | "filter"
   readonly text: string
+  /** What Esc goes back to: the filter before it, and the event that was selected. */
+  readonly before: { readonly filter: string; readonly event: number }
 }
 
 /** The screen as it is. */
@@ -31,6 +39,12 @@ export interface ScreenState {
   /** What is inspected, as it was given. */
   readonly name: string
   readonly list: EventList
+  /** The part of a recording that the list has; absent: the list is the whole, or the part is not known yet. */
+  readonly part?: Part | undefined
+  /** The part that is to be read instead. Whoever reads it goes on with {@link screenOfPart}. */
+  readonly wants?: WantedPart | undefined
+  /** What stays selected while events are read, until a key is pressed: the last one, or the first one after the state at the start. */
+  readonly sticksTo?: "end" | "changes" | undefined
   readonly events: FilteredEvents
   readonly size: ScreenSize
   /** ms since the Unix epoch: decides which times have a date. */
@@ -61,7 +75,8 @@ export interface ScreenState {
 export type ScreenInput =
   | { readonly tag: "key"; readonly key: string }
   | { readonly tag: "resized"; readonly size: ScreenSize }
-  | { readonly tag: "progress"; readonly progress: string; readonly message?: string }
+  | { readonly tag: "progress"; readonly progress: string }
+  | { readonly tag: "part"; readonly part: Part; readonly wanted: WantedPart }
 
 /** The screen before anything is read. */
 export const firstScreen = (name: string, list: EventList, size: ScreenSize, nowMs: number): ScreenState => ({
@@ -70,19 +85,38 @@ export const firstScreen = (name: string, list: EventList, size: ScreenSize, now
   ...{ progress: "reading", message: "", isEnded: false },
 })
 
+/** The screen with a list of another part, before anything of it is read: what was filtered and searched for stays. */
+export const screenOfPart = (state: ScreenState, list: EventList): ScreenState => {
+  const { name, size, nowMs, search, isRelative, events } = state
+  const next = { ...firstScreen(name, list, size, nowMs), events: new FilteredEvents(list, events.filter) }
+  return { ...next, search, isRelative }
+}
+
 /** The screen after something happened. Throws SpoolError if a state cannot be read. */
 export const updated = (state: ScreenState, input: ScreenInput): ScreenState => {
   switch (input.tag) {
     case "resized":
       return inSight({ ...state, size: input.size })
+    case "part": {
+      const { part, wanted } = input
+      // Of a long recording, what happened last is looked for first.
+      const sticksTo = wanted === "later" ? "changes" : wanted === "earlier" || !part.isFirst ? "end" : undefined
+      return { ...state, part, sticksTo }
+    }
     case "progress": {
-      const { progress, message = state.message } = input
-      const next = { ...state, progress, message }
+      const { progress } = input
+      const { shortcomings } = state.list
+      const message =
+        progress === "" && shortcomings > 0
+          ? `${formatCount(shortcomings, "gap")}, where something is missing: ! goes to the next one`
+          : state.message
+      const row = stuckRow(state)
+      const next = inSight({ ...state, progress, message, row, ...(state.sticksTo === "changes" && { top: row }) })
       // What was found shows only now.
       return progress === "" && next.opened !== undefined ? opening(next, next.opened.event, next.opened.top) : next
     }
     case "key":
-      return inSight(pressed({ ...state, message: "" }, input.key))
+      return inSight(pressed({ ...state, message: "", sticksTo: undefined }, input.key))
   }
 }
 
@@ -112,17 +146,19 @@ const pressed = (state: ScreenState, key: string): ScreenState => {
     case "tab":
       return state.opened === undefined ? state : { ...state, focus: state.focus === "list" ? "object" : "list" }
     case "/":
-      return { ...state, prompt: { about: "search", text: "" } }
-    case "f":
-      return { ...state, prompt: { about: "filter", text: state.events.filter.text } }
+      return { ...state, prompt: { about: "search", text: "", before: before(state) } }
+    case "f": {
+      const next = atList(state)
+      return { ...next, prompt: { about: "filter", text: next.events.filter.text, before: before(next) } }
+    }
     case "n":
       return found(state, 1)
     case "N":
       return found(state, -1)
     case "t":
-      return state.tree === undefined ? withTree(state) : { ...state, tree: undefined }
+      return state.tree === undefined ? withTree(atList(state)) : { ...atList(state), tree: undefined }
     case "o":
-      return onlySelected(state)
+      return onlySelected(atList(state))
     case "r":
       return { ...state, isRelative: !state.isRelative }
     case "[":
@@ -131,6 +167,10 @@ const pressed = (state: ScreenState, key: string): ScreenState => {
       return toState(state, "next")
     case "!":
       return toFinding(state)
+    case "<":
+      return toPart(state, "earlier")
+    case ">":
+      return toPart(state, "later")
     case "h":
     case "left":
       return sideways(state, -1)
@@ -155,14 +195,42 @@ const moves: ReadonlyMap<string, (page: number) => number> = new Map([
 const within = (number: number, last: number): number => Math.max(0, Math.min(number, last))
 
 const moved = (state: ScreenState, by: number): ScreenState => {
-  const { opened: shown, focus, tree, events } = state
+  const { opened: shown, focus, tree, events, part, progress } = state
   if (focus === "object" && shown !== undefined)
-    return { ...state, opened: { ...shown, top: within(shown.top + by, shown.lines.length - 1) } }
-  const next =
-    tree === undefined
-      ? { ...state, row: within(state.row + by, events.length - 1) }
-      : { ...state, tree: { ...tree, row: within(tree.row + by, tree.rows.length - 1) } }
-  return following(next)
+    return { ...state, opened: { ...shown, top: shown.top + by, found: undefined } }
+  if (tree !== undefined) {
+    return following({ ...state, tree: { ...tree, row: within(tree.row + by, tree.rows.length - 1) } })
+  }
+  const next = following({ ...state, row: within(state.row + by, events.length - 1) })
+  if (by === Number.POSITIVE_INFINITY && progress !== "") return { ...next, sticksTo: "end" }
+  const isStopped = next.row === state.row && by < 0
+  return isStopped && part?.isFirst === false ? { ...next, message: "earlier events: press <" } : next
+}
+
+const before = ({ events, row }: ScreenState): Prompt["before"] => ({
+  filter: events.filter.text,
+  event: events.length === 0 ? 0 : events.event(row),
+})
+
+/** What is about the list shows it: where there is no room beside an object, that is closed. */
+const atList = (state: ScreenState): ScreenState =>
+  layoutOf(state).listColumns > 0 ? state : { ...state, opened: undefined, focus: "list" }
+
+const stuckRow = (state: ScreenState): number => {
+  if (state.sticksTo === undefined) return state.row
+  return state.sticksTo === "end" ? state.events.length - 1 : rowFrom(state, Number.NEGATIVE_INFINITY)
+}
+
+const toPart = (state: ScreenState, wants: "earlier" | "later"): ScreenState => {
+  const { part } = state
+  if (part === undefined)
+    return {
+      ...state,
+      message: state.progress === "" ? "everything is in the list" : "not yet: the recording is still being counted",
+    }
+  if (wants === "earlier" && part.isFirst) return { ...state, message: "there are no earlier events" }
+  if (wants === "earlier" || !part.isLast) return { ...state, wants }
+  return part.isGrowing ? { ...state, wants: "last" } : { ...state, message: "there are no later events" }
 }
 
 /** An object that is open beside the list is the selected one. */
@@ -174,8 +242,7 @@ const following = (state: ScreenState): ScreenState => {
 
 const opening = (state: ScreenState, event: number, top: number): ScreenState => {
   const lines = objectLines(state.list, event, state.nowMs)
-  const left = state.opened?.left ?? 0
-  return { ...state, opened: { event, lines, top: within(top, lines.length - 1), left } }
+  return { ...state, opened: { event, lines, top, left: state.opened?.left ?? 0 } }
 }
 
 const opened = (state: ScreenState): ScreenState => {
@@ -184,63 +251,72 @@ const opened = (state: ScreenState): ScreenState => {
   return { ...opening(state, event, 0), focus: "object" }
 }
 
-/** One level: what is open, the tree, the filter, and then everything. */
+/** One level: what is open, the tree, the filter. */
 const closed = (state: ScreenState): ScreenState => {
   if (state.opened !== undefined) return { ...state, opened: undefined, focus: "list" }
   if (state.tree !== undefined) return { ...state, tree: undefined }
   if (state.events.filter.terms.length > 0) return filtered(state, "")
-  return { ...state, isEnded: true }
+  return { ...state, message: "press q to quit" }
 }
 
 const inHelp = (state: ScreenState, top: number, key: string): ScreenState => {
   const move = moves.get(key)
-  if (move !== undefined) return { ...state, help: within(top + move(layoutOf(state).page), helpLines.length - 1) }
+  if (move !== undefined) {
+    const { page, columns, listRows } = layoutOf(state)
+    return { ...state, help: within(top + move(page), helpLines(columns).length - listRows) }
+  }
   return key === "q" ? { ...state, isEnded: true } : { ...state, help: undefined }
 }
 
 const typed = (state: ScreenState, prompt: Prompt, key: string): ScreenState => {
+  const { text } = prompt
   switch (key) {
     case "\u001b":
     case "escape":
-      return { ...state, prompt: undefined }
+      if (text === prompt.before.filter) return { ...state, prompt: undefined }
+      return { ...typing(state, prompt, prompt.before.filter), prompt: undefined }
     case "\u007f":
     case "\b":
     case "backspace":
-      return prompt.text === ""
-        ? { ...state, prompt: undefined }
-        : { ...state, prompt: { ...prompt, text: [...prompt.text].slice(0, -1).join("") } }
+      return text === "" ? { ...state, prompt: undefined } : typing(state, prompt, [...text].slice(0, -1).join(""))
     case "\u0015":
-      return { ...state, prompt: { ...prompt, text: "" } }
+      return typing(state, prompt, "")
+    case "\u0017":
+      return typing(state, prompt, text.replace(/\S*\s*$/u, ""))
     case "\r":
     case "return":
     case "enter": {
       const next = { ...state, prompt: undefined }
-      if (prompt.about === "filter") return filtered(next, prompt.text)
-      return found({ ...next, search: prompt.text === "" ? state.search : prompt.text }, 1)
+      if (prompt.about === "filter") return next
+      return found({ ...next, search: text === "" ? state.search : text }, 1)
     }
     default:
       // Named keys have more than one letter, and are no text.
-      return [...key].length === 1 && !/\p{Cc}/u.test(key)
-        ? { ...state, prompt: { ...prompt, text: prompt.text + key } }
-        : state
+      return [...key].length === 1 && !/\p{Cc}/u.test(key) ? typing(state, prompt, text + key) : state
   }
 }
 
-const filtered = (state: ScreenState, text: string): ScreenState => {
-  const event = state.events.length === 0 ? 0 : state.events.event(state.row)
+/** A filter takes effect while it is typed. */
+const typing = (state: ScreenState, prompt: Prompt, text: string): ScreenState =>
+  prompt.about === "filter"
+    ? { ...filtered(state, text, prompt.before.event), prompt: { ...prompt, text } }
+    : { ...state, prompt: { ...prompt, text } }
+
+/** `event`: the one to be near. */
+const filtered = (state: ScreenState, text: string, event = before(state).event): ScreenState => {
   const events = new FilteredEvents(state.list, readFilter(text))
   const next = { ...state, events, row: events.rowAt(event), tree: undefined }
   if (events.length > 0 || text.trim() === "") return following(next)
-  return { ...next, opened: undefined, focus: "list", message: "no event passes this filter; Esc removes it" }
+  return { ...next, opened: undefined, focus: "list" }
 }
 
 /** The events of the selected object alone. */
 const onlySelected = (state: ScreenState): ScreenState => {
   const event = selectedEvent(state)
   if (event === undefined) return state
-  const { gvk, namespace, name } = state.list.object(event)
-  const next = filtered(state, `kind=${gvk}${namespace === "" ? "" : ` ns=${namespace}`} name=${name}`)
-  return following({ ...next, row: next.events.rowAt(event) })
+  const { gvk, namespace, name, lacks } = state.list.object(event)
+  if (lacks !== undefined) return { ...state, message: "this row is not an object" }
+  return filtered(state, `kind=${gvk}${namespace === "" ? "" : ` ns=${namespace}`} name=${name}`, event)
 }
 
 const withTree = (state: ScreenState): ScreenState => {
@@ -268,11 +344,14 @@ const toFinding = (state: ScreenState): ScreenState => {
   const { events, list } = state
   for (let step = 1; step <= events.length; step++) {
     const row = (state.row + step) % events.length
-    if (list.findings(events.event(row)).length > 0) return following({ ...state, tree: undefined, row })
+    const event = events.event(row)
+    if (list.sort(event) === "missing" || list.findings(event).length > 0)
+      return following({ ...state, tree: undefined, row })
   }
   return {
     ...state,
-    message: state.progress === "" ? "nothing was found" : "findings are known once everything is read",
+    message:
+      state.progress === "" ? "no error, warning or gap" : "errors and warnings are known once everything is read",
   }
 }
 
@@ -292,31 +371,37 @@ const widestLine = 10_000
 const alongTime = (state: ScreenState, direction: 1 | -1): ScreenState => {
   const event = selectedEvent({ ...state, tree: undefined })
   if (event === undefined || state.tree !== undefined) return state
-  const { events, list } = state
+  const { list } = state
   const bars = list.histogram.bars(layoutOf(state).columns)
   const time = list.sort(event) === "start" ? Number.NEGATIVE_INFINITY : list.time(event)
   const filled = bars.filter((bar) => bar.events > 0)
   const here = filled.findIndex((bar) => bar.start <= time && time < bar.end)
   const target = filled[here < 0 ? (direction > 0 ? 0 : -1) : here + direction]
   if (target === undefined) return moved(state, direction > 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY)
+  return following({ ...state, row: rowFrom(state, target.start) })
+}
+
+/** The first row, after the state at the start, from a time on; the last one if there is none. */
+const rowFrom = ({ events, list }: ScreenState, time: number): number => {
   let [low, high] = [0, events.length - 1]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const at = events.event(middle)
-    if (list.sort(at) !== "start" && list.time(at) >= target.start) high = middle
+    if (list.sort(at) !== "start" && list.time(at) >= time) high = middle
     else low = middle + 1
   }
-  return following({ ...state, row: low })
+  return low
 }
 
 /** To the next place with what is searched for, from the end on from the beginning. */
 const found = (state: ScreenState, direction: 1 | -1): ScreenState => {
   const { search, opened: shown, focus, tree, events, list } = state
+  const { objectColumns } = layoutOf(state)
   if (search === "") return { ...state, message: "nothing was searched for: press /" }
   const wanted = search.toLowerCase()
   const objectText = (event: number): string => {
-    const { gvk, namespace, name } = list.object(event)
-    return `${gvk} ${namespace}/${name}`.toLowerCase()
+    const { gvk, namespace, name, lacks } = list.object(event)
+    return (lacks === undefined ? `${gvk} ${namespace}/${name}` : shortcomingText(lacks)).toLowerCase()
   }
   const next = (count: number, from: number, isMatch: (index: number) => boolean): number | undefined => {
     for (let step = 1; step <= count; step++) {
@@ -327,12 +412,15 @@ const found = (state: ScreenState, direction: 1 | -1): ScreenState => {
   }
   const missing = { ...state, message: `not found: ${search}` }
   if (focus === "object" && shown !== undefined) {
-    const top = next(shown.lines.length, shown.top, (index) =>
-      textOf(shown.lines[index] ?? [])
-        .toLowerCase()
-        .includes(wanted),
+    const textAt = (line: number): string => textOf(shown.lines[line] ?? []).toLowerCase()
+    const line = next(shown.lines.length, shown.found ?? shown.top - direction, (index) =>
+      textAt(index).includes(wanted),
     )
-    return top === undefined ? missing : { ...state, opened: { ...shown, top } }
+    if (line === undefined) return missing
+    const end = displayWidth(textAt(line).slice(0, textAt(line).indexOf(wanted) + wanted.length))
+    const isInSight = end > shown.left && end <= shown.left + objectColumns
+    const left = isInSight ? shown.left : Math.max(0, end - Math.floor(objectColumns / 2))
+    return { ...state, opened: { ...shown, found: line, top: line, left } }
   }
   if (tree !== undefined) {
     const row = next(tree.rows.length, tree.row, (index) => objectText(tree.rows[index]?.event ?? 0).includes(wanted))
@@ -350,18 +438,19 @@ const found = (state: ScreenState, direction: 1 | -1): ScreenState => {
   return row === undefined ? missing : following({ ...state, row })
 }
 
-/** The selected rows are on the screen. */
+/** The selected rows are on the screen, and what is open fills it. */
 const inSight = (state: ScreenState): ScreenState => {
   const { listRows } = layoutOf(state)
   const topFor = (row: number, top: number, count: number): number => {
     const highest = Math.max(0, row - listRows + 1)
-    return within(Math.min(Math.max(top, highest), row), Math.max(0, count - 1))
+    return within(Math.min(Math.max(top, highest), row), count - listRows)
   }
   const row = within(state.row, state.events.length - 1)
-  const { tree } = state
+  const { tree, opened: shown } = state
   return {
     ...state,
     ...{ row, top: topFor(row, state.top, state.events.length) },
+    opened: shown === undefined ? undefined : { ...shown, top: within(shown.top, shown.lines.length - listRows) },
     tree: tree === undefined ? undefined : { ...tree, top: topFor(tree.row, tree.top, tree.rows.length) },
   }
 }

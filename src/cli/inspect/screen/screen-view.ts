@@ -2,11 +2,12 @@
 import { visible } from "../../../recorder/configuration/quoted.ts"
 import { timeOf } from "../../past/describe-change.ts"
 import { displayWidth } from "../../terminal/display-width.ts"
-import { formatDuration, formatInteger } from "../../terminal/quantities.ts"
+import { formatCount, formatDuration, formatInteger } from "../../terminal/quantities.ts"
 import { localMoment } from "../moment-text.ts"
 import { barText } from "../time-histogram.ts"
-import type { EventSort, FindingCounts, ListedObject } from "./event-list.ts"
+import type { EventList, EventSort, FindingCounts, ListedObject } from "./event-list.ts"
 import { helpLines } from "./help-lines.ts"
+import { shortcomingText } from "./object-lines.ts"
 import { layoutOf, type ScreenLayout } from "./screen-layout.ts"
 import { type ScreenState, selectedEvent } from "./screen-state.ts"
 import {
@@ -33,13 +34,15 @@ export const screenLines = (state: ScreenState): ReadonlyArray<StyledLine> => {
   return lines.slice(-layout.rows).map((line) => cutLine(line, layout.columns))
 }
 
-const titleLine = ({ name, events, list, progress }: ScreenState, { columns }: ScreenLayout): StyledLine => {
+const titleLine = ({ name, events, list, part, progress }: ScreenState, { columns }: ScreenLayout): StyledLine => {
   const { text } = events.filter
+  const whole = part === undefined || (part.isFirst && part.isLast) ? "" : `, part of ${formatInteger(part.events)}`
   const count =
     text === ""
-      ? `${formatInteger(list.length)} events`
-      : `${formatInteger(events.length)} of ${formatInteger(list.length)} events: ${visible(text)}`
-  const left = [span(endOf(visible(name), Math.ceil(columns / 2)), "title"), span(`  ${count}`)]
+      ? `${formatCount(list.length - list.shortcomings, "event")}${whole}`
+      : `${formatInteger(events.length)} of ${formatCount(list.length, "event")}${whole}: ${visible(text)}`
+  const lacking = list.shortcomings === 0 ? [] : [span("  "), span(formatCount(list.shortcomings, "gap"), "warning")]
+  const left = [span(endOf(visible(name), Math.ceil(columns / 2)), "title"), span(`  ${count}`), ...lacking]
   return spreadLine(left, [span(progress, "dim")], columns)
 }
 
@@ -53,7 +56,7 @@ const endOf = (name: string, columns: number): string => {
 
 /** The bars with the one of the selected event marked, and below them the times at both ends. */
 const timeLine = (state: ScreenState, { columns }: ScreenLayout): ReadonlyArray<StyledLine> => {
-  const { list, nowMs } = state
+  const { list, nowMs, part } = state
   const bars = list.histogram.bars(columns)
   const [first, last] = [bars[0], bars.at(-1)]
   if (first === undefined || last === undefined) return [[], [span("no changes yet", "dim")]]
@@ -72,18 +75,26 @@ const timeLine = (state: ScreenState, { columns }: ScreenLayout): ReadonlyArray<
     else spans.push({ text, style })
   }
   const width = formatDuration((first.end - first.start) / 1000)
-  const left = [span(`${localMoment(first.start, nowMs)}`, "dim"), span(`  ▏${width}`, "dim")]
-  return [spans, spreadLine(left, [span(localMoment(last.end, nowMs), "dim")], columns)]
+  const earlier = part?.isFirst === false ? [span("< ", "key")] : []
+  const later = part?.isLast === false ? [span(" >", "key")] : []
+  const left = [...earlier, span(`${localMoment(first.start, nowMs)}  ▏${width}`, "dim")]
+  return [spans, spreadLine(left, [span(localMoment(last.end, nowMs), "dim"), ...later], columns)]
 }
 
 const bodyLines = (state: ScreenState, layout: ScreenLayout): ReadonlyArray<StyledLine> => {
   const { listRows, listColumns, objectColumns } = layout
   const rows = Array.from({ length: listRows }, (_, row) => row)
-  if (state.help !== undefined) return rows.map((row) => [span(helpLines[(state.help ?? 0) + row] ?? "")])
-  const { opened, focus } = state
+  const { opened, focus, help } = state
+  if (help !== undefined) {
+    const lines = helpLines(layout.columns)
+    return rows.map((row) => [span(lines[help + row] ?? "")])
+  }
   const list = (row: number): StyledLine => listLine(state, row, listColumns)
   if (opened === undefined) return rows.map(list)
-  const object = (row: number): StyledLine => shiftLine(opened.lines[opened.top + row] ?? [], opened.left)
+  const object = (row: number): StyledLine => {
+    const line = shiftLine(opened.lines[opened.top + row] ?? [], opened.left)
+    return opened.top + row === opened.found ? inStyle(line, "current") : line
+  }
   if (listColumns === 0) return rows.map((row) => cutLine(object(row), objectColumns))
   const border: Style = focus === "object" ? "title" : "dim"
   return rows.map((row) => [
@@ -106,13 +117,19 @@ const listLine = (state: ScreenState, row: number, columns: number): StyledLine 
     return marked(spreadLine(left, badge(list.findingCounts(shown.event)), columns), at === tree.row, state, columns)
   }
   const at = top + row
-  if (at >= events.length) return row === 0 && state.progress === "" ? [span("no events", "dim")] : []
+  if (at >= events.length) {
+    const nothing = events.filter.terms.length > 0 ? "no event passes the filter: Esc removes it" : "no events"
+    return row === 0 && state.progress === "" ? [span(nothing, "dim")] : []
+  }
   const event = events.event(at)
   const sort = list.sort(event)
+  const { lacks } = list.object(event)
   const left = [
-    span(`${momentOf(state, event)} `, "dim"),
+    span(momentOf(state, event, columns), "dim"),
     span(`${signs[sort]} `, signStyles[sort]),
-    ...objectSpans(list.object(event), false),
+    ...(lacks === undefined
+      ? objectSpans(list.object(event), false)
+      : [span(visible(shortcomingText(lacks)), "warning")]),
   ]
   return marked(spreadLine(left, badge(list.findingCounts(event)), columns), at === state.row, state, columns)
 }
@@ -123,10 +140,18 @@ const signs: Readonly<Record<EventSort, string>> = {
   changed: "~",
   deleted: "-",
   vanished: "?",
+  missing: "!",
 }
 
 const signStyles: Readonly<Record<EventSort, Style>> = {
-  ...{ start: "dim", created: "added", changed: "changed", deleted: "removed", vanished: "removed" },
+  ...{
+    start: "dim",
+    created: "added",
+    changed: "changed",
+    deleted: "removed",
+    vanished: "removed",
+    missing: "warning",
+  },
 }
 
 const marked = (line: StyledLine, isSelected: boolean, { focus }: ScreenState, columns: number): StyledLine =>
@@ -145,15 +170,26 @@ const badge = ({ errors, warnings }: FindingCounts): StyledLine => [
   ...(warnings === 0 ? [] : [span(`${warnings}W`, "warning")]),
 ]
 
-const momentOf = ({ list, isRelative, nowMs }: ScreenState, event: number): string => {
+/** Columns of a list from which on there is room for dates and parts of seconds, and for any time. */
+const wholeTimes = 60
+const shortTimes = 34
+
+/** With a space after it. */
+const momentOf = (state: ScreenState, event: number, columns: number): string => {
+  if (columns < shortTimes) return ""
+  const { list, isRelative, nowMs } = state
   const time = list.time(event)
-  if (!isRelative) {
-    const isDate = Number.isSafeInteger(time) && time >= 0
-    // The zone is in the time line.
-    return isDate ? timeOf(time, nowMs).replace(/ [^ ]+$/, "") : `${time} µs`
-  }
+  if (isRelative) return `${sinceBegin(list, event)} `
+  const isDate = Number.isSafeInteger(time) && time >= 0
+  if (!isDate) return `${time} µs `
+  // The zone is in the time line.
+  const local = timeOf(time, nowMs).replace(/ [^ ]+$/, "")
+  return `${columns < wholeTimes ? local.replace(/^.* |\.\d+$/g, "") : local} `
+}
+
+const sinceBegin = (list: EventList, event: number): string => {
   if (list.sort(event) === "start") return "at start"
-  const seconds = Math.max(0, Math.floor((time - list.begin) / 1_000_000))
+  const seconds = Math.max(0, Math.floor((list.time(event) - list.begin) / 1_000_000))
   const two = (number: number): string => String(Math.floor(number)).padStart(2, "0")
   const days = Math.floor(seconds / 86_400)
   const clock = `${two((seconds / 3600) % 24)}:${two((seconds / 60) % 60)}:${two(seconds % 60)}`

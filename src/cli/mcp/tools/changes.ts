@@ -1,4 +1,5 @@
 /** The tools object_history, events and why: what changed in a stretch of time, of one object, of all, or what explains one. */
+import { formatInstant } from "../../command-line/instant.ts"
 import { changesOf } from "../../past/changes-of.ts"
 import { readMoment } from "../../past/moments.ts"
 import { exactKinds } from "../../past/object-name.ts"
@@ -9,6 +10,8 @@ import { readableItem } from "../readable-item.ts"
 import { optionalText, switchOf } from "../tool-parameters.ts"
 import { changedField, fields, kindsIn, labels, namespace, object, since, until } from "./shared-parameters.ts"
 
+const unchanged = (kind: string, name: string): string => `there are no changes of ${kind} ${name} in that time`
+
 const stretchOf = (
   { since: first, until: last }: { readonly since: string; readonly until: string },
   answering: ToolAnswering,
@@ -17,22 +20,26 @@ const stretchOf = (
   to: readMoment("until", last, answering),
 })
 
+/** Resolves with whether there are none. */
 const offerChanges = async (
   answering: ToolAnswering,
   parameters: PastParameters & { readonly field: string | undefined },
-): Promise<void> => {
+): Promise<boolean> => {
   const { page, say, leave } = answering
   const changes = changesOf(answering, parameters)
+  let isEmpty = true
   for (let next = await changes.next(); ; next = await changes.next()) {
     if (next.done === true) {
       if (parameters.field !== undefined && !next.value && page.count === 0)
         say(`no object in the answer has a field ${parameters.field}: is it spelt like that?`)
-      return
+      return isEmpty
     }
+    isEmpty = false
     const change = next.value
     if (page.offer(() => readableItem(change))) continue
     await changes.return(false)
-    return leave()
+    leave()
+    return isEmpty
   }
 }
 
@@ -51,12 +58,13 @@ export const objectHistory = pastTool({
     ),
   },
   answer: async (given, answering) => {
-    const [kind] = await exactKinds(answering, [given.kind])
+    const [kind = ""] = await exactKinds(answering, [given.kind])
     const { name, namespace: within, field, with_owned: owned } = given
-    await offerChanges(answering, {
+    const isEmpty = await offerChanges(answering, {
       ...{ kind, name, namespace: within, field, ...stretchOf(given, answering) },
       ...(owned && { owned }),
     })
+    if (isEmpty && field === undefined) answering.say(unchanged(kind, name))
   },
 })
 
@@ -93,10 +101,10 @@ export const why = pastTool({
     "What explains the state or the end of an object, oldest first: changes of its owners' specs, scheduling, conditions, containers that ended or wait, deletion, and the Kubernetes Events about it. For questions such as why a Pod crashed or was deleted.",
   parameters: { ...object, since: since("0"), until },
   answer: async (given, answering) => {
-    const { page, nowMs, leave, say } = answering
+    const { page, leave, say } = answering
     const [kind = ""] = await exactKinds(answering, [given.kind])
     const { name, namespace: within } = given
-    const lines = new WhyLines(kind, nowMs)
+    const lines = new WhyLines(kind, formatInstant)
     let isFound = false
     const question = { kind, name, namespace: within, ...stretchOf(given, answering), owners: true, objects: true }
     for await (const change of changesOf(answering, question)) {
@@ -105,6 +113,6 @@ export const why = pastTool({
       if (told.length === 0 || page.offer(() => told.join("\n"))) continue
       return leave()
     }
-    if (!isFound) say(`there are no changes of ${kind} ${name} in that time`)
+    if (!isFound) say(unchanged(kind, name))
   },
 })

@@ -54,14 +54,17 @@ export const getObjects = pastTool({
     // One more than the page: whether there are more is all that is said of them.
     const wanted = page.end + page.limit + 1
     const selection = { name, namespace: within, labels: given.labels, fields: given.fields, at: moment, limit: wanted }
+    let isEmpty = true
     for (const kind of kinds) {
       const itemOf = await itemsOf(answering, kind, { form, moment, field: given.field, isKindNamed: kinds.length > 1 })
       let count = 0
       for await (const found of objectsOf(answering, kind, selection)) {
         if (count++ >= wanted) break
+        isEmpty = false
         page.offer(() => itemOf(found), name === undefined ? itemBytes : pageBytes - 1024)
       }
     }
+    if (isEmpty && name !== undefined) answering.say(`there was no ${kinds.join(" or ")} ${name} at that moment`)
   },
 })
 

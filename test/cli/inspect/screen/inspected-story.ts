@@ -68,16 +68,16 @@ export const story: ReadonlyArray<TraceItem> = [
   event(100, "apps/v1.Deployment", "web", { body: needsSecret(3) }),
 ]
 
-/** All of a trace in a list; with what the user is told. */
-export const listOf = async (items: Iterable<TraceItem>) => {
+/** All of a trace in a list. */
+export const listOf = async (items: Iterable<TraceItem>): Promise<EventList> => {
   const states = new PackedStates(memorySpool())
   onTestFinished(() => states[Symbol.dispose]())
   const list = new EventList(states)
   async function* chunks() {
     yield items
   }
-  const message = await loadEvents(chunks(), list, () => undefined, new AbortController().signal)
-  return { list, message }
+  await loadEvents(chunks(), list, () => undefined, new AbortController().signal)
+  return list
 }
 
 /** A screen that has read these items. */
@@ -85,8 +85,8 @@ export const screenOf = async (
   items: Iterable<TraceItem> = story,
   size: ScreenSize = { columns: 80, rows: 20 },
 ): Promise<ScreenState> => {
-  const { list, message } = await listOf(items)
-  return updated(firstScreen("a.ndjson", list, size, start * 1000), { tag: "progress", progress: "", message })
+  const first = firstScreen("a.ndjson", await listOf(items), size, start * 1000)
+  return updated(first, { tag: "progress", progress: "" })
 }
 
 /** The screen after these keys. */

@@ -1,6 +1,7 @@
 /** The interactive view and its terminal: what is written to it, that it is left as it was however the view ends, and that nothing runs on. */
 import { describe, expect, test } from "vitest"
 import { exitCodes } from "../../../../src/cli/command-line/exit-codes.ts"
+import type { EventList } from "../../../../src/cli/inspect/screen/event-list.ts"
 import { loadEvents } from "../../../../src/cli/inspect/screen/load-events.ts"
 import { runScreen, type ScreenSession } from "../../../../src/cli/inspect/screen/screen-session.ts"
 import { memorySpool } from "../../../../src/trace/spool.ts"
@@ -18,7 +19,7 @@ const run = (terminal: KeyboardTerminal, given: Partial<ScreenSession> = {}) =>
   runScreen({
     ...{ terminal, name: "a.ndjson", nowMs: start * 1000, spool: memorySpool },
     clock: { after: () => ({ cancel: () => undefined }) },
-    load: (list, onProgress, signal) => loadEvents(chunks(), list, onProgress, signal),
+    load: (list, _, { onProgress, signal }) => loadEvents(chunks(), list, onProgress, signal),
     ...given,
   })
 
@@ -47,7 +48,7 @@ describe("the terminal is left as it was", () => {
 
   test("after Ctrl-C, also while a trace is read that never ends", async () => {
     const terminal = keyboardTerminal()
-    const load: ScreenSession["load"] = (_, __, signal) =>
+    const load: ScreenSession["load"] = (_, __, { signal }) =>
       new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("given up"))))
     const ended = run(terminal, { load })
     terminal.interrupt()
@@ -65,17 +66,23 @@ describe("the terminal is left as it was", () => {
   test("when a key fails because a state cannot be read, with the error", async () => {
     const terminal = keyboardTerminal()
     const failure = new Error("the spool is gone")
+    let take: ((list: EventList) => void) | undefined
+    const listed = new Promise<EventList>((resolve) => {
+      take = resolve
+    })
     const ended = run(terminal, {
-      load: async (list) => {
-        await loadEvents(chunks(), list, () => undefined, new AbortController().signal)
-        list.state = () => {
-          throw failure
-        }
-        return "read"
+      load: async (list, _, { onProgress, signal }) => {
+        await loadEvents(chunks(), list, onProgress, signal)
+        take?.(list)
       },
     })
     const refused = expect(ended).rejects.toBe(failure)
-    await shows(terminal, "read")
+    await shows(terminal, "Deployment")
+    Object.assign(await listed, {
+      state: () => {
+        throw failure
+      },
+    })
     terminal.press("G")
     terminal.press(" ")
     await refused

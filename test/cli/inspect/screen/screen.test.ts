@@ -1,13 +1,17 @@
 /** The interactive view without a terminal: what keys do and what the screen then shows, for terminals of any size. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import type { Part, WantedPart } from "../../../../src/cli/inspect/recording-parts.ts"
+import { helpLines } from "../../../../src/cli/inspect/screen/help-lines.ts"
 import type { ScreenState } from "../../../../src/cli/inspect/screen/screen-state.ts"
-import { updated } from "../../../../src/cli/inspect/screen/screen-state.ts"
+import { screenOfPart, updated } from "../../../../src/cli/inspect/screen/screen-state.ts"
 import { screenLines } from "../../../../src/cli/inspect/screen/screen-view.ts"
 import { textOf } from "../../../../src/cli/inspect/screen/styled-line.ts"
 import { displayWidth } from "../../../../src/cli/terminal/display-width.ts"
 import type { GapEvent } from "../../../../src/trace/event.ts"
-import { event, press, screenOf, shown, start, story, typing } from "./inspected-story.ts"
+import { BadTraceError } from "../../../../src/trace/formats/format.ts"
+import type { TraceItem } from "../../../../src/trace/trace-item.ts"
+import { event, listOf, press, screenOf, shown, start, story, typing } from "./inspected-story.ts"
 
 const escapeKey = "\u001b"
 
@@ -126,9 +130,28 @@ describe("an object", () => {
   })
 
   test("is searched with /, and scrolled aside", async () => {
-    const state = press(await screenOf(), "G", " ", "/", ...typing("REPLICAS: 3"))
-    expect(shown(state)[3]).toBe("  replicas: 3")
-    expect(shown(press(state, "l"))[3]).toBe("as: 3")
+    const state = press(await screenOf(story, { columns: 80, rows: 8 }), "G", " ", "/", ...typing("REPLICAS: 3"))
+    expect(shown(state)[1]).toBe("  replicas: 3")
+    expect(shown(press(state, "l"))[1]).toBe("as: 3")
+  })
+
+  test("shows where a match is, also at its end and beyond the right edge, and n goes on from there", async () => {
+    const body = { data: { a: `${"x".repeat(200)}needle`, z: "needle" } }
+    const state = press(await screenOf([event(1, "v1.ConfigMap", "a", { body })]), " ", "/", ...typing("needle"))
+    const found = (from: ScreenState) =>
+      screenLines(from)
+        .slice(3)
+        .filter((line) => line.some(({ style }) => style === "current"))
+        .map((line) => textOf(line).trim())
+    expect(found(state)).toEqual([expect.stringMatching(/^x+needle$/)])
+    expect(found(press(state, "n"))).toEqual(["z: needle"])
+    expect(found(press(state, "n", "n"))).toEqual(found(state))
+    expect(found(press(state, "N"))).toEqual(["z: needle"])
+  })
+
+  test("is scrolled to its last line and no further", async () => {
+    const state = press(await screenOf(story, { columns: 80, rows: 8 }), "G", " ", "G", "pagedown")
+    expect(shown(state).slice(1, -1).at(-1)).toBe("          secretName: keys")
   })
 })
 
@@ -170,8 +193,30 @@ describe("search and filters", () => {
     expect(listIn(state)).toHaveLength(4)
     expect(shown(state)[0]).toBe("a.ndjson  4 of 10 events: ns=shop !kind=configmaps web")
     expect(listIn(press(state, escapeKey))).toHaveLength(10)
-    const none = press(state, "f", "\u0015", ...typing("name=none*"))
-    expect(shown(none).at(-1)).toBe("no event passes this filter; Esc removes it")
+  })
+
+  test("a filter takes effect while it is typed, and Esc brings the one before back, with the event", async () => {
+    const state = press(await screenOf(), "f", ...typing("web"), "G")
+    const none = press(state, "f", "\u0015", ..."name=none*")
+    expect(listIn(none)).toEqual(["no event passes the filter: Esc removes it"])
+    expect(shown(press(none, "\r"))[0]).toBe("a.ndjson  0 of 10 events: name=none*")
+    expect(press(press(state, "t"), "f", escapeKey).tree).toBeDefined()
+    const back = press(none, escapeKey)
+    expect([shown(back)[0], selectedIn(back)]).toEqual(["a.ndjson  4 of 10 events: web", selectedIn(state)])
+    expect(press(none, "\u0017").prompt?.text).toBe("")
+    expect(listIn(press(state, "f", "\u0015", ...typing("kind=deploy,")))).toEqual([
+      "no event passes the filter: Esc removes it",
+    ])
+    expect(listIn(press(state, "f", "\u0015", ...typing("kind=cm")))).toHaveLength(3)
+  })
+
+  test("what a filter leaves fills the screen, wherever the list was before", async () => {
+    const state = press(await screenOf(story, { columns: 80, rows: 8 }), "G", "o")
+    expect(shown(state).slice(1, 3)).toEqual([
+      expect.stringMatching(/\+ Deployment shop\/web/),
+      expect.stringMatching(/~ Deployment shop\/web/),
+    ])
+    expect(shown(press(state, escapeKey)).slice(1, -1).at(-1)).toContain("~ Deployment shop/web")
   })
 
   test("o shows the selected object alone", async () => {
@@ -192,12 +237,19 @@ describe("search and filters", () => {
 })
 
 describe("leaving", () => {
-  test("q quits at once, Esc one level after the other", async () => {
+  test("q quits at once, Esc closes one level after the other and nothing more", async () => {
     const state = await screenOf()
     expect(press(state, " ", "q").isEnded).toBe(true)
     const deep = press(state, "f", ...typing("web"), "t", " ")
-    expect(press(deep, escapeKey, escapeKey, escapeKey).isEnded).toBe(false)
-    expect(press(deep, escapeKey, escapeKey, escapeKey, escapeKey).isEnded).toBe(true)
+    const [object, tree, filter, last] = [0, 1, 2, 3].map((keys) =>
+      press(deep, ...Array.from({ length: keys }, () => escapeKey)),
+    )
+    expect([object?.opened !== undefined, tree?.opened, tree?.tree !== undefined, filter?.tree]).toEqual([
+      ...[true, undefined, true, undefined],
+    ])
+    expect([filter?.events.filter.text, last?.events.filter.text]).toEqual(["web", ""])
+    const once = press(deep, escapeKey, escapeKey, escapeKey, escapeKey)
+    expect([once.isEnded, shown(once).at(-1)]).toEqual([false, "press q to quit"])
   })
 
   test("? shows the keys, and any other key closes them", async () => {
@@ -268,11 +320,126 @@ test("of a long path the end is in the title", async () => {
   expect(shown(state)[0]).toMatch(/^….*\/day\.ndjson {2}10 events$/)
 })
 
-test("gaps are told in the last line", async () => {
+describe("what is missing", () => {
   const gap: GapEvent = {
-    ...{ type: "gap", sequence: 1, time: start * 1e6, gvk: "v1.Pod", namespace: "", reason: "expired", detail: "" },
-    ...{ fromVersion: "1", toVersion: "2", fromTime: start * 1e6, toTime: start * 1e6 },
+    ...{ type: "gap", sequence: 1, time: (start + 70) * 1e6, gvk: "v1.Pod", namespace: "", reason: "expired" },
+    ...{ detail: "410 Gone\u001b[2J", fromVersion: "1", toVersion: "2" },
+    ...{ fromTime: (start + 60) * 1e6, toTime: (start + 70) * 1e6 },
   }
-  const state = await screenOf([...story, { type: "event", event: gap, isSnapshot: false }])
-  expect(shown(state).at(-1)).toBe("1 gap, where changes are missing: -o text names them")
+  const withGap = (given: Partial<GapEvent> = {}): ReadonlyArray<TraceItem> => [
+    ...story.slice(0, 9),
+    { type: "event", event: { ...gap, ...given }, isSnapshot: false },
+    ...story.slice(9),
+  ]
+
+  test("is a row at its moment, which opens with the time, the reason and what the server said", async () => {
+    const state = await screenOf(withGap())
+    expect(listIn(state)[8]).toMatch(/ ! gap of Pod, 10 s: expired$/)
+    expect(shown(state)[0]).toBe("a.ndjson  10 events  1 gap")
+    expect(shown(state).at(-1)).toBe("1 gap, where something is missing: ! goes to the next one")
+    const opened = shown(press(state, ..."jjjjjjjj", " ")).join("\n")
+    expect(opened).toMatch(/^gap of v1\.Pod\nfrom .*03:01:00 UTC to .*03:01:10 UTC$/m)
+    expect(opened).toContain("expired: the API server no longer had the changes")
+    expect(opened).toContain("410 Gone\\u{1b}[2J")
+  })
+
+  test("is found by ! and by a search, and is no object of the tree", async () => {
+    const state = press(await screenOf(withGap()), "!", "!")
+    expect(selectedIn(state)).toContain("gap of Pod")
+    expect(selectedIn(press(await screenOf(withGap()), "/", ...typing("gap of")))).toContain("gap of Pod")
+    expect(listIn(press(state, "t")).join()).not.toContain("gap")
+    expect(shown(press(state, "o")).at(-1)).toBe("this row is not an object")
+  })
+
+  test.each([
+    ["name=web", {}, true],
+    ["kind=pods", {}, true],
+    ["kind=nodes", {}, false],
+    ["ns=shop", {}, true],
+    ["ns=shop", { namespace: "shop" }, true],
+    ["ns=shop", { namespace: "other" }, false],
+    ["!kind=pods", {}, false],
+    ["!name=web", {}, true],
+  ])("is shown with the filter %j and %j: %s", async (filter, given, isShown) => {
+    const rows = listIn(press(await screenOf(withGap(given)), "f", ...typing(filter)))
+    expect(rows.some((row) => row.includes("gap of Pod"))).toBe(isShown)
+  })
+
+  test("also of kinds that are incomplete as a whole, and after the end of a trace that is cut off", async () => {
+    const incomplete = [{ gvk: "v1.Secret", state: "forbidden" }]
+    const header: TraceItem = { type: "header", cut: 0, kinds: [], incomplete }
+    expect(listIn(await screenOf([header]))).toEqual([expect.stringMatching(/! gap of Secret, 0 ms: forbidden$/)])
+    function* items() {
+      yield* story
+      throw new BadTraceError({ format: "ndjson", offset: 1, detail: "the file ends" })
+    }
+    const last = press(await screenOf(items()), "G")
+    expect(selectedIn(last)).toMatch(/! cut off or damaged here$/)
+    expect(shown(press(last, " ")).join("\n")).toContain("the file ends")
+  })
+})
+
+describe("a long recording", () => {
+  const part = { start: 0, end: 1, isFirst: false, isLast: true, isGrowing: false, events: 3_000_000 }
+  const inPart = async (given: Partial<Part> = {}, wanted: WantedPart = "last"): Promise<ScreenState> => {
+    const state = updated(await screenOf(), { tag: "part", part: { ...part, ...given }, wanted })
+    return updated(state, { tag: "progress", progress: "" })
+  }
+
+  test("begins with the last event of its last part, and says that it is a part, and where there is more", async () => {
+    const state = await inPart()
+    expect(state.row).toBe(9)
+    expect(shown(state)[0]).toBe("a.ndjson  10 events, part of 3,000,000")
+    expect(shown(state)[2]).toMatch(/^< .* UTC {2}▏.* UTC$/)
+    expect(shown(await inPart({ isFirst: true, isLast: false }))[2]).toMatch(/^\S.* UTC >$/)
+    expect(shown(press(state, "g", "up")).at(-1)).toBe("earlier events: press <")
+  })
+
+  test("is read as a whole if it is short: nothing is said of parts, and the first event is selected", async () => {
+    const state = await inPart({ isFirst: true, events: 10 })
+    expect([state.row, shown(state)[0]]).toEqual([0, "a.ndjson  10 events"])
+  })
+
+  test("goes to the parts before and after, and says where it ends", async () => {
+    const state = await inPart()
+    expect(press(state, "<").wants).toBe("earlier")
+    expect(press(await inPart({ isLast: false }), ">").wants).toBe("later")
+    expect(press(await inPart({ isGrowing: true }), ">").wants).toBe("last")
+    expect(shown(press(state, ">")).at(-1)).toBe("there are no later events")
+    expect(shown(press(await inPart({ isFirst: true }), "<")).at(-1)).toBe("there are no earlier events")
+    expect(shown(press(await screenOf(), "<")).at(-1)).toBe("everything is in the list")
+  })
+
+  test("keeps the filter in another part, which begins after the state at its start, or at its end", async () => {
+    const state = press(await inPart(), "f", ...typing("kind=node"))
+    const next = screenOfPart(state, await listOf(story))
+    const later = updated(next, { tag: "part", part, wanted: "later" })
+    const row = (from: ScreenState) => updated(from, { tag: "progress", progress: "" }).row
+    expect([next.events.filter.text, row(later)]).toEqual(["kind=node", 1])
+    expect(row(updated(next, { tag: "part", part, wanted: "earlier" }))).toBe(1)
+    expect(row(press(later, "g"))).toBe(0)
+  })
+})
+
+test.each([
+  [100, /^2026-03-02 03:00:01\.000 \+ Deployment shop\/web/],
+  [40, /^03:00:01 \+ Deployment shop\/web/],
+  [20, /^\+ Deployment sho… 1E$/],
+])("in %i columns there is room for the object's name", async (columns, row) => {
+  const state = await screenOf(story, { columns, rows: 20 })
+  expect(listIn({ ...state, nowMs: start * 1000 + 864e5 })[2]).toMatch(row)
+})
+
+test.each([40, 80, 200])("the help has all its words in %i columns", async (columns) => {
+  const words = (text: ReadonlyArray<string>) => text.join(" ").split(/\s+/)
+  const whole = words(helpLines(1000))
+  const lines = helpLines(columns)
+  expect(words(lines).toSorted()).toEqual(whole.toSorted())
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns)
+})
+
+test("keys about the list show it where an object covers it", async () => {
+  const state = press(await screenOf(), "G", " ")
+  for (const key of ["t", "o", "f"]) expect(press(state, key).opened).toBeUndefined()
+  expect(listIn(press(state, "t"))).toContain("    Pod web-1-a")
 })

@@ -1,0 +1,13 @@
+import { expect, test } from "vitest"
+import { AnswerCompleteness } from "../../../src/cli/mcp/answer-completeness.ts"
+
+test("all times of what an answer lacks are in RFC 3339", () => {
+  const completeness = new AnswerCompleteness()
+  const time = Date.UTC(2026, 2, 2, 3) * 1000
+  const late = { notBefore: time, notAfter: time, receivedFrom: time, receivedTo: time }
+  completeness.note({ late: [{ gvk: "v1.Pod", events: 1, ...late }] })
+  const said = "2026-03-02T03:00:00Z"
+  expect(completeness.facts().late).toEqual([
+    { gvk: "v1.Pod", events: 1, notBefore: said, notAfter: said, receivedFrom: said, receivedTo: said },
+  ])
+})
