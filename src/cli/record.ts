@@ -7,6 +7,7 @@ import { isIP } from "node:net"
 import { backgroundClock } from "../clock.ts"
 import { defaultExceptions, everyKindKey, isException } from "../recorder/configuration/every-kind.ts"
 import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
+import { keepYoungGenerationsSmall } from "../runtime/thread/young-generations.ts"
 import {
   type CommandSyntax,
   count,
@@ -187,7 +188,10 @@ const syntax: CommandSyntax<typeof options> = {
 }
 
 /** The recorder is loaded only when it runs: help and export do not need it. */
-const loadRecorder = async (): Promise<RunRecorder> => (await import("./record/run-recorder.ts")).runRecorder
+const loadRecorder = async (): Promise<RunRecorder> => {
+  keepYoungGenerationsSmall()
+  return (await import("./record/run-recorder.ts")).runRecorder
+}
 
 export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command =>
   command(syntax, async (given, terminal) => {

@@ -9,8 +9,8 @@ export const measuredMemory = {
   threeKinds: 271,
   /** Each further kind with a worker of its own, and each further worker. */
   furtherKind: 14,
-  /** Each kind beyond the first eight, of which most share workers: 150 kinds (403) compared with 20 (181), without their workers. */
-  sharedKind: 1.3,
+  /** Each kind beyond the first eight, of which most share workers: 150 kinds (350) compared with 20 (173), without their workers. */
+  sharedKind: 1,
   /** Per 1,000 objects: 100,000 Pods in the first list (331) compared with three small kinds after their first lists (214). */
   thousandObjects: 1.2,
   /** A running export: 73 for 70,000 events of 3 kB. */
@@ -31,7 +31,7 @@ export const measuredMemory = {
   /** The part of each further kind outside of the heap. */
   furtherKindBeside: 5.5,
   /** The part of each shared kind outside of the heap. */
-  sharedKindBeside: 1.2,
+  sharedKindBeside: 0.9,
   /** The part of an export outside of the exporter's heap. */
   exportBeside: 16,
   /** The part of the queries outside of the reader's heap: unpacked blocks. */

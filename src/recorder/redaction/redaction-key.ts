@@ -34,19 +34,25 @@ export class RedactionKeyError extends Schema.TaggedError<RedactionKeyError>()("
   }
 }
 
+/**
+ * The bytes of a text in memory of their own. A Buffer of so few bytes is a part of Node's pool of 64 KiB, and a message to a worker copies all of that: 10 MB in
+ * a recorder of 150 kinds, each of which gets the key.
+ */
+const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text))
+
 /** The key in a file, without white space around it. Rejects with {@link RedactionKeyError}, whose message has nothing of the content. */
 export const readRedactionKey = async (path: string): Promise<Uint8Array> => {
   const text = await readRegularFile(path).catch((cause: unknown) => {
     throw new RedactionKeyError({ path, reason: whyUnreadable(cause) })
   })
-  const key = Buffer.from(text.trim())
+  const key = bytesOf(text.trim())
   if (key.length < shortestKey)
     throw new RedactionKeyError({ path, reason: `it has ${key.length} bytes; at least ${shortestKey} are needed` })
   return key
 }
 
 /** A key of random bytes, as text, so that it can be copied. */
-export const newRedactionKey = (): Uint8Array => Buffer.from(randomBytes(madeBytes).toString("hex"))
+export const newRedactionKey = (): Uint8Array => bytesOf(randomBytes(madeBytes).toString("hex"))
 
 interface MadeKey {
   readonly key: Uint8Array

@@ -33,6 +33,12 @@ test("a key is made once, for its owner only, whatever the umask", async () => {
   }
 })
 
+test("a key has no more memory than its bytes, because each worker gets a copy of all of it", async () => {
+  const path = join(temporaryDirectory(), redactionKeyFile)
+  for (const { key } of [await redactionKeyIn(path), await redactionKeyIn(path)])
+    expect(key.buffer.byteLength).toBe(key.length)
+})
+
 test("two that make it at the same time have the same one", async () => {
   const path = join(temporaryDirectory(), redactionKeyFile)
   const made = await Promise.allSettled([redactionKeyIn(path), redactionKeyIn(path), redactionKeyIn(path)])
