@@ -18,11 +18,14 @@ const turnMs = 4
 /** Multiple of a turn for which the pause after it lasts. With 4, a GB was gone within 8 s instead of 70, but the 99th percentile of commits rose by a quarter. */
 const pausesPerTurn = 39
 
+/** Bytes beyond its limit that change nothing: as many come in at 5,000 changes/s while strides are folded, before any of their blocks is free. */
+const toleratedBytes = 1024 * 1024
+
 /**
- * Bytes beyond its limit at which a recording gives retention half of the thread: with each of them pauses become shorter, and beyond them turns longer, by the same
- * factor. With twice as many retention has nearly all of it, and what is taken in waits.
+ * Further bytes at which a recording gives retention half of the thread: with each of them pauses become shorter, and beyond them turns longer, by the same
+ * factor. With twice as many, 8 MiB in all, retention has nearly all of it, and what is taken in waits.
  */
-const outgrownBytes = 4 * 1024 * 1024
+const outgrownBytes = 3.5 * 1024 * 1024
 
 /** Bytes committed, before compression, after which a pause may be too long: 94 times a second when 130,000 changes are recorded. */
 const committedBytes = 4 * 1024 * 1024
@@ -157,4 +160,5 @@ export class RetentionTurns {
 }
 
 /** Pause after a turn, as a multiple of its length. */
-const pausesFor = (outgrown: number): number => pausesPerTurn ** (1 - Math.min(2, outgrown / outgrownBytes))
+const pausesFor = (outgrown: number): number =>
+  pausesPerTurn ** (1 - Math.min(2, Math.max(0, outgrown - toleratedBytes) / outgrownBytes))
