@@ -62,8 +62,8 @@ export interface RetentionStatistics {
 }
 
 /**
- * Strides that are swept together: an object that changes in each of them is carried over once. With 30,000 objects that change in turn one stride carries over
- * 63 % of its events and takes 16 µs for each of them, 4 together take a third of that. Until they are swept nothing is free, so they are not more.
+ * Strides that are swept together: an object that changes in each of them is carried over once. Where 30,000 objects change at random, one stride carries
+ * over 63 % of its events and takes 16 µs of CPU for each of them; 4 together, 24 % and 9 µs. Until they are swept nothing is free, so they are not more.
  */
 const STRIDES_PER_SWEEP = 4
 
