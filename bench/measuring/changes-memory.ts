@@ -13,6 +13,8 @@ const patienceMs = 300_000
 const parts = 6
 /** ms of rest after the last change. */
 const restMs = 3000
+/** ms between two looks at the files. */
+const storedLookMs = 250
 
 export interface ChangesMemory {
   readonly changes: number
@@ -27,8 +29,9 @@ export interface ChangesMemory {
   readonly restingBytes: number
   /** After a forced garbage collection: what is really needed. NaN if it cannot be forced. */
   readonly collectedBytes: number
-  /** Bytes on disk in the end. NaN if it stores nothing. */
+  /** Bytes on disk in the end, and at most. NaN if it stores nothing. */
   readonly storedBytes: number
+  readonly mostStoredBytes: number
 }
 
 export const followChanges = async (
@@ -39,6 +42,7 @@ export const followChanges = async (
 ): Promise<ChangesMemory> => {
   await subject.listed(patienceMs)
   using memory = new MemoryWatch(subject.pid)
+  using stored = new StoredWatch(subject)
   const startMs = performance.now()
   const before = subject.progress?.length ?? 0
   const timeoutMs = patienceMs + (perSecond === undefined ? 0 : (changes / perSecond) * 1000)
@@ -67,5 +71,38 @@ export const followChanges = async (
     restingBytes: resting.resident,
     collectedBytes,
     storedBytes: (await subject.storedBytes?.()) ?? Number.NaN,
+    mostStoredBytes: await stored.end(),
+  }
+}
+
+/** Looks at the bytes that a subject has on disk, from its construction until it is disposed of. */
+class StoredWatch implements Disposable {
+  readonly #watching: Promise<void>
+  #most = Number.NaN
+  #hasEnded = false
+
+  constructor(subject: RunningSubject) {
+    this.#watching = this.#watch(subject)
+    // `end` throws it.
+    this.#watching.catch(() => undefined)
+  }
+
+  /** The most that there was. */
+  async end(): Promise<number> {
+    this[Symbol.dispose]()
+    await this.#watching
+    return this.#most
+  }
+
+  [Symbol.dispose](): void {
+    this.#hasEnded = true
+  }
+
+  async #watch(subject: RunningSubject): Promise<void> {
+    while (!this.#hasEnded && subject.storedBytes !== undefined) {
+      const bytes = await subject.storedBytes()
+      this.#most = Number.isNaN(this.#most) ? bytes : Math.max(this.#most, bytes)
+      await sleep(storedLookMs)
+    }
   }
 }

@@ -1,6 +1,7 @@
 /**
  * When the store removes the beginning of the recording: in turns of some ms between which frames are taken and committed, and with pauses in
- * proportion, so that ingest keeps 97 % of the thread. When the disk is short of room, half of it.
+ * proportion, so that ingest keeps 97 % of the thread. When the disk is short of room, half of it; and when the recording outgrows its limit, as much as it takes
+ * to end that.
  *
  * A turn that fails changes nothing that was recorded; the next one comes later.
  */
@@ -14,8 +15,20 @@ import { policyOf } from "./retention-policy.ts"
 /** ms after which a turn ends. Its last transaction may take some more. */
 const turnMs = 4
 
-/** Pause after a turn, as a multiple of its length. With 4, a GB was gone within 8 s instead of 70, but the 99th percentile of commits rose by a quarter. */
+/** Multiple of a turn for which the pause after it lasts. With 4, a GB was gone within 8 s instead of 70, but the 99th percentile of commits rose by a quarter. */
 const pausesPerTurn = 39
+
+/** Bytes beyond its limit that change nothing: as many come in at 5,000 changes/s while strides are folded, before any of their blocks is free. */
+const toleratedBytes = 1024 * 1024
+
+/**
+ * Further bytes at which a recording gives retention half of the thread: with each of them pauses become shorter, and beyond them turns longer, by the same
+ * factor. With twice as many, 8 MiB in all, retention has nearly all of it, and what is taken in waits.
+ */
+const outgrownBytes = 3.5 * 1024 * 1024
+
+/** Bytes committed, before compression, after which a pause may be too long: 94 times a second when 130,000 changes are recorded. */
+const committedBytes = 4 * 1024 * 1024
 
 /**
  * ms after a MB was given back to the file system. Every fourth fills the log, and the commit that then writes it into the database waits for the disk for
@@ -39,6 +52,11 @@ export class RetentionTurns {
   #isPressed = false
   #isStopped = false
   #longestMs = 0
+  /** ms of the last turn, and when it ended. */
+  #tookMs = 0
+  #endedMs = 0
+  #dueMs = 0
+  #committed = 0
 
   /** `report` is told when it begins to fail, and `undefined` when it succeeds again. */
   constructor(retention: Retention, clock: Clock, report: (trouble: string | undefined) => void) {
@@ -76,6 +94,17 @@ export class RetentionTurns {
     this.#retention.relax()
   }
 
+  /** So many bytes were committed. What has outgrown its limit meanwhile does not wait for the end of the pause. */
+  committed(bytes: number): void {
+    this.#committed += bytes
+    if (this.#committed < committedBytes) return
+    this.#committed = 0
+    const outgrown = this.#outgrown()
+    if (outgrown === 0) return
+    const dueMs = this.#endedMs + this.#tookMs * pausesFor(outgrown)
+    if (dueMs < this.#dueMs) this.#later(Math.max(0, dueMs - this.#clock.monotonicMs()))
+  }
+
   /** ms of the longest turn in this life. */
   get longestMs(): number {
     return this.#longestMs
@@ -84,29 +113,43 @@ export class RetentionTurns {
   #later(delayMs: number): void {
     this.#timer?.cancel()
     if (this.#isStopped) return
+    this.#dueMs = this.#clock.monotonicMs() + delayMs
     this.#timer = this.#clock.after(delayMs, () => this.#turn())
   }
 
   #turn(): void {
     const start = this.#clock.monotonicMs()
+    const lengthMs = turnMs / Math.min(1, pausesFor(this.#outgrown()))
     const passed = (): number => this.#clock.monotonicMs() - start
     let hasMore = false
     try {
-      hasMore = this.#retention.step(() => passed() >= turnMs)
+      hasMore = this.#retention.step(() => passed() >= lengthMs)
       this.#tell(undefined)
     } catch (cause) {
       this.#tell(messageOf(cause))
       // What cannot be read now will not be readable later; the next life looks again.
       if (cause instanceof CorruptArchiveError) return
     }
-    const took = passed()
-    this.#longestMs = Math.max(this.#longestMs, took)
-    this.#later(hasMore ? this.#pauseAfter(took) : retentionLookMs)
+    this.#tookMs = passed()
+    this.#endedMs = start + this.#tookMs
+    this.#longestMs = Math.max(this.#longestMs, this.#tookMs)
+    this.#later(hasMore ? this.#pause() : retentionLookMs)
   }
 
-  #pauseAfter(tookMs: number): number {
-    if (this.#retention.isShort) return tookMs
-    return Math.max(tookMs * pausesPerTurn, this.#retention.isGivingBack ? giveBackPauseMs : 0)
+  #pause(): number {
+    if (this.#retention.isShort) return this.#tookMs
+    const outgrown = this.#outgrown()
+    const pauseMs = this.#tookMs * pausesFor(outgrown)
+    return this.#retention.isGivingBack && outgrown === 0 ? Math.max(pauseMs, giveBackPauseMs) : pauseMs
+  }
+
+  #outgrown(): number {
+    try {
+      return this.#retention.outgrown()
+    } catch (cause) {
+      this.#tell(messageOf(cause))
+      return 0
+    }
   }
 
   #tell(trouble: string | undefined): void {
@@ -115,3 +158,7 @@ export class RetentionTurns {
     this.#report(trouble)
   }
 }
+
+/** Pause after a turn, as a multiple of its length. */
+const pausesFor = (outgrown: number): number =>
+  pausesPerTurn ** (1 - Math.min(2, Math.max(0, outgrown - toleratedBytes) / outgrownBytes))

@@ -173,6 +173,7 @@ export class StoreWriter {
     this.#events += result.events
     this.#bytes += result.bytes
     this.#commits++
+    this.#retention.committed(result.bytes)
     this.#pendingSince = undefined
     this.#longestCommitMs = Math.max(this.#longestCommitMs, clock.monotonicMs() - before)
     this.#accepted("commit")

@@ -84,8 +84,12 @@ export class BeginningMove {
         const row: RetainedRow =
           removed === 0
             ? { ...before, removedThrough: until }
-            : // What is before the first block that goes was carried over.
-              { kind: id, throughSequence, removedThrough: until, sweptSequence: Number(going?.first) - 1 }
+            : {
+                kind: id,
+                throughSequence,
+                removedThrough: until,
+                sweptSequence: sweptBefore(before, Number(going?.first)),
+              }
         this.#retained.write(row)
         moved.push(row)
         events += removed
@@ -124,6 +128,10 @@ export class BeginningMove {
     }
   }
 }
+
+/** Up to where blocks have been freed: what is before the first block that goes was carried over, unless earlier strides are still to be swept. */
+const sweptBefore = ({ sweptSequence, throughSequence }: RetainedRow, first: number): number =>
+  sweptSequence < throughSequence ? sweptSequence : first - 1
 
 const statementsOf = (database: DatabaseSync) => {
   const prepare = (sql: string): StatementSync => database.prepare(sql)

@@ -17,6 +17,8 @@ export interface PlannedStride {
   readonly removedThrough: number
   /** Keys of the blocks with events of these kinds. */
   readonly blocks: ReadonlyArray<number>
+  /** On disk: the share of these kinds. */
+  readonly storedBytes: number
 }
 
 /** What a stride is planned for. */
@@ -27,6 +29,8 @@ export interface StrideDemand {
   readonly used: number
   /** Those beyond its limit, or that are to become free on a full disk. */
   readonly excess: number
+  /** Bytes of strides by which the beginning has moved, and which are still on disk. */
+  readonly unswept: number
   /** What was received from this moment on is being read, µs since the Unix epoch. */
   readonly leasedFrom: number
   /** Whether everything is removed whose time is up, however little that is. */
@@ -80,11 +84,12 @@ export class StridePlan {
   next(
     policy: RetentionPolicy,
     kinds: ReadonlyArray<KindEntry>,
-    { nowMicros, used, excess, leasedFrom, isShort }: StrideDemand,
+    { nowMicros, used, excess, unswept, leasedFrom, isShort }: StrideDemand,
   ): PlannedStride | undefined {
     this.#leasedFrom = leasedFrom
     // Of what there is: the limit may be much larger than the disk.
-    if (excess > 0) return this.#ofBytes(kinds, excess + Math.min(used, policy.bytes ?? 0) / STRIDES)
+    const wanted = excess + Math.min(used, policy.bytes ?? 0) / STRIDES - unswept
+    if (excess > 0 && wanted > 0) return this.#ofBytes(kinds, wanted)
     for (const [forMicros, members] of groups(policy, kinds)) {
       if (forMicros === undefined) continue
       const found = this.#ofTime(members, nowMicros - forMicros, isShort ? 0 : forMicros / STRIDES)
@@ -132,7 +137,7 @@ export class StridePlan {
   /** The blocks of these kinds from the oldest on, as long as they are wanted, sealed and not too many. */
   #stride(kinds: ReadonlyArray<KindEntry>, isWanted: (block: BlockOfKinds) => boolean): PlannedStride | undefined {
     const blocks: Array<number> = []
-    let [events, rows, removedThrough] = [0, 0, 0]
+    let [events, rows, removedThrough, storedBytes] = [0, 0, 0, 0]
     for (const block of this.#blocksOf(kinds)) {
       const isTooMuch =
         blocks.length > 0 &&
@@ -144,9 +149,10 @@ export class StridePlan {
       events += block.events
       rows += block.rows
       removedThrough = Math.max(removedThrough, block.maxReceived)
+      storedBytes += block.storedBytes
     }
     const throughSequence = blocks.at(-1)
-    return throughSequence === undefined ? undefined : { kinds, throughSequence, removedThrough, blocks }
+    return throughSequence === undefined ? undefined : { kinds, throughSequence, removedThrough, blocks, storedBytes }
   }
 
   /** Sealed blocks with events of any of these kinds, from the oldest on. */

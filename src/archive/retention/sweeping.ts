@@ -92,15 +92,17 @@ export class Sweeping {
     return live.length
   }
 
-  /** Removes carried-over events that are superseded, and no rows, so it need not wait for a commit: for a disk on which none finds room. */
-  *superseded(): Steps<void> {
+  /** The same without the rows, so it need not wait for a commit: for a disk on which none finds room, and while frames wait all the time. */
+  *superseded(): Steps<number> {
     const { history, kinds } = this.#parts
     const all: Array<Sequences> = []
     for (const kind of kinds.all()) {
       all.push(liveSequences(history.aliveAt(kind, { throughSequence: this.#retained.of(kind.id).throughSequence })))
       yield 0
     }
-    yield* this.#sweepCarried(joined(all), this.#retained.lastSequence())
+    const live = joined(all)
+    yield* this.#sweepCarried(live, this.#retained.lastSequence())
+    return live.length
   }
 
   /** `live`: events that the states at the beginnings need. */
