@@ -11,8 +11,8 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 const edges = [
   "src/cli/driver/report-store.ts",
   "src/cli/k8s.ts",
+  "src/cli/record/loaded-configuration.ts",
   "src/cli/record/run-recorder.ts",
-  "src/cli/snapshot.ts",
   "src/host/controller/run/reconciler.ts",
   "src/host/dispatcher/actor-calls.ts",
   "src/recorder/embedded/embedded-export.ts",

@@ -27,7 +27,7 @@ import { temporaryVariables } from "./command-line/variables.ts"
 import { parseOutput } from "./export/export-options.ts"
 import { describeProgress } from "./import/import-progress.ts"
 import { isIncomplete, reportJson, reportLines } from "./import/import-report.ts"
-import { redactionRulesIn } from "./import/redaction-rules.ts"
+import { loadedConfiguration } from "./record/loaded-configuration.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
@@ -150,11 +150,8 @@ const runImport = async (
     say(redactionKey.message)
     return exitCodes.usage
   }
-  const redaction = config === undefined ? undefined : await redactionRulesIn(config, say)
-  if (redaction !== undefined && "problem" in redaction) {
-    say(redaction.problem)
-    return exitCodes.usage
-  }
+  const loaded = config === undefined ? undefined : await loadedConfiguration(config, { secretsInPlainText }, say)
+  if (config !== undefined && loaded === undefined) return exitCodes.usage
   const abort = new AbortController()
   const stopListening = terminal.onInterrupt(() => abort.abort())
   const progress = createLiveLine({
@@ -166,7 +163,7 @@ const runImport = async (
   const size = await sizeOf(logs)
   try {
     const outcome = await importAudit({
-      ...{ logs, openInput, format, redactionKey, secretsInPlainText, redaction },
+      ...{ logs, openInput, format, redactionKey, secretsInPlainText, redaction: loaded?.redaction },
       isExcluded: (gvk) => isExcepted(exceptions, gvk),
       compression: compressionOf(output),
       openSink: () => openOutput(output, { force, open: openOutputForEnd }, terminal),

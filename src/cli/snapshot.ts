@@ -1,10 +1,5 @@
 /** `reel snapshot`: its arguments. The work is in src/recorder/snapshot, what is printed in snapshot/snapshot-run.ts. */
-import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
-import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
 import { everyKindKey } from "../recorder/configuration/every-kind.ts"
-import { loadConfiguration } from "../recorder/configuration/load-configuration.ts"
-import { formatWarning } from "../recorder/configuration/problem.ts"
 import { withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
 import { type CommandSyntax, flag, list, oneOf, optional, required, text } from "./command-line/arguments.ts"
@@ -14,6 +9,7 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
 import { exportOptions, parseOutput } from "./export/export-options.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
+import { loadedConfiguration } from "./record/loaded-configuration.ts"
 import { runSnapshot, type SnapshotCommandOrder, type SnapshotCommandSurroundings } from "./snapshot/snapshot-run.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { terminalFault } from "./trace/output.ts"
@@ -117,21 +113,10 @@ export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = syst
       terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
       return exitCodes.usage
     }
-    const loaded = await Effect.runPromise(
-      Effect.result(
-        loadConfiguration(given.config, {
-          secretsInPlainText: given.secretsInPlainText,
-          defaults: { defaultDetect, defaultIgnore },
-        }),
-      ),
-    )
-    if (Result.isFailure(loaded)) {
-      say(loaded.failure.message)
-      return exitCodes.usage
-    }
+    const loaded = await loadedConfiguration(given.config, given, say)
+    if (loaded === undefined) return exitCodes.usage
     if (given.allowSecrets) say(allowSecretsAdvice)
-    for (const warning of loaded.success.warnings) say(formatWarning(given.config, warning))
-    const configuration = withinNamespaces(loaded.success.configuration, [...new Set(given.namespace)])
+    const configuration = withinNamespaces(loaded.configuration, [...new Set(given.namespace)])
     if (configuration.every !== undefined) {
       say(`"${everyKindKey}" in ${given.config} is for recorders; name the kinds of a snapshot`)
       return exitCodes.usage
