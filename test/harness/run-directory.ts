@@ -3,7 +3,8 @@
  * directory, test/harness/ends-with-its-test.ts puts the temporary directories of each file into it, the tear-down removes it. A process of
  * the run that is still alive then is ended, a file that was not removed is removed; both are named and fail the run.
  */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { endProcess, endProcesses, processesOf, startTimeOf } from "./processes.ts"
@@ -60,10 +61,18 @@ const removeAbandoned = (directory: string): void => {
   }
 }
 
-/** Removes a directory, even if its owner may not write below it. */
+/** Removes a directory, even if its owner may not write below it, or if a killed test has left a file system mounted there. */
 export const removeWhole = (directory: string): void => {
+  unmountBelow(directory)
   makeWritable(directory)
   rmSync(directory, { recursive: true, force: true })
+}
+
+const unmountBelow = (directory: string): void => {
+  const mounts = existsSync("/proc/self/mounts") ? readFileSync("/proc/self/mounts", "utf8").split("\n") : []
+  const points = mounts.map((line) => line.split(" ")[1] ?? "").filter((point) => point.startsWith(`${directory}/`))
+  // Those mounted last first: one may be below another.
+  for (const point of points.toReversed()) execFileSync("umount", ["--lazy", point])
 }
 
 const makeWritable = (directory: string): void => {

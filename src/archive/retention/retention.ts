@@ -28,6 +28,7 @@ import { heldLeases, removeExpiredLeases } from "../leases/lease.ts"
 import { BlockMerging, type MergingBounds, mergingBounds } from "../upkeep/block-merging.ts"
 import { BeginningMove } from "./beginning-move.ts"
 import { BytesLimit } from "./bytes-limit.ts"
+import { CarriedOver } from "./carried-over.ts"
 import { DiskReserve, RESERVE_BYTES } from "./disk-reserve.ts"
 import { isNamed, keepsAll, type RetentionPolicy, removesAnything, STRIDES, shortestOf } from "./policy.ts"
 import { RetainedKinds } from "./retained-kinds.ts"
@@ -86,17 +87,12 @@ export class Retention {
   readonly #plan: StridePlan
   readonly #retained: RetainedKinds
   readonly #move: BeginningMove
-  readonly #sweeping: Sweeping
+  readonly #carriedOver: CarriedOver
   readonly #merging: BlockMerging
   #policy: RetentionPolicy = keepsAll
   #work: Generator<void, void, void> | undefined
-  /** Carried over, or ended, since superseded events were last looked for; and what was alive then. */
-  #uncollected: number
-  #aliveThen = 0
   /** Bytes on disk of each event that was removed last. */
   #eventBytes = 0
-  /** How many had been carried over when superseded ones were last removed for want of room; `undefined`: never. */
-  #supersededThrough: number | undefined
   #reserve: DiskReserve
   /** Commits find no room. */
   #isPressed = false
@@ -113,7 +109,6 @@ export class Retention {
   #isGivingBack = false
   #blocks = 0
   #events = 0
-  #carried = 0
 
   constructor(parts: WriterParts, sizes: Partial<RetentionSizes> = {}) {
     this.#parts = parts
@@ -130,13 +125,13 @@ export class Retention {
     this.#plan = new StridePlan(this.#database, this.#sizes.stride)
     this.#retained = new RetainedKinds(this.#database)
     this.#move = new BeginningMove(parts, this.#retained)
-    this.#sweeping = new Sweeping(parts, this.#retained)
+    const earlier = carriedThrough(this.#database, this.#retained.lastSequence())
+    this.#carriedOver = new CarriedOver(new Sweeping(parts, this.#retained), earlier, this.#sizes.collectAfter)
     this.#merging = new BlockMerging(
       this.#database,
       (write) => parts.database.transaction("merging", write),
       this.#sizes.merging,
     )
-    this.#uncollected = carriedThrough(this.#database, this.#retained.lastSequence())
   }
 
   /** A process that ended while it made room has left a reserve that is not whole, and what is left of the room is not for commits. */
@@ -165,7 +160,7 @@ export class Retention {
     const isHeldUp = this.#isHeldUp
     const shared = this.#parts.kinds.all().filter(({ gvk }) => !isNamed(this.#policy, gvk))
     const removedThrough = Math.max(0, ...shared.map(({ id }) => this.#retained.of(id).removedThrough))
-    return { blocks: this.#blocks, events: this.#events, carried: this.#carried, isHeldUp, removedThrough }
+    return { blocks: this.#blocks, events: this.#events, carried: this.#carriedOver.count, isHeldUp, removedThrough }
   }
 
   /**
@@ -276,15 +271,15 @@ export class Retention {
   }
 
   *#remove(): Generator<void, void, void> {
-    yield* this.#counted(this.#sweeping.removed())
+    yield* this.#carriedOver.sweep()
     if (removesAnything(this.#policy)) {
       for (let live = yield* this.#moveOn(); live !== undefined; live = yield* this.#moveOn()) {
-        yield* this.#counted(this.#sweeping.removed(live))
-        yield* this.#collectIfMany()
+        yield* this.#carriedOver.sweep(live)
+        yield* this.#carriedOver.collectIfMany(this.#manyCarried())
         // Commits wait: the rest is for the next round.
         if (this.#isMakingRoom && this.#lacking(this.diskUse().free) <= 0) return
       }
-      if (this.#isPressed) yield* this.#removeSuperseded()
+      if (this.#isPressed) yield* this.#carriedOver.removeSuperseded()
     }
   }
 
@@ -302,7 +297,7 @@ export class Retention {
       const { events, ended } = this.#move.move(stride, folded)
       this.#blocks += stride.blocks.length
       this.#events += events
-      this.#uncollected += ended
+      this.#carriedOver.noteEnded(ended)
       removed += events
       unswept += stride.storedBytes
       for (const [kind, later] of folded.states) {
@@ -315,26 +310,10 @@ export class Retention {
     return strides === 0 ? undefined : new Map([...states].map(([kind, each]) => [kind, liveSequences(each)]))
   }
 
-  /**
-   * Once as much is superseded as is alive, or has a thirty-second of the limit of bytes. At high rates frames wait for a commit whenever there is a turn: then the
-   * rows of what has ended wait for another time, but superseded events do not.
-   */
-  *#collectIfMany(): Generator<void, void, void> {
+  /** Events that have a thirty-second of the limit of bytes. */
+  #manyCarried(): number {
     const { bytes = Number.POSITIVE_INFINITY } = this.#policy
-    const least = Math.min(this.#sizes.collectAfter, bytes / STRIDES / Math.max(1, this.#eventBytes))
-    const many = Math.max(least, this.#aliveThen)
-    if (this.#uncollected <= many) return
-    yield* this.#collect()
-    if (this.#uncollected > many && this.#carried - (this.#supersededThrough ?? 0) > many)
-      yield* this.#removeSuperseded()
-  }
-
-  /** Of blocks whose objects change often nearly all is carried over, and on a full disk that cannot wait until there is a lot of it. */
-  *#removeSuperseded(): Generator<void, void, void> {
-    const carried = this.#carried
-    if (this.#supersededThrough === carried) return
-    this.#aliveThen = yield* this.#counted(this.#sweeping.superseded())
-    this.#supersededThrough = carried
+    return bytes / STRIDES / Math.max(1, this.#eventBytes)
   }
 
   /** What has just been recorded is merged between strides: both replace blocks. A block that is not done when something is to be removed is merged later. */
@@ -369,7 +348,7 @@ export class Retention {
     this.#isOwed = false
     this.#retained.reload()
     yield* this.#remove()
-    yield* this.#collect()
+    yield* this.#carriedOver.collect()
     const after = this.#retained.lastSequence()
     for (let before = -1; before < this.#merging.merged; yield* this.#merge(after)) before = this.#merging.merged
     while (giveBack(this.#database, true)) yield
@@ -432,23 +411,6 @@ export class Retention {
       yield
     }
     this.#isGivingBack = false
-  }
-
-  *#collect(): Generator<void, void, void> {
-    const alive = yield* this.#counted(this.#sweeping.collect())
-    if (alive === undefined) return
-    this.#aliveThen = alive
-    this.#uncollected = 0
-  }
-
-  /** Counts what the steps carry over. */
-  *#counted<Result>(steps: Generator<number, Result, void>): Generator<void, Result, void> {
-    for (let step = steps.next(); ; step = steps.next()) {
-      if (step.done === true) return step.value
-      this.#carried += step.value
-      this.#uncollected += step.value
-      yield
-    }
   }
 }
 
