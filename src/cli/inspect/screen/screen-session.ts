@@ -14,8 +14,9 @@ import type { Part, WantedPart } from "../recording-parts.ts"
 import { EventList } from "./event-list.ts"
 import { PackedStates } from "./packed-states.ts"
 import { Painter } from "./painter.ts"
+import { type ScreenInput, updated } from "./screen-keys.ts"
 import type { ScreenSize } from "./screen-layout.ts"
-import { firstScreen, type ScreenInput, screenOfPart, updated } from "./screen-state.ts"
+import { firstScreen, screenOfPart } from "./screen-state.ts"
 import { screenLines } from "./screen-view.ts"
 
 export interface ScreenSession {
