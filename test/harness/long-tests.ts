@@ -1,7 +1,7 @@
 /**
  * The long tests, `npm run test:long`, longest first: files of which each takes more than 5 s of CPU, because it starts recorders, replays and hosts as
  * processes, compiles guests, or reads whole pages of commands. `npm test` leaves them out, so that it takes less than three minutes on two
- * cores; `.ci/run` runs both. Together they took 390 of the 650 s of CPU that all tests took (2026-11-26).
+ * cores; `.ci/run` runs both. Without them all others take 160 s there (2026-11-27).
  */
 import { existsSync } from "node:fs"
 import { join, relative } from "node:path"
@@ -20,6 +20,7 @@ export const longTests: ReadonlyArray<string> = [
   "test/bench/measuring/live-run.test.ts",
   "test/archive/damage/flipped-bytes.test.ts",
   "test/simulation/fidelity/fidelity.test.ts",
+  "test/host/dispatcher/deletions-over-crashes.test.ts",
   "test/k8s/pod.test.ts",
   "test/recorder/recorder/bad-server.test.ts",
   "test/cli/replay/replay-control.test.ts",
@@ -28,6 +29,10 @@ export const longTests: ReadonlyArray<string> = [
   "test/recorder/late/outages.test.ts",
   "test/recorder/recorder/every-kind.test.ts",
   "test/recorder/recorded/look-ups.test.ts",
+  "test/examples/vitest/with-cluster.test.ts",
+  "test/host/dispatcher/placing/module-move.test.ts",
+  "test/recorder/recorded/process-kills.test.ts",
+  "test/recorder/recorded/merged-blocks.test.ts",
   "test/recorder/redaction/planted-secrets.test.ts",
   "test/recorder/recorder/disk-and-restarts.test.ts",
   "test/simulation/replay/repetitions.test.ts",

@@ -258,7 +258,7 @@ const command = selector.chain(({ text, variable }) =>
   ),
 )
 
-/** Without deletions: in SimKube each goes or stays by itself, whether or not anything is left of its object. */
+/** Without deletions: in SimKube each goes or stays by itself, whether or not anything is left of its object (W-69). */
 const statesOf = (moments: ReadonlyArray<Moment>): ReadonlyArray<Moment> =>
   moments.map((each) => ({ ...each, deleted: [] })).filter(({ applied }) => applied.length > 0)
 
