@@ -1,7 +1,7 @@
 /**
  * The long tests, `npm run test:long`, longest first: files of which each takes more than 5 s of CPU, because it starts recorders, replays and hosts as
  * processes, compiles guests, or reads whole pages of commands. `npm test` leaves them out, so that it takes less than three minutes on two
- * cores; `.ci/run` runs both. Without them all others take 160 s there (2026-11-27).
+ * cores; `.ci/run` runs both. Without them the others take 165 s there (2026-11-27).
  */
 import { existsSync } from "node:fs"
 import { join, relative } from "node:path"
