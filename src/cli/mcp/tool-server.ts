@@ -15,7 +15,7 @@ import { AnsweredStdio } from "./answered-stdio.ts"
 import type { PastTool } from "./past-tool.ts"
 import type { ToolAnswer } from "./tool-calls.ts"
 
-/** What assistants are told of the server as a whole. `zone`: its time zone. */
+/** Instructions for assistants about the whole server. `zone`: the server's time zone. */
 const instructionsIn = (zone: string): string =>
   "A recording of a Kubernetes cluster: what its objects were at any moment, and what changed, when and by whom. Nothing can be changed. " +
   "Begin with kinds for what is recorded. Every answer says in isComplete whether the recording has all of what was asked; gaps and unrecorded say what is missing, " +

@@ -2,6 +2,7 @@
  * What a condition says of an object of which nothing is known but which one it is: a deletion. It is met only if it is met whatever the object was like, so
  * that neither `status.phase == "Failed"` nor `!exists(spec.nodeName)` removes the deletion of an object that stays.
  */
+import { pathsIn } from "./language/paths-in.ts"
 import type { Condition, Path, Value } from "./language/program.ts"
 
 /** Met, and not met. */
@@ -11,7 +12,7 @@ const never: Condition = { type: "or", of: [] }
 /** The condition with all that is not about the object's identity or the time taken as it is least likely to be met. */
 export const identityCondition = (condition: Condition): Condition => assuming(condition, never, new Set())
 
-/** `unknown`: what stands for a test of other fields. `known`: variables that are bound to fields of the identity. */
+/** `unknown`: replaces a test of other fields. `known`: variables that are bound to fields of the identity. */
 const assuming = (condition: Condition, unknown: Condition, known: Set<string>): Condition => {
   switch (condition.type) {
     case "and":
@@ -38,15 +39,5 @@ const assuming = (condition: Condition, unknown: Condition, known: Set<string>):
 const isKnown = ({ variable, steps }: Path, known: ReadonlySet<string>): boolean =>
   variable === null ? /^(?:apiVersion|kind|metadata\/(?:namespace|name))$/.test(steps.join("/")) : known.has(variable)
 
-const isKnownValue = (value: Value, known: ReadonlySet<string>): boolean => {
-  switch (value.type) {
-    case "path":
-      return isKnown(value, known)
-    case "array":
-      return value.items.every((item) => isKnownValue(item, known))
-    case "object":
-      return value.members.every(([, member]) => isKnownValue(member, known))
-    default:
-      return true
-  }
-}
+const isKnownValue = (value: Value, known: ReadonlySet<string>): boolean =>
+  [...pathsIn(value)].every((path) => isKnown(path, known))

@@ -139,7 +139,7 @@ export const runBatch = (batch: ObjectBatch): TransformedBatch => {
         count[effect]++
         if (effect !== "changed" && effect !== "deleted") return
         if (samples.filter((sample) => sample.statement === statement).length >= job.samples) return
-        // Nobody could read one that is nested so deeply, nor could it be written.
+        // An object that is nested this deeply can be neither read by people nor written.
         if (isDeeper(before, MAX_DEPTH)) return
         const differences = after === undefined ? [] : differencesBetween(before, after)
         samples.push({ statement, subject: subjectOf(before), time, differences })

@@ -5,6 +5,7 @@ import { type Trial, trialOf } from "./conditions.ts"
 import { ManyValues, onlyValue, type Scope } from "./expressions.ts"
 import { identityCondition } from "./identity-condition.ts"
 import { momentsFrom } from "./language/moments.ts"
+import { pathsIn } from "./language/paths-in.ts"
 import type { Path, Program, Statement, Value } from "./language/program.ts"
 import { type Bindings, type Place, placesOf, targetsOf, valueAt, withoutPlaces, withValueAt } from "./places.ts"
 
@@ -142,18 +143,8 @@ const modified = (target: Path, value: Value, scope: Scope): Outcome => {
   return { effect, object: outcome.object }
 }
 
-const mentions = (value: Value, variable: string): boolean => {
-  switch (value.type) {
-    case "path":
-      return value.variable === variable
-    case "array":
-      return value.items.some((item) => mentions(item, variable))
-    case "object":
-      return value.members.some(([, member]) => mentions(member, variable))
-    default:
-      return false
-  }
-}
+const mentions = (value: Value, variable: string): boolean =>
+  [...pathsIn(value)].some((path) => path.variable === variable)
 
 const assigned = (target: Path, value: Value, scope: Scope): Outcome => {
   const { object, bindings } = scope

@@ -10,7 +10,7 @@ import { TimeHistogram } from "../time-histogram.ts"
 import type { PackedStates } from "./packed-states.ts"
 import { StateFindings } from "./state-findings.ts"
 
-/** What happened. `start`: it existed at the start. `vanished`: it was deleted, and nobody saw when. `missing`: a {@link Shortcoming}. */
+/** What happened. `start`: it existed at the start. `vanished`: it was deleted at an unknown time. `missing`: a {@link Shortcoming}. */
 const sorts = ["start", "created", "changed", "deleted", "vanished", "missing"] as const
 export type EventSort = (typeof sorts)[number]
 const missing = sorts.indexOf("missing")

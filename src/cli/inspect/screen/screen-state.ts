@@ -33,7 +33,7 @@ export interface ScreenState {
   readonly list: EventList
   /** The part of a recording that the list has; absent: the list is the whole, or the part is not known yet. */
   readonly part?: Part | undefined
-  /** The part that is to be read instead. Whoever reads it goes on with {@link screenOfPart}. */
+  /** The part to read instead; {@link screenOfPart} is the screen while it is read. */
   readonly wants?: WantedPart | undefined
   /** What stays selected while events are read, until a key is pressed: the last one, or the first one after the state at the start. */
   readonly sticksTo?: "end" | "changes" | undefined

@@ -39,7 +39,7 @@ export interface Mark {
 export interface PageLists {
   readonly log: ChangeLog
   readonly faults: Faults
-  /** Told of each life that ended before the trace did. */
+  /** Called for each life that ended before the trace did. */
   readonly onGone: (story: LifeStory) => void
 }
 
@@ -158,7 +158,7 @@ export class LifeStory implements LifeSketch<undefined> {
     this.lastActivity = Math.max(this.lastActivity, end)
   }
 
-  /** A new part ends the one before it. What is told of two clocks does not go back. Returns whether it is bad. */
+  /** A new part ends the one before it. Where two clocks disagree, time does not go back. Returns whether the part is bad. */
   #enter(
     parts: Newest<Part>,
     time: number,
