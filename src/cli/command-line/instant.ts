@@ -139,6 +139,10 @@ export const formatInstant = (microseconds: number): string => {
   return `${whole}${fraction === 0 ? "" : `.${String(fraction).padStart(6, "0").replace(/0+$/, "")}`}Z`
 }
 
+/** Both ends of a window, in RFC 3339. One that starts at 0 starts with the recording. */
+export const formatWindow = (start: number, end: number): string =>
+  `${start <= 0 ? "the beginning" : formatInstant(start)} to ${formatInstant(end)}`
+
 /** A moment as people say it, and exactly: `03:12:00 CET (2026-11-25T02:12:00Z)`. `now`: µs since the Unix epoch. */
 export const describeInstant = (microseconds: number, now: number): string =>
   `${formatLocalTime(microseconds / 1000, now / 1000)} (${formatInstant(microseconds)})`

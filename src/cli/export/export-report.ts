@@ -2,7 +2,7 @@
 import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { formatInstant } from "../command-line/instant.ts"
+import { formatWindow } from "../command-line/instant.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { describeUnchanged } from "../trace/left-out.ts"
@@ -37,7 +37,7 @@ export const report = (
   const counts = [
     ...(written.contents === undefined ? [] : describeContents(written.contents)),
     ...(written.bytes === undefined ? [] : [formatBytes(written.bytes)]),
-    `${formatInstant(query.startTime)} to ${formatInstant(query.endTime)}`,
+    formatWindow(query.startTime, query.endTime),
   ]
   say(`${written.place}: ${counts.join(", ")}`)
   if (written.unchanged > 0) say(`${name}: ${describeUnchanged(written.unchanged)}`)
