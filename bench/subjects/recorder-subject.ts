@@ -75,8 +75,6 @@ interface Place {
 
 export class RunningRecorder implements RunningSubject {
   readonly pid: number
-  /** Deployments are recorded when their content changes, which is the default. */
-  readonly skipsHeartbeats = true
   readonly progress: Array<Progress> = []
   readonly #process: LineProcess
   readonly #questions: Questions
