@@ -8,9 +8,9 @@ import {
   defaultDetect,
   defaultIgnore,
   InvalidPointerError,
-  recordsStatus,
 } from "../../../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
+import { recordsStatus } from "../../../../src/kube/statuses.ts"
 
 const gvkOf = (text: string) => {
   const gvk = parseGvk(text)
