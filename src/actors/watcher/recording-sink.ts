@@ -6,6 +6,7 @@
  * Under pressure `isWritable` becomes false and the session stops reading; what is already read always finds room.
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
+import type { Writes } from "../../kube/watch/liveness/written-time.ts"
 import type { ObservedObject } from "../../kube/watch/observed-object.ts"
 import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
 import type { WatchSink } from "../../kube/watch/sink.ts"
@@ -71,6 +72,10 @@ export class RecordingSink implements WatchSink {
     this.#recorder.observed(object, this.#namespace)
     // Objects in a list are unordered, so none of them tells how far it is complete.
     if (!object.fromList) this.#reach(object.version)
+  }
+
+  writesBefore(object: Readonly<ObservedObject>): Writes | "new" | "unknown" {
+    return this.#recorder.writesBefore(object)
   }
 
   readDone(): void {
