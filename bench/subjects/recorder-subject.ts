@@ -88,8 +88,6 @@ interface Place {
 }
 
 export class RunningRecorder implements RunningSubject {
-  /** Deployments are recorded when their content changes, which is the default. */
-  readonly skipsHeartbeats = true
   readonly progress: Array<Progress> = []
   #process: LineProcess
   #questions: Questions

@@ -144,7 +144,7 @@ test("events are filtered by kind, label and field", async () => {
     "appeared  apps/v1.Deployment shop/web  by kubectl",
     "changed   apps/v1.Deployment shop/web  by kubectl-edit",
     "appeared  apps/v1.Deployment shop/api  by kubectl",
-    "deleted   apps/v1.Deployment shop/api",
+    "deleted   apps/v1.Deployment shop/api  by ?",
     "appeared  apps/v1.Deployment shop/api  by kubectl",
   ])
   expect((await run(eventsCommand(), "--since 30s")).output).toMatch(/deleted +v1\.Pod shop\/web-1-a/)
@@ -156,7 +156,7 @@ test("diff shows what two moments differ in: created, changed and deleted", asyn
     "created   apps/v1.Deployment shop/api  by kubectl",
     "changed   apps/v1.Deployment shop/web  by kubectl-edit",
     "    spec.replicas: 1 → 3",
-    "deleted   v1.Pod shop/web-1-a",
+    "deleted   v1.Pod shop/web-1-a  by ?",
   ])
   expect((await run(diffCommand(), "deploy/web --at 03:12..03:00")).code).toBe(exitCodes.usage)
 })

@@ -233,6 +233,14 @@ export class FrameWriter {
     this.#whole.reach(version)
   }
 
+  /** As in {@link Standing}. The end of it is sent at once. */
+  behind(isBehind: boolean): void {
+    // What is in the frame was complete before.
+    this.flush()
+    this.#whole.behind(isBehind)
+    if (!isBehind) this.progress()
+  }
+
   /** A list is complete up to `version`. */
   listEnds(version: string): void {
     this.reach(version)

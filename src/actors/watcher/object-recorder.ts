@@ -89,7 +89,7 @@ export class ObjectRecorder {
   ) {
     this.#frames = frames
     this.#kind = kind
-    this.#countsAll = kind.rules.detect === "all"
+    this.#countsAll = kind.rules.countsAll
     this.#recordsEvents = kind.recordsEvents ?? true
     this.#pods = pods
     this.#redacted = kind.redaction && new RedactedObjects(kind.rules, kind.redaction)

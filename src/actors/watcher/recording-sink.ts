@@ -108,6 +108,11 @@ export class RecordingSink implements WatchSink {
     if (!this.#list.isUnderWay && this.#namespace === undefined) this.#frames.progress()
   }
 
+  behind(isBehind: boolean): void {
+    this.#standing.behind(isBehind)
+    this.#frames.readDone()
+  }
+
   epochStarted(detail: string): void {
     this.#frames.beginEpoch()
     this.#list.epochStarted(detail)

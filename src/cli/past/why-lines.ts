@@ -6,7 +6,7 @@ import { visible } from "../../recorder/configuration/quoted.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { conditionMicros } from "../../trace/views/lives/conditions.ts"
 import { objectOf } from "./changes-of.ts"
-import { differenceLines, managersText, objectName, objectsIn } from "./describe-change.ts"
+import { differenceLines, objectName, objectsIn, writersText } from "./describe-change.ts"
 
 const member = (value: JsonValue | undefined, ...path: ReadonlyArray<string>): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>(
@@ -61,11 +61,10 @@ export class WhyLines {
 
   #ownFacts(change: JsonObject, object: JsonObject): ReadonlyArray<string> {
     const { type } = change
-    const by = managersText(change.managers)
-    if (type === "vanished") return ["was gone when the kind was listed again"]
+    if (type === "vanished") return [goneFact(change)]
     const facts: string[] = []
     if (type === "appeared")
-      facts.push(`is first recorded; created ${textAt(object, "metadata", "creationTimestamp")}${by}`)
+      facts.push(`is first recorded; created ${textAt(object, "metadata", "creationTimestamp")}${writersText(change)}`)
     const node = textAt(object, "spec", "nodeName")
     if (node !== "" && this.#isNews(change, "node", node)) facts.push(`is scheduled to node ${node}`)
     const phase = textAt(object, "status", "phase")
@@ -90,9 +89,9 @@ export class WhyLines {
     const deletion = textAt(object, "metadata", "deletionTimestamp")
     if (deletion !== "" && this.#isNews(change, "deletion", deletion))
       facts.push(
-        `is being deleted, with ${textAt(object, "metadata", "deletionGracePeriodSeconds") || "no"} s of grace${by}`,
+        `is being deleted, with ${textAt(object, "metadata", "deletionGracePeriodSeconds") || "no"} s of grace  by ?`,
       )
-    if (type === "deleted") facts.push("is deleted")
+    if (type === "deleted") facts.push(goneFact(change))
     if (facts.length === 0 && this.#earlier.length === 0) facts.push(...specFacts(change))
     return facts
   }
@@ -137,15 +136,17 @@ const eventFacts = (event: JsonObject): ReadonlyArray<string> => {
 
 /** What users and controllers want is in the spec, and in what is deleted; status follows from it. */
 const ownerFacts = (change: JsonObject): ReadonlyArray<string> => {
-  if (change.type === "appeared") return [`is first recorded${managersText(change.managers)}`]
-  if (change.type === "deleted") return ["is deleted"]
-  return change.type === "vanished" ? ["was gone when the kind was listed again"] : specFacts(change)
+  if (change.type === "appeared") return [`is first recorded${writersText(change)}`]
+  return change.type === "deleted" || change.type === "vanished" ? [goneFact(change)] : specFacts(change)
 }
+
+const goneFact = (change: JsonObject): string =>
+  `${change.type === "deleted" ? "is deleted" : "was gone when the kind was listed again"}${writersText(change)}`
 
 const specFacts = (change: JsonObject): ReadonlyArray<string> => {
   const differences = objectsIn(change.differences).filter(
     ({ path }) => !/^(?:status|metadata\.(?:annotations|managedFields))\b/.test(String(path)),
   )
   if (differences.length === 0) return []
-  return [`is changed${managersText(change.managers)}`, ...differenceLines({ differences })]
+  return [`is changed${writersText(change)}`, ...differenceLines({ differences })]
 }

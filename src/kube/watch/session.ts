@@ -36,6 +36,9 @@ export class WatchSession {
   #deferred: Array<Command> = []
   #retryTimer: { cancel(): void } | undefined
   #successorTimer: { cancel(): void } | undefined
+  #lookTimer: { cancel(): void } | undefined
+  /** Objects up to the last look at a stream that catches up. */
+  #objectsSeen = 0
   #acceptsGzip: boolean
   readonly #events: StreamEvents
 
@@ -84,6 +87,7 @@ export class WatchSession {
         this.#versions.reach(version)
         this.#liveness.reached(version)
         this.#input({ type: "bookmark", stream })
+        this.#haveCaughtUp()
         // Never backwards: a successor's bookmark may be below what the old watch has delivered.
         options.sink.progressed(this.#versions.text ?? version)
       },
@@ -105,6 +109,7 @@ export class WatchSession {
       },
       readDone: (bytes) => {
         this.statistics.bytes += bytes
+        this.#haveCaughtUp()
         this.#liveness.readDone()
         options.sink.readDone()
         if (!this.#blocked && !options.sink.isWritable) this.#block()
@@ -131,9 +136,27 @@ export class WatchSession {
     return this.#versions.text
   }
 
+  /** Whether something is still to come that happened before the stream was resumed. */
+  get isBehind(): boolean {
+    return this.#state.memory.catchUp !== undefined
+  }
+
   start(): void {
-    const { resumeVersion, clusterUid } = this.#options
-    this.#input({ type: "start", resumeVersion, clusterUid, listsInPages: this.#options.lists?.inPages === true })
+    const { resumeVersion, clusterUid, sink } = this.#options
+    const manner = { listsInPages: this.#options.lists?.inPages === true, tellsCatchUp: sink.behind !== undefined }
+    this.#input({ type: "start", resumeVersion, clusterUid, ...manner })
+  }
+
+  #haveCaughtUp(): void {
+    const through = this.#state.memory.catchUp?.numeric
+    if (through !== undefined && this.#versions.hasReached(through)) this.#input({ type: "caught-up" })
+  }
+
+  #look(): void {
+    const { objects } = this.statistics
+    const hasMoved = this.#blocked || objects !== this.#objectsSeen
+    this.#objectsSeen = objects
+    this.#input({ type: "look", hasMoved })
   }
 
   /** The sink is writable again. */
@@ -163,6 +186,7 @@ export class WatchSession {
     this.#input({ type: "stop" })
     this.#retryTimer?.cancel()
     this.#successorTimer?.cancel()
+    this.#lookTimer?.cancel()
     for (const stream of this.#streams.all) this.#close(stream)
   }
 
@@ -223,6 +247,13 @@ export class WatchSession {
       case "successor-after":
         this.#successorTimer?.cancel()
         this.#successorTimer = clock.after(command.ms, () => this.#input({ type: "successor-due" }))
+        return
+      case "look-after":
+        this.#lookTimer?.cancel()
+        this.#lookTimer = clock.after(command.ms, () => this.#look())
+        return
+      case "behind":
+        sink.behind?.(command.isBehind)
         return
       case "list-started":
         if (command.reason !== "first") this.statistics.relists++
