@@ -1,6 +1,6 @@
 /**
- * Live is not late, on a real control plane: a recorder that was never cut off calls nothing late, although the changes of this cluster leave the times of
- * their objects as they were: fields that are removed after a silence, scaling, what server-side apply drops, a finalizer, a taint.
+ * Live is not late, on a real control plane: a recorder that was never cut off calls nothing late, although many changes of this cluster leave the times of
+ * their objects as they were: a label, a taint and a finalizer that are removed after a silence, scaling, counts that become zero.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -58,7 +58,7 @@ const life = async (cluster: TestCluster, directory: string, silence: number): P
   await act("scale", "rc/rc", "--replicas=2")
   await act("create", "quota", "room", "--hard=pods=10")
   await sleep(silence * 1000)
-  // All of them remove fields, each on a stream that was silent, and of an object that was written just before the silence.
+  // On streams that were silent, of objects that were written just before the silence.
   await act("label", "configmap", "labelled", "tier-")
   await sleep(3000)
   await act("patch", "configmap", "held", "--type=json", "-p", '[{"op":"remove","path":"/metadata/finalizers"}]')
