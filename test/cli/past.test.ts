@@ -86,7 +86,9 @@ test("get says what is not there: no such object, before the beginning, after th
 test("a moment in a gap is incomplete, and the gap is named", async () => {
   const { code, error } = await run(getCommand(), "rs --at 2026-03-02T03:11:59.950Z", `--data-dir ${another}`)
   expect(code).toBe(exitCodes.incomplete)
-  expect(error).toMatch(/a gap of apps\/v1\.ReplicaSet from .*03:11:59 UTC to .*03:12:00 UTC: expired \(410 Gone\)/)
+  expect(error).toMatch(
+    /a gap of apps\/v1\.ReplicaSet from .*03:11:59\.900 UTC to .*03:12:00 UTC: expired \(410 Gone\)/,
+  )
 })
 
 test("several directories are one past: an object is there once", async () => {
@@ -100,9 +102,9 @@ test("history shows each change with its fields and who made it; a time of day i
   const { code, output, error } = await run(historyCommand(), "deploy/web --since 03:05")
   expect(code).toBe(exitCodes.ok)
   expect(output).toMatch(
-    /03:10:00\.000 UTC {2}changed {3}apps\/v1\.Deployment shop\/web {2}by kubectl-edit\n {4}spec\.replicas: 1 → 3\n$/,
+    /03:10:00 UTC {2}changed {3}apps\/v1\.Deployment shop\/web {2}by kubectl-edit\n {4}spec\.replicas: 1 → 3\n$/,
   )
-  expect(error).toMatch(/--since 03:05: taken is .*03:05:00 UTC \(2026-03-02T03:05:00Z\)/)
+  expect(error).toMatch(/--since 03:05 means 2026-03-02T03:05:00Z$/m)
 })
 
 test("an object that was deleted and made again is one history with a mark", async () => {

@@ -28,9 +28,9 @@ const factsOf = ({ gvk, namespace, name, uid, resourceVersion, time, received, s
   ...{ gvk, namespace, name, uid, resourceVersion, time, ...(received !== undefined && { received }), sequence },
 })
 
-/** An object as it was. */
-export const objectItem = (event: ObjectEvent): AnswerItem => [
-  `${json({ type: "object", ...factsOf(event) }).slice(0, -1)},"object":`,
+/** An object as it was. `isStatusKnown`: its status is that of the moment that was asked about. */
+export const objectItem = (event: ObjectEvent, isStatusKnown: boolean): AnswerItem => [
+  `${json({ type: "object", ...factsOf(event), ...(!isStatusKnown && { isStatusUnknown: true }) }).slice(0, -1)},"object":`,
   compactJson(event.object),
   "}",
 ]

@@ -104,6 +104,17 @@ const members = (end: JsonObject, name: string): ReadonlyArray<JsonObject> => {
 /** How lines begin about what is missing. */
 const incomplete = "incomplete: "
 
+/** Kinds named one by one. */
+const mostNamed = 3
+
+/** One line for all kinds of which changes of status were not recorded. */
+const statusLines = (kinds: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (kinds.length === 0) return []
+  const rest = kinds.length - mostNamed
+  const named = rest > 0 ? [...kinds.slice(0, mostNamed), `${rest} more`] : kinds
+  return [`note: changes of status were not recorded of ${named.join(", ")}: what they had become is unknown`]
+}
+
 /** What an answer lacks, a line each; in those that do not begin with {@link incomplete}, nothing that was asked for is missing. */
 const shortcomingLines = (end: JsonObject, nowMs: number): ReadonlyArray<string> => {
   const time = (micros: JsonValue | undefined): string => formatLocalTime(Number(micros) / 1000, nowMs)
@@ -125,6 +136,7 @@ const shortcomingLines = (end: JsonObject, nowMs: number): ReadonlyArray<string>
     ...members(end, "selected").map(
       (each) => `note: of ${each.gvk} only these objects are recorded: ${each.selection}`,
     ),
+    ...statusLines(members(end, "withoutStatus").map(({ gvk }) => String(gvk))),
     ...(end.isRestricted === true ? ["note: only what you may read in the cluster now is shown"] : []),
   ]
 }

@@ -10,13 +10,6 @@ const longestValue = 120
 export const objectsIn = (value: JsonValue | undefined): ReadonlyArray<JsonObject> =>
   Array.isArray(value) ? (value as ReadonlyArray<JsonValue>).filter(isJsonObject) : []
 
-/** `03:12:00.250 CET`: changes follow one another within a second. `nowMs` decides whether there is a date. */
-export const timeOf = (micros: number, nowMs: number): string => {
-  const local = formatLocalTime(micros / 1000, nowMs)
-  const milliseconds = String(Math.floor(micros / 1000) % 1000).padStart(3, "0")
-  return local.replace(/(\d\d:\d\d:\d\d)/, `$1.${milliseconds}`)
-}
-
 /** `apps/v1.Deployment shop/web`. */
 export const objectName = ({ gvk, namespace, name }: JsonObject): string =>
   `${gvk} ${namespace === "" ? "" : `${namespace}/`}${name}`
@@ -95,6 +88,6 @@ const shown = (difference: JsonObject, name: "before" | "after"): string | undef
 export const changeLines = (change: JsonObject, nowMs: number): ReadonlyArray<string> => {
   const { type, time, received } = change
   const about = received === undefined ? "" : "about "
-  const head = `${about}${timeOf(Number(time), nowMs)}  ${String(type).padEnd(8)}  ${objectName(change)}${writersText(change)}`
+  const head = `${about}${formatLocalTime(Number(time) / 1000, nowMs)}  ${String(type).padEnd(8)}  ${objectName(change)}${writersText(change)}`
   return [head, ...differenceLines(change)].map(visible)
 }

@@ -4,6 +4,7 @@
  */
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { conditionMicros } from "../../trace/views/lives/conditions.ts"
 import { objectOf } from "./changes-of.ts"
 import { differenceLines, objectName, objectsIn, writersText } from "./describe-change.ts"
 
@@ -18,12 +19,20 @@ const textAt = (value: JsonValue | undefined, ...path: ReadonlyArray<string>): s
   return found === undefined || found === null || typeof found === "object" ? "" : String(found)
 }
 
+/** A fact that is older than the change which tells it. */
+interface EarlierFact {
+  readonly micros: number
+  readonly fact: string
+}
+
 /** Follows one object and its owners, change by change. */
 export class WhyLines {
   readonly #gvk: string
   readonly #timeText: (micros: number) => string
   /** By UID and condition, how it was last told. */
   readonly #told = new Map<string, string>()
+  /** Of the change that is looked at. */
+  readonly #earlier: Array<EarlierFact> = []
 
   /** `gvk`: the kind of the object that is asked about. `timeText`: how times are written, given µs since the Unix epoch. */
   constructor(gvk: string, timeText: (micros: number) => string) {
@@ -39,10 +48,15 @@ export class WhyLines {
       : change.gvk === this.#gvk
         ? this.#ownFacts(change, object)
         : ownerFacts(change)
-    if (facts.length === 0) return []
-    const [first = "", ...others] = facts
-    const time = this.#timeText(Number(change.time))
-    return [`${time}  ${objectName(change)}  ${first}`, ...others.map((each) => `    ${each.trimStart()}`)].map(visible)
+    const earlier = this.#earlier.splice(0).toSorted((one, other) => one.micros - other.micros)
+    const lines = earlier.map(({ micros, fact }) => this.#line(change, micros, fact))
+    const [first, ...others] = facts
+    if (first !== undefined) lines.push(this.#line(change, Number(change.time), first))
+    return [...lines, ...others.map((each) => `    ${each.trimStart()}`)].map(visible)
+  }
+
+  #line(change: JsonObject, micros: number, fact: string): string {
+    return `${this.#timeText(micros)}  ${objectName(change)}  ${fact}`
   }
 
   #ownFacts(change: JsonObject, object: JsonObject): ReadonlyArray<string> {
@@ -63,7 +77,11 @@ export class WhyLines {
       const told = ["status", "reason"].map((each) => textAt(condition, each)).join(" ")
       if (!this.#isNews(change, `condition ${name}`, told)) continue
       const why = ["reason", "message"].map((each) => textAt(condition, each)).filter((each) => each !== "")
-      facts.push(`condition ${name} is ${textAt(condition, "status")}${why.length === 0 ? "" : `: ${why.join(": ")}`}`)
+      const fact = `condition ${name} is ${textAt(condition, "status")}${why.length === 0 ? "" : `: ${why.join(": ")}`}`
+      const time = Number(change.time)
+      const micros = conditionMicros(textAt(condition, "lastTransitionTime"), time)
+      if (micros < time) this.#earlier.push({ micros, fact })
+      else facts.push(fact)
     }
     for (const status of ["initContainerStatuses", "containerStatuses"])
       for (const container of objectsIn(member(object, "status", status)))
@@ -74,7 +92,7 @@ export class WhyLines {
         `is being deleted, with ${textAt(object, "metadata", "deletionGracePeriodSeconds") || "no"} s of grace  by ?`,
       )
     if (type === "deleted") facts.push(goneFact(change))
-    if (facts.length === 0) facts.push(...specFacts(change))
+    if (facts.length === 0 && this.#earlier.length === 0) facts.push(...specFacts(change))
     return facts
   }
 

@@ -65,9 +65,31 @@ const keys = spelled(
   applied,
   'od"d\n',
   "__proto__",
+  "args",
+  "command",
+  "httpHeaders",
+  "example.com/api-token",
+  "checksum/secret",
 )
+/** What API servers never write, and is spelled anew in an object in which a value is replaced. */
+const isOddlySpelled = (text: string): boolean => /\\u00(?:[4-7]|2[2f]|3a)/i.test(text)
+/** With all strings as `JSON.stringify` spells them if `original` is odd. */
+const respelledLike = (original: string, text: string): string =>
+  isOddlySpelled(original)
+    ? text.replace(/"(?:[^"\\]|\\.)*"/g, (token) => (token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token))
+    : text
+
 const texts = fc.oneof(
   spelled("DB_PASSWORD", "COLOUR", "token", "", "api_key", "redacted:0123456789abcdef", "aHVudGVyMg==", "env"),
+  spelled(
+    "--password=hunter2",
+    "--token",
+    "-u",
+    "a:b",
+    "psql postgres://a:b@c/",
+    "PASS='a b' curl -H 'Cookie: x'",
+    "X-Auth",
+  ),
   anyString,
 )
 const scalars = fc.oneof(texts, fc.constantFrom("null", "true", "false", "0", "-1.5e3", "12345678901234567890"))
@@ -148,7 +170,10 @@ test("does to the bytes what redaction of the parsed object does, and leaves all
       const expected = redactText(tree, rules, key)
       if (expected.isFound) found++
       else untouched++
-      expect(redacted(write(tree), rules, before).toString()).toBe(write(expected.text))
+      const text = write(tree)
+      const result = redacted(text, rules, before).toString()
+      expect(respelledLike(text, result)).toBe(respelledLike(text, write(expected.text)))
+      if (!expected.isFound) expect(result).toBe(text)
     }),
     { numRuns: rounds(3000) },
   )
@@ -158,10 +183,12 @@ test("does to the bytes what redaction of the parsed object does, and leaves all
 test("does the same whatever white space there is between tokens", () => {
   fc.assert(
     fc.property(objects, fc.constantFrom(...ruleSets), spacing, (tree, rules, space) => {
+      const text = write(tree)
       const result = redacted(write(tree, space), rules)
       const compact = Buffer.alloc(result.length)
       const end = copyWithoutWhiteSpace(result, 0, result.length, compact, 0)
-      expect(compact.toString("utf8", 0, end)).toBe(write(redactText(tree, rules, key).text))
+      const expected = write(redactText(tree, rules, key).text)
+      expect(respelledLike(text, compact.toString("utf8", 0, end))).toBe(respelledLike(text, expected))
     }),
     { numRuns: rounds(1500) },
   )

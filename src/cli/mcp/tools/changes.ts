@@ -1,5 +1,5 @@
 /** The tools object_history, events and why: what changed in a stretch of time, of one object, of all, or what explains one. */
-import { formatInstant } from "../../command-line/instant.ts"
+import { formatInstant } from "../../../local-time.ts"
 import { changesOf } from "../../past/changes-of.ts"
 import { readMoment } from "../../past/moments.ts"
 import { exactKinds } from "../../past/object-name.ts"
