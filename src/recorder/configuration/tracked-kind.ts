@@ -44,6 +44,9 @@ const settings = {
       annotations: Schema.Array(Schema.String),
       toolAnnotations: Schema.Array(Schema.String),
       pointers: Schema.Array(Schema.String),
+      headers: Schema.optionalKey(Schema.Array(Schema.String)),
+      arguments: Schema.optionalKey(Schema.Array(Schema.String)),
+      addresses: Schema.optionalKey(Schema.Boolean),
     }),
   ),
   /** At least one namespace, without repetition; absent: the whole cluster. Has no effect on cluster-scoped kinds. */

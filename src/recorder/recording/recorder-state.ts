@@ -14,7 +14,7 @@ import { TrackedKind } from "../configuration/tracked-kind.ts"
 /** Key of the recording's metadata. */
 export const recorderStateKey = "recorder"
 
-const State = Schema.Literals(["listing", "watching", "waiting", "forbidden", "failing", "stopped"])
+const State = Schema.Literals(["listing", "catching-up", "watching", "waiting", "forbidden", "failing", "stopped"])
 
 /** A KindStatus. */
 const Status = Schema.Struct({

@@ -80,7 +80,7 @@ trackedObjects: {"*": {}}`
     expect(redactionOf("v1.ConfigMap")).toMatchObject({ secret: false, pointers: ["/data/password"] })
     expect(redactionOf("example.com/v1.Widget")).toMatchObject({ pointers: ["/spec/key"] })
     expect(redactionOf("v1.Pod")?.env).toContain("*PASSWORD*")
-    expect(redactionOf("v1.Namespace")).toBeUndefined()
+    expect(redactionOf("v1.Namespace")).toMatchObject({ secret: false, env: [], addresses: true })
     expect(redactionOf("v1.Secret", { secretsInPlainText: true })?.secret ?? false).toBe(false)
   })
 

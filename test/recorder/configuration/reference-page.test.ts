@@ -30,9 +30,10 @@ test("it has a row for every setting", () => {
 })
 
 test("it names every default rule of redaction, and what each replaces", () => {
-  for (const [name, { env = [], annotations = [] }] of defaultRules) {
+  for (const [name, { env = [], annotations = [], toolAnnotations = [], headers = [], ...rule }] of defaultRules) {
     const row = page.split("\n").find((line) => line.startsWith(`| \`${name}\` | `))
-    for (const pattern of [...env, ...annotations]) {
+    expect(row).toBeDefined()
+    for (const pattern of [...env, ...annotations, ...toolAnnotations, ...headers, ...(rule.arguments ?? [])]) {
       const [, family, ending] = /^(\*[A-Z]+\*)(_UR[IL])$/.exec(pattern) ?? []
       for (const part of family === undefined ? [pattern] : [family, ending]) expect(row).toContain(`\`${part}\``)
     }
