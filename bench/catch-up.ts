@@ -67,19 +67,19 @@ const measure = async (events: number, settings: ScenarioSettings): Promise<Catc
   const warmUp = warmUpOf(events)
   const all = warmUp + events
   const liveSent = cluster.change(all, patienceMs)
-  const live = await takenAfter(subject, warmUp, cluster.ordered.changes)
+  const live = await takenAfter(subject, warmUp, cluster.ordered.events)
   await liveSent
-  const had = cluster.ordered.changes
+  const had = cluster.ordered.events
   await subject.stop()
   const missedSent = cluster.changeAtPace(all, perSecond, patienceMs)
   await sleep((all / perSecond) * 1000 + 1500)
   const start = performance.now()
   await subject.restart()
-  const missed = await takenAfter(subject, had + warmUp, cluster.ordered.changes)
+  const missed = await takenAfter(subject, had + warmUp, cluster.ordered.events)
   const seconds = (performance.now() - start) / 1000
   await missedSent
   const late = await subject.metric(`kubereel_kind_late_total{kind="${gvkOf(baseKinds[0] as (typeof baseKinds)[0])}"}`)
-  return { live, missed, seconds, lateShare: (late ?? 0) / (cluster.ordered.changes - had) }
+  return { live, missed, seconds, lateShare: (late ?? 0) / (cluster.ordered.events - had) }
 }
 
 /** What the changes cost from number `from` on, or a few later, up to `until`. */
