@@ -65,6 +65,7 @@ export const parseColumns = (columns: Uint8Array) => {
   let livesLag = false
   let lateness = NO_SPAN
   let lateRanges: Array<number> | undefined
+  let isBehind = false
   reading(columns, () => {
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
@@ -155,6 +156,9 @@ export const parseColumns = (columns: Uint8Array) => {
           lateRanges.push(start, start + length)
           break
         }
+        case Tag.behind:
+          isBehind = reader.bool()
+          break
         default:
           skipUnknown(columns, reader, tag, LAST_FIELD)
       }
@@ -174,6 +178,7 @@ export const parseColumns = (columns: Uint8Array) => {
     newObjects: newObjects ?? NO_SPANS,
     gaps: gaps ?? NO_SPANS,
     completeThrough,
+    isBehind,
     podLives: podLives ?? NO_SPANS,
     tracksPods,
     listReason,
@@ -267,7 +272,7 @@ export const expectWidth = (columns: Uint8Array, field: string, column: Span, wi
   }
 }
 
-const LAST_FIELD = Tag.lateRanges >>> 3
+const LAST_FIELD = Tag.behind >>> 3
 
 const isGapReason = (reason: string): reason is GapReason => (GAP_REASONS as ReadonlyArray<string>).includes(reason)
 

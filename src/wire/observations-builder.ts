@@ -31,7 +31,7 @@ import {
 /** Largest tag and length of one length-delimited field. */
 const FIELD_HEADER_BYTES = 6
 /** Field headers of the seven columns, of gvk and complete_through, plus epoch (6), time_base (9) and three booleans (3 each). */
-const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 9 * FIELD_HEADER_BYTES + 6 + 9 + 3 * 3
+const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 9 * FIELD_HEADER_BYTES + 6 + 9 + 4 * 3
 /** UTF-8 needs at most three bytes for one UTF-16 unit. */
 const UTF8_BYTES_PER_UNIT = 3
 const TWO_POW_32 = 0x1_0000_0000
@@ -71,6 +71,7 @@ export class ObservationsBuilder {
   #payloadEnd = PAYLOAD_HEADER_BYTES
   #opaque = false
   #completeThrough = ""
+  #isBehind = false
   #keptBytes = 0
   /** Fields 10, 12, 13, 15, 17 to 22 and 24 in the order of the calls; rare, so encoded at once. */
   readonly #rare = protobuf.Writer.create()
@@ -147,6 +148,7 @@ export class ObservationsBuilder {
     this.#times.begin()
     this.#opaque = false
     this.#completeThrough = ""
+    this.#isBehind = false
     this.#keptBytes = 0
     this.#rare.reset()
     if (!this.#fits(0)) throw new RangeError(`a frame of ${this.#gvk} does not fit into ${target.length} bytes`)
@@ -270,10 +272,14 @@ export class ObservationsBuilder {
     return this.#addText(Tag.selection, text)
   }
 
-  /** The kind is complete up to `version` once this frame is stored; the last call counts. `false` if it does not fit. */
-  completeThrough(version: string): boolean {
+  /**
+   * The kind is complete up to `version` once this frame is stored; the last call counts. `isBehind`: that is not the state of now, so the time up to which it is
+   * complete stays. `false` if it does not fit.
+   */
+  completeThrough(version: string, isBehind = false): boolean {
     const before = this.#completeThrough
     this.#completeThrough = version
+    this.#isBehind = isBehind
     if (this.#fits(0)) return true
     this.#completeThrough = before
     return false
@@ -327,7 +333,10 @@ export class ObservationsBuilder {
       if (lateness !== undefined) columns.uint32(Tag.lateness).bytes(lateness)
     }
     columns.raw(this.#rare.finish(true))
-    if (this.#completeThrough !== "") columns.uint32(Tag.completeThrough).string(this.#completeThrough)
+    if (this.#completeThrough !== "") {
+      columns.uint32(Tag.completeThrough).string(this.#completeThrough)
+      if (this.#isBehind) columns.uint32(Tag.behind).bool(true)
+    }
     if (this.#tracksPods) columns.uint32(Tag.tracksPods).bool(true)
     columns.finishInto(target, this.#payloadEnd)
     return this.#payloadEnd + columns.pos
