@@ -128,6 +128,7 @@ export const Tag = {
   livesLag: (22 << 3) | 0,
   lateness: (23 << 3) | 2,
   lateRanges: (24 << 3) | 2,
+  redacted: (25 << 3) | 2,
 } as const
 
 /** Wire tags of `NewObject`. */
