@@ -11,7 +11,7 @@
 
 import protobuf from "protobufjs/minimal.js"
 import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
-import { valueKinds } from "../kube/redaction/redaction-rules.ts"
+import { valueKinds } from "../kube/redaction/redacted-values.ts"
 import type { FrameEvent } from "./frame-event.ts"
 import { FrameTimes } from "./frame-times.ts"
 import { type NamespaceProgress, namespaceProgressBytes, writeNamespaceProgress } from "./namespace-progress.ts"

@@ -1,6 +1,9 @@
 /** How many values were replaced before objects were kept, by kind and place. */
 import * as Schema from "effect/Schema"
-import { valueKinds } from "./redaction-rules.ts"
+
+/** Where a replaced value was: what is counted of redaction. The order is that of the counts in frames; add at the end only. */
+export const valueKinds = ["secret", "env", "annotation", "header", "argument", "address", "pointer"] as const
+export type ValueKind = (typeof valueKinds)[number]
 
 /** The values that were replaced in objects of a kind, where they were; one of each place that had any. */
 export const RedactedValues = Schema.Struct({
