@@ -130,7 +130,7 @@ const tableOf = async (url: string) => {
   return { rows, warning: response.headers.get("warning") }
 }
 
-const note = "changes of status were not recorded of apps/v1.ReplicaSet: what they had become is unknown\n"
+const note = "status changes were not recorded for apps/v1.ReplicaSet, so the status of these objects may be unknown\n"
 
 test("of a kind without changes of status readiness is unknown, which every command says once", async () => {
   const from = await server()
@@ -154,7 +154,7 @@ test("of a kind without changes of status readiness is unknown, which every comm
   const table = await tableOf(`${url}/apis/apps/v1/replicasets`)
   expect(table.rows[0]?.cells.slice(1, 4)).toEqual([2, "<unknown>", "<unknown>"])
   expect(table.warning).toBe(
-    '299 - "apps/v1.ReplicaSet: changes of status were not recorded: the status of its objects at this moment is unknown"',
+    '299 - "apps/v1.ReplicaSet: status changes were not recorded, so the status of objects at this moment may be unknown"',
   )
   expect((await tableOf(`${url}/api/v1/configmaps`)).warning).toBeNull()
 })

@@ -114,7 +114,9 @@ const statusLines = (kinds: ReadonlyArray<string>): ReadonlyArray<string> => {
   if (kinds.length === 0) return []
   const rest = kinds.length - mostNamed
   const named = rest > 0 ? [...kinds.slice(0, mostNamed), `${rest} more`] : kinds
-  return [`note: changes of status were not recorded of ${named.join(", ")}: what they had become is unknown`]
+  return [
+    `note: status changes were not recorded for ${named.join(", ")}, so the status of these objects may be unknown`,
+  ]
 }
 
 /** What an answer lacks, a line each; in those that do not begin with {@link incomplete}, nothing that was asked for is missing. */
