@@ -18,6 +18,7 @@ import { keyOf } from "../replay/changes-to-writes.ts"
 import type { ExtraObject } from "./fidelity-report.ts"
 import type { UnmeasuredKind } from "./target-recording.ts"
 
+/** Where to look, and what is known there. */
 export interface ExtraObjectsOptions {
   readonly endpoints: EndpointSource
   readonly userAgent: string
