@@ -12,6 +12,8 @@ import { formatCount, formatDuration, formatInteger } from "../terminal/quantiti
 
 /** Worst writes that are shown; the report has more. */
 const mostWorst = 3
+/** Objects that something else changed or made; the report has more. */
+const mostExtra = 6
 
 /** Lines of at most some 100 columns, except for reasons. `isStopped`: the replay was, so it did not wait for the cluster to settle. */
 export const describeFidelity = (
@@ -65,8 +67,8 @@ const describeExtra = ({ details, extraObjects, objects }: FidelityReport): Read
     ...changed,
     ...extraObjects.map((object) => `extra      ${describe(object)}: the trace does not have it`),
   ]
-  const more = changed.length + objects.extra - mostWorst
-  return [...lines.slice(0, mostWorst), ...(more > 0 ? [`extra      ${more} more; --report FILE has them`] : [])]
+  const more = changed.length + objects.extra - mostExtra
+  return [...lines.slice(0, mostExtra), ...(more > 0 ? [`extra      ${more} more; --report FILE has them`] : [])]
 }
 
 const describeOff = ({ total, within, early, late }: NonNullable<FidelityReport["onTime"]>): string => {

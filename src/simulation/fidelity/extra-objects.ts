@@ -18,6 +18,7 @@ import { keyOf } from "../replay/changes-to-writes.ts"
 import type { ExtraObject } from "./fidelity-report.ts"
 import type { UnmeasuredKind } from "./target-recording.ts"
 
+/** Where to look, and what is known there. */
 export interface ExtraObjectsOptions {
   readonly endpoints: EndpointSource
   readonly userAgent: string
@@ -81,7 +82,8 @@ export const extraObjects = async (options: ExtraObjectsOptions): Promise<FoundO
 }
 
 interface MetadataList {
-  readonly items?: ReadonlyArray<{ readonly metadata: Metadata }>
+  /** `null` for an empty list of some kinds. */
+  readonly items?: ReadonlyArray<{ readonly metadata: Metadata }> | null
   readonly metadata?: { readonly continue?: string }
 }
 
@@ -99,8 +101,8 @@ const listed = async (
     const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
     const call = { question, method: "GET", path, accept } as const
     const page: MetadataList = bodyOf<MetadataList>(call, await connection.call(call, { signal }))
-    const { items = [], metadata } = page
-    for (const item of items) found.push(item.metadata)
+    const { items, metadata } = page
+    for (const item of items ?? []) found.push(item.metadata)
     token = metadata?.continue || undefined
   }
   return found

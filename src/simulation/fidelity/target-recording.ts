@@ -194,7 +194,8 @@ export class TargetRecording {
       )
       if (sequence !== last) changedMs = clock.monotonicMs()
       last = sequence
-      if (clock.monotonicMs() - changedMs >= quietMs && (await this.#silent(written)).length === 0) return true
+      const isQuiet = clock.monotonicMs() - changedMs >= quietMs && this.#actors.statuses.isListed
+      if (isQuiet && (await this.#silent(written)).length === 0) return true
       await this.#pause()
     }
     return false
