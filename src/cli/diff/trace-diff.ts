@@ -16,6 +16,7 @@ import type { Terminal } from "../terminal/terminal.ts"
 import { traceDiffJson } from "./trace-diff-json.ts"
 import { traceDiffLines } from "./trace-diff-lines.ts"
 import { traceDiffPage } from "./trace-diff-page.ts"
+import { incompleteTogether } from "../past/shortcoming-lines.ts"
 
 /** What of the command line is for traces. */
 export interface TraceDiffOrder {
@@ -120,8 +121,7 @@ const shortcomings = (paths: readonly [string, string], { traces }: TraceCompari
       : [
           `incomplete: ${paths[index]} has ${gaps === 1 ? "a gap" : `${gaps} gaps, the first`} of ${firstGap.gvk}: ${firstGap.reason}`,
         ]),
-    ...incomplete.map(({ gvk, namespace, state }) => {
-      const within = namespace === undefined ? "" : ` in namespace ${namespace}`
-      return `incomplete: of ${gvk}${within}, ${paths[index]} lacks what was not recorded: ${state}`
-    }),
+    ...incompleteTogether(incomplete).map(
+      ({ what, state }) => `incomplete: of ${what}, ${paths[index]} lacks what was not recorded: ${state}`,
+    ),
   ])

@@ -8,6 +8,7 @@ import { localMoment } from "./moment-text.ts"
 import type { PodTimesSummary } from "./pod-times.ts"
 import { barText, type HistogramBar } from "./time-histogram.ts"
 import type { EventCounts, NamedCounts, TraceSummary } from "./trace-summary.ts"
+import { incompleteTogether } from "../past/shortcoming-lines.ts"
 
 /** Rows of a table before the rest is summed up. */
 const mostRows = 20
@@ -31,7 +32,7 @@ export const summaryLines = (
   const lacks = [
     ...gapLines(gaps.listed, gaps.count, nowMs),
     ...lateLines(late, nowMs),
-    ...incomplete.map(({ gvk, namespace, state }) => `incomplete: ${gvk}${within(namespace)}: ${state}`),
+    ...incompleteTogether(incomplete).map(({ what, state }) => `incomplete: ${what}: ${state}`),
   ]
   return [
     `${name}: ${[format, ...without].join(", ")}`,
