@@ -20,7 +20,7 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { recorderVariables } from "./command-line/variables.ts"
 import { diffTraces, type TraceDiffOrder } from "./diff/trace-diff.ts"
 import { type Asking, ask, Misasked } from "./past/asking.ts"
-import { differenceLines, managersText, objectName } from "./past/describe-change.ts"
+import { differenceLines, objectName, UnknownWriters, writersText } from "./past/describe-change.ts"
 import { readStretch } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
 import { askPast } from "./past/past-client.ts"
@@ -151,18 +151,21 @@ const diff = async (
   const { from, to } = readStretch("--at", given.at, asking)
   const { namespace, selector: labels } = given
   const answer = askPast(place, "differences", { kind, name: object?.name, namespace, labels, from, to }, signal)
+  const unknown = new UnknownWriters()
   for (let count = 0; ; count++) {
     const next = await answer.next()
     if (next.done === true) {
       lacks(next.value)
       if (count === 0) say("nothing differs")
+      if (unknown.note !== undefined && given.output === "text") say(unknown.note)
       return
     }
     const difference = next.value
+    unknown.add(difference)
     if (given.output === "json") print(formatExactJson(difference))
     else
       for (const line of [
-        `${String(difference.type).padEnd(8)}  ${objectName(difference)}${managersText(difference.managers)}`,
+        `${String(difference.type).padEnd(8)}  ${objectName(difference)}${writersText(difference)}`,
         ...differenceLines(difference),
       ])
         print(visible(line))

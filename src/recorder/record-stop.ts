@@ -43,7 +43,8 @@ export const recordUnlisted = (store: WatchedStore, { gvk, fromMicros, toMicros 
     const gap = {
       ...{ fromVersion: "", toVersion: "", fromTime: fromMicros, toTime: Math.max(fromMicros, toMicros) },
       ...{ reason: "stopped" as const, namespace: "" },
-      detail: "the kind was installed and removed again before its objects could be listed; what happened to them is not known",
+      detail:
+        "the kind was installed and removed again before its objects could be listed; what happened to them is not known",
     }
     yield* patiently(store, store.call("recordGap", { gvk, gap }))
   })

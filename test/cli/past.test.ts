@@ -86,7 +86,9 @@ test("get says what is not there: no such object, before the beginning, after th
 test("a moment in a gap is incomplete, and the gap is named", async () => {
   const { code, error } = await run(getCommand(), "rs --at 2026-03-02T03:11:59.950Z", `--data-dir ${another}`)
   expect(code).toBe(exitCodes.incomplete)
-  expect(error).toMatch(/a gap of apps\/v1\.ReplicaSet from .*03:11:59 UTC to .*03:12:00 UTC: expired \(410 Gone\)/)
+  expect(error).toMatch(
+    /a gap of apps\/v1\.ReplicaSet from .*03:11:59\.900 UTC to .*03:12:00 UTC: expired \(410 Gone\)/,
+  )
 })
 
 test("several directories are one past: an object is there once", async () => {
@@ -100,9 +102,9 @@ test("history shows each change with its fields and who made it; a time of day i
   const { code, output, error } = await run(historyCommand(), "deploy/web --since 03:05")
   expect(code).toBe(exitCodes.ok)
   expect(output).toMatch(
-    /03:10:00\.000 UTC {2}changed {3}apps\/v1\.Deployment shop\/web {2}by kubectl-edit\n {4}spec\.replicas: 1 → 3\n$/,
+    /03:10:00 UTC {2}changed {3}apps\/v1\.Deployment shop\/web {2}by kubectl-edit\n {4}spec\.replicas: 1 → 3\n$/,
   )
-  expect(error).toMatch(/--since 03:05: taken is .*03:05:00 UTC \(2026-03-02T03:05:00Z\)/)
+  expect(error).toMatch(/--since 03:05 means 2026-03-02T03:05:00Z$/m)
 })
 
 test("an object that was deleted and made again is one history with a mark", async () => {
@@ -144,7 +146,7 @@ test("events are filtered by kind, label and field", async () => {
     "appeared  apps/v1.Deployment shop/web  by kubectl",
     "changed   apps/v1.Deployment shop/web  by kubectl-edit",
     "appeared  apps/v1.Deployment shop/api  by kubectl",
-    "deleted   apps/v1.Deployment shop/api",
+    "deleted   apps/v1.Deployment shop/api  by ?",
     "appeared  apps/v1.Deployment shop/api  by kubectl",
   ])
   expect((await run(eventsCommand(), "--since 30s")).output).toMatch(/deleted +v1\.Pod shop\/web-1-a/)
@@ -156,7 +158,7 @@ test("diff shows what two moments differ in: created, changed and deleted", asyn
     "created   apps/v1.Deployment shop/api  by kubectl",
     "changed   apps/v1.Deployment shop/web  by kubectl-edit",
     "    spec.replicas: 1 → 3",
-    "deleted   v1.Pod shop/web-1-a",
+    "deleted   v1.Pod shop/web-1-a  by ?",
   ])
   expect((await run(diffCommand(), "deploy/web --at 03:12..03:00")).code).toBe(exitCodes.usage)
 })

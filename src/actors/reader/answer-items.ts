@@ -28,9 +28,9 @@ const factsOf = ({ gvk, namespace, name, uid, resourceVersion, time, received, s
   ...{ gvk, namespace, name, uid, resourceVersion, time, ...(received !== undefined && { received }), sequence },
 })
 
-/** An object as it was. */
-export const objectItem = (event: ObjectEvent): AnswerItem => [
-  `${json({ type: "object", ...factsOf(event) }).slice(0, -1)},"object":`,
+/** An object as it was. `isStatusKnown`: its status is that of the moment that was asked about. */
+export const objectItem = (event: ObjectEvent, isStatusKnown: boolean): AnswerItem => [
+  `${json({ type: "object", ...factsOf(event), ...(!isStatusKnown && { isStatusUnknown: true }) }).slice(0, -1)},"object":`,
   compactJson(event.object),
   "}",
 ]
@@ -54,7 +54,7 @@ export const changeItem = (
   const one = objectIn(before)
   const other = type === "vanished" ? undefined : objectIn(event.object)
   // Who deletes an object leaves no entry; the last one is of whoever wrote to it before.
-  const managers = other === undefined || type === "deleted" ? undefined : managersBetween(one, other)
+  const managers = other === undefined || type === "deleted" ? undefined : managersBetween(one, other, event.time)
   const head = json({ type, ...factsOf(event), ...facts, ...(managers !== undefined && { managers }) }).slice(0, -1)
   const compared = one !== undefined && other !== undefined ? differencesText(one, other) : ""
   return whole(`${head}${compared}`, event, withObjects)
@@ -77,7 +77,7 @@ export const differenceItem = (
           ? "changed"
           : "replaced"
   const [one, other] = [objectIn(before?.object), objectIn(after?.object)]
-  const managers = other === undefined || type === "replaced" ? undefined : managersBetween(one, other)
+  const managers = other && managersBetween(type === "replaced" ? undefined : one, other, after?.time)
   const times = { ...(before && { timeBefore: before.time }), ...(after && { timeAfter: after.time }) }
   const head = json({ type, gvk, namespace, name, ...times, ...(managers !== undefined && { managers }) }).slice(0, -1)
   const item: (string | Uint8Array)[] = [head]

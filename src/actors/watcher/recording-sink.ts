@@ -6,6 +6,7 @@
  * Under pressure `isWritable` becomes false and the session stops reading; what is already read always finds room.
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
+import type { Writes } from "../../kube/watch/liveness/written-time.ts"
 import type { ObservedObject } from "../../kube/watch/observed-object.ts"
 import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
 import type { WatchSink } from "../../kube/watch/sink.ts"
@@ -90,6 +91,10 @@ export class RecordingSink implements WatchSink {
   absent(): void {
     this.#unseenSince = this.#frames.now()
     this.#frames.readDone()
+  }
+
+  writesBefore(object: Readonly<ObservedObject>): Writes | "new" | "unknown" {
+    return this.#recorder.writesBefore(object)
   }
 
   readDone(): void {

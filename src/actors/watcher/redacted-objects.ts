@@ -46,6 +46,10 @@ export class RedactedObjects {
     redacted.timing = observed.timing
     redacted.stretch = observed.stretch
     redacted.happenedMicros = observed.happenedMicros
+    redacted.sinceMicros = observed.sinceMicros
+    redacted.created = observed.created
+    redacted.written = observed.written
+    redacted.writes = observed.writes
     if (this.#scanner.scan(bytes, 0, length)) {
       redacted.bytes = bytes
       redacted.start = 0

@@ -12,11 +12,11 @@ import { formatOfFileName } from "../../trace/formats/names.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"
 import { UsageError } from "../command-line/usage-error.ts"
+import { incompleteTogether } from "../past/shortcoming-lines.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { traceDiffJson } from "./trace-diff-json.ts"
 import { traceDiffLines } from "./trace-diff-lines.ts"
 import { traceDiffPage } from "./trace-diff-page.ts"
-import { incompleteTogether } from "../past/shortcoming-lines.ts"
 
 /** What of the command line is for traces. */
 export interface TraceDiffOrder {

@@ -1,8 +1,7 @@
 /** The final report of `reel export`: what was written, and what is missing from it. */
-import { formatLocalTime } from "../../local-time.ts"
+import { formatInstant, formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { formatInstant } from "../command-line/instant.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { describeUnchanged } from "../trace/left-out.ts"

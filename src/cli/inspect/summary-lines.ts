@@ -2,13 +2,13 @@
 import { visible } from "../../recorder/configuration/quoted.ts"
 import type { GapEvent, LateChanges } from "../../trace/event.ts"
 import { describeLate } from "../export/export-forecast.ts"
+import { incompleteTogether } from "../past/shortcoming-lines.ts"
 import { alignedRows } from "../terminal/aligned-rows.ts"
 import { formatBytes, formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 import { localMoment } from "./moment-text.ts"
 import type { PodTimesSummary } from "./pod-times.ts"
 import { barText, type HistogramBar } from "./time-histogram.ts"
 import type { EventCounts, NamedCounts, TraceSummary } from "./trace-summary.ts"
-import { incompleteTogether } from "../past/shortcoming-lines.ts"
 
 /** Rows of a table before the rest is summed up. */
 const mostRows = 20

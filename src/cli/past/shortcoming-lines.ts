@@ -37,12 +37,13 @@ export class ShortcomingLines {
     for (const each of members(end, "gaps"))
       this.#add(`gap ${each.reason}`, each, [Number(each.fromTime), Number(each.toTime)], String(each.detail))
     for (const each of members(end, "late")) this.#add("late", each, [Number(each.notBefore), Number(each.notAfter)])
+    for (const each of members(end, "withoutStatus")) this.#add("status", each, [0, 0])
     for (const each of members(end, "selected")) this.#add(`selected ${each.selection}`, each, [0, 0])
   }
 
   /** Whether something that was asked for is missing. */
   get isIncomplete(): boolean {
-    return [...this.#found.values()].some(({ group }) => group !== "late" && !group.startsWith("selected "))
+    return [...this.#found.values()].some(({ group }) => !isNote(group))
   }
 
   /** `nowMs` decides which times need a date. */
@@ -58,6 +59,9 @@ export class ShortcomingLines {
     this.#found.set([group, name, from, to, detail].join("|"), { group, name, from, to, detail })
   }
 }
+
+/** Nothing is missing that was asked for. */
+const isNote = (group: string): boolean => group === "late" || group === "status" || group.startsWith("selected ")
 
 const members = (end: JsonObject, name: string): ReadonlyArray<JsonObject> => {
   const value = end[name]
@@ -81,6 +85,7 @@ const lineOf = (all: ReadonlyArray<Shortcoming>, time: (micros: number) => strin
     case "late":
       return `late: changes of ${what} between ${first} and ${last} were received later, so their times are estimates`
   }
+  if (group === "status") return `note: changes of status were not recorded of ${what}: what they had become is unknown`
   if (group.startsWith("selected ")) return `note: of ${what} only these objects are recorded: ${group.slice(9)}`
   const reason = group.slice("gap ".length)
   const isAlike = all.every((each) => each.detail === detail)

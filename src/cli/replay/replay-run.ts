@@ -39,6 +39,7 @@ export const runReplay = (requested: ReplayOrder, terminal: Terminal, say: Say):
     try {
       return await withStage(requested, surroundings, check, async ({ order, source, target, checked, reports }) => {
         const followsLives = order.pods === "recorded"
+        if (checked !== undefined) target.serveKinds(checked.planner.undefinedKinds)
         if (checked !== undefined && !order.isPartial)
           await refuseLacking(target.client, checked, { ...order, followsLives })
         tell(`replaying ${source.name} as ${order.name} into ${target.description}`)
@@ -49,6 +50,9 @@ export const runReplay = (requested: ReplayOrder, terminal: Terminal, say: Say):
           window: { ...order.window, now: systemClock.wallMicros() },
           client: target.client,
           clock: systemClock,
+          onUndefinedKind: (gvk, isNamespaced) => {
+            if (checked?.planner.defines(gvk) !== true) target.serveKinds(new Map([[gvk, isNamespaced]]))
+          },
           signal,
           cleanUpSignal: interrupts.second.signal,
           onProgress: (progress) =>

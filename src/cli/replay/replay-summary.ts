@@ -1,4 +1,5 @@
 /** A replay for people: one line while it runs, a summary at the end. */
+import { formatInstant } from "../../local-time.ts"
 import type { ReplayForecast } from "../../simulation/replay/forecast.ts"
 import type { ReplayProgress } from "../../simulation/replay/replay.ts"
 import type { Cause, ReplayReport, Spread } from "../../simulation/replay/replay-report.ts"
@@ -56,7 +57,7 @@ export const describeReplay = (report: ReplayReport): ReadonlyArray<string> => {
 /** What a replay would do. */
 export const describeForecast = (forecast: ReplayForecast): ReadonlyArray<string> => {
   const { trace, expectedMs, kinds, namespaces, gaps, skipped, warnings, lacking } = forecast
-  const [from, to] = [trace.start, trace.end].map((micros) => new Date(micros / 1000).toISOString())
+  const [from, to] = [trace.start, trace.end].map(formatInstant)
   const rows = kinds.map(
     ({ gvk, objects, applies, deletions }) =>
       [gvk, ...[objects, applies, deletions].map((count) => formatInteger(count))] as const,

@@ -7,7 +7,7 @@
  * Nothing that a server sends makes it throw.
  */
 import { getGunzipped } from "../http/gunzipped.ts"
-import { Liveness } from "./liveness/liveness.ts"
+import { Liveness, type WritesBefore } from "./liveness/liveness.ts"
 import { initialState, step } from "./protocol/machine.ts"
 import { permissionHint } from "./protocol/permission-hint.ts"
 import type { Command, Input, StreamId, WatchState } from "./protocol/protocol.ts"
@@ -46,7 +46,12 @@ export class WatchSession {
     this.#options = options
     this.#selection = { path: "", labelSelector: options.labelSelector, fieldSelector: options.fieldSelector }
     this.#versions.reset(options.resumeVersion)
-    this.#liveness = new Liveness(options.clock, options.resumeVersion === undefined ? 0 : (options.liveUntil ?? 0))
+    this.#liveness = new Liveness({
+      clock: options.clock,
+      liveUntil: options.resumeVersion === undefined ? 0 : (options.liveUntil ?? 0),
+      versions: options.versions,
+      writesBefore: writesBefore(options),
+    })
     this.#acceptsGzip = options.lists?.gzip === true
     this.#streams = new OpenStreams(
       options.clock,
@@ -71,7 +76,8 @@ export class WatchSession {
         if (typeof version === "string") {
           if (!fromList && !this.#versions.takeUnseen(version)) return void this.statistics.repeated++
         } else if (!fromList && !this.#versions.takeNewer(version)) return void this.statistics.repeated++
-        if (!fromList) this.#liveness.judge(object)
+        if (fromList) this.#liveness.listedObject(object)
+        else this.#liveness.judge(object)
         this.statistics.objects++
         this.#progressed = true
         options.sink.observed(object)
@@ -330,5 +336,15 @@ export class WatchSession {
   #close(stream: StreamId): void {
     // A stream closed in the middle of a network read does not report the end of that read.
     if (this.#streams.close(stream)) this.#options.sink.readDone()
+  }
+}
+
+/** An object may enter a selection long after it was created, by a change that leaves no time, such as a binding to a node. */
+const writesBefore = ({ sink, labelSelector, fieldSelector }: SessionOptions): WritesBefore | undefined => {
+  if (sink.writesBefore === undefined) return undefined
+  const isSelective = labelSelector !== undefined || fieldSelector !== undefined
+  return (object) => {
+    const before = sink.writesBefore?.(object) ?? "unknown"
+    return before === "new" && isSelective ? "unknown" : before
   }
 }

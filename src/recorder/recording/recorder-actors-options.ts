@@ -1,6 +1,7 @@
 /** What the actors of a recorder are started with. */
-import type { KindDefinition } from "../../actors/watcher/definitions.ts"
+
 import type { RetentionSettings } from "../../actors/store/definition.ts"
+import type { KindDefinition } from "../../actors/watcher/definitions.ts"
 import type { Clock } from "../../clock.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"

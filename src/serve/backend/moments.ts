@@ -24,7 +24,7 @@ export const fixedMoment = async (past: Past, time: number, cache: FixedKinds, c
   load: (source) =>
     cache.get(`${source.kind.gvk}@${time}`, async () => {
       const state = await KindState.load(past, source, time)
-      const warnings = await warningsAt(past, source, time, clock)
+      const warnings = await warningsAt(past, state, time, clock)
       return { source, time, state, warnings, bytes: state.bytes }
     }),
 })
@@ -75,7 +75,7 @@ export class RunningMoment implements MomentKinds {
     }
     const played = await starting
     await played.catchUp()
-    const warnings = await this.#warningsNow(source)
+    const warnings = await this.#warningsNow(played.state)
     return { source, time: played.entered, state: played.state, played, warnings }
   }
 
@@ -88,12 +88,12 @@ export class RunningMoment implements MomentKinds {
       )
   }
 
-  async #warningsNow(source: RecordedResource): Promise<ReadonlyArray<string>> {
-    const { gvk } = source.kind
+  async #warningsNow(state: KindState): Promise<ReadonlyArray<string>> {
+    const { gvk } = state.recorded.kind
     const known = this.#warnings.get(gvk)
     const nowMs = this.#clock.monotonicMs()
     if (known !== undefined && nowMs - known.atMs < warningsMs) return known.texts
-    const texts = await warningsAt(this.#past, source, this.play.now(), this.#clock)
+    const texts = await warningsAt(this.#past, state, this.play.now(), this.#clock)
     this.#warnings.set(gvk, { atMs: nowMs, texts })
     return texts
   }
@@ -101,8 +101,10 @@ export class RunningMoment implements MomentKinds {
 
 const warningsAt = async (
   past: Past,
-  { kind }: RecordedResource,
+  { recorded: { kind }, hasUnknownStatus }: KindState,
   time: number,
   clock: Clock,
-): Promise<ReadonlyArray<string>> =>
-  shortcomingTexts(kind, time, await past.shortcomings(kind.gvk, time), clock.wallMicros())
+): Promise<ReadonlyArray<string>> => {
+  const lacks = await past.shortcomings(kind.gvk, time)
+  return shortcomingTexts(kind, time, { ...lacks, hasUnknownStatus }, clock.wallMicros())
+}

@@ -8,9 +8,9 @@ const shown = 3
 
 /** `moment`: µs since the Unix epoch, of the state. `now`: µs since the Unix epoch by this machine's clock; dates that are today's are left out. */
 export const shortcomingTexts = (
-  { gvk, since, remarks }: PastKind,
+  { gvk, since, remarks, statusRemark }: PastKind,
   moment: number,
-  { gaps, late }: Shortcomings,
+  { gaps, late, hasUnknownStatus }: Shortcomings & { readonly hasUnknownStatus: boolean },
   now: number,
 ): ReadonlyArray<string> => {
   const time = (micros: number): string => formatLocalTime(micros / 1000, now / 1000)
@@ -18,6 +18,7 @@ export const shortcomingTexts = (
     ...(moment < since
       ? [`not all of it is known at ${time(moment)}: its first list was complete at ${time(since)}`]
       : []),
+    ...(hasUnknownStatus && statusRemark !== undefined ? [statusRemark] : []),
     ...remarks,
     ...gaps.map((gap) => gapText(gap, time)),
     ...late.map((changes) => lateText(changes, time)),

@@ -6,7 +6,7 @@
  * of the trace was due, by the monotonic clock; the state at the start has times before 0.
  */
 import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
-import { kindWithoutVersion } from "../objects/not-replayed.ts"
+import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import type { TargetPlace } from "../objects/target-object.ts"
 import { ownerKey } from "../pods/recorded-lives.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"

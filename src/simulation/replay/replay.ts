@@ -152,7 +152,8 @@ export class Replay {
     } = this.#options
     const { signal } = this.#stopping
     const own = { replay: name, root, simulation }
-    const planner = new ChangesToWrites({ ...own, namespacePrefix, placement }, included, seededStatus)
+    const rewriting = { ...own, namespacePrefix, placement }
+    const planner = new ChangesToWrites(rewriting, included, seededStatus, this.#options.onUndefinedKind)
     const { time, header, objects } = beginning
     for (const config of upcoming.configurations) planner.configure(config)
     planner.expectKinds(header?.kinds ?? [])

@@ -1,5 +1,5 @@
 /** The tools object_history, events and why: what changed in a stretch of time, of one object, of all, or what explains one. */
-import { formatInstant } from "../../command-line/instant.ts"
+import { formatInstant } from "../../../local-time.ts"
 import { changesOf } from "../../past/changes-of.ts"
 import { readMoment } from "../../past/moments.ts"
 import { exactKinds } from "../../past/object-name.ts"
@@ -47,7 +47,7 @@ export const objectHistory = pastTool({
   name: "object_history",
   title: "Changes of an object",
   description:
-    "Every recorded change of one object, oldest first: when, by whom (from managedFields), and each field before and after. An object that was deleted and made again under its name has another uid.",
+    "Every recorded change of one object, oldest first: when, by which programs (by: the object, statusBy and scaleBy: these subresources; from managedFields), and each field before and after. Without any of these nobody knows who it was: deletions, evictions, bindings and removed fields leave no trace in the object; the API server's audit log has who. An object that was deleted and made again under its name has another uid.",
   parameters: {
     ...object,
     since: since("0"),

@@ -7,8 +7,8 @@
  * is not installed any more, so everything that happened to its objects has been received; a group whose server does not respond keeps its kinds.
  */
 import { isDeepStrictEqual } from "node:util"
-import type { Clock, Timer } from "../../../clock.ts"
 import type { KindDefinition } from "../../../actors/watcher/definitions.ts"
+import type { Clock, Timer } from "../../../clock.ts"
 import { type DiscoveredKind, type DiscoveryCache, discoverKinds } from "../../../kube/discovered-kinds.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import type { ReadTransport } from "../../../kube/http/transport.ts"
