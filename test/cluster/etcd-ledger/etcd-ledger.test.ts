@@ -3,7 +3,7 @@
  * change is recorded once, within 200 ms of its time and not called late; no program is named that did not write; at random moments every object has the state that it had.
  * Where the recorder does not know, it has to say so: a change that is missing lies in a gap of its kind.
  *
- * KUBEREEL_LEDGER_MINUTES sets how long it lives (default 1, thorough 2; the last figures in docs/reference/testing.md are of 20).
+ * KUBEREEL_LEDGER_MINUTES sets how long it lives (default 1, thorough 2).
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -178,7 +178,7 @@ describe("what the recorder says of a real cluster's life", () => {
         type === "appeared" && changes.length > 1
           ? changes.flatMap((change) => writers.get(versionOf(change)) ?? []).map(nameOfWriter)
           : [nameOfWriter(writer)]
-      return new Set(said).difference(new Set(wrote)).size === 0 && (type === "appeared" || said.length === 1)
+      return said.every((each) => wrote.includes(each)) && (type === "appeared" || said.length === 1)
         ? []
         : [`${gvk} ${name} ${resourceVersion}: ${said.join(", ")} named, ${wrote.join(", ")} wrote`]
     })
