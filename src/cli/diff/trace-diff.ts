@@ -12,6 +12,7 @@ import { formatOfFileName } from "../../trace/formats/names.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"
 import { UsageError } from "../command-line/usage-error.ts"
+import { incompleteTogether } from "../past/shortcoming-lines.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { traceDiffJson } from "./trace-diff-json.ts"
 import { traceDiffLines } from "./trace-diff-lines.ts"
@@ -126,8 +127,7 @@ const shortcomings = (paths: readonly [string, string], { traces }: TraceCompari
       : [
           `incomplete: ${paths[index]} has ${gaps === 1 ? "a gap" : `${gaps} gaps, the first`} of ${firstGap.gvk}: ${firstGap.reason}`,
         ]),
-    ...incomplete.map(({ gvk, namespace, state }) => {
-      const within = namespace === undefined ? "" : ` in namespace ${namespace}`
-      return `incomplete: of ${gvk}${within}, ${paths[index]} lacks what was not recorded: ${state}`
-    }),
+    ...incompleteTogether(incomplete).map(
+      ({ what, state }) => `incomplete: of ${what}, ${paths[index]} lacks what was not recorded: ${state}`,
+    ),
   ])
