@@ -37,6 +37,10 @@ export const formatInstant = (microseconds: number): string => {
   return `${whole}${fraction === 0 ? "" : `.${String(fraction).padStart(6, "0").replace(/0+$/, "")}`}Z`
 }
 
+/** Both ends of a window, in RFC 3339. One that starts at 0 starts with the recording. µs since the Unix epoch. */
+export const formatWindow = (start: number, end: number): string =>
+  `${start <= 0 ? "the beginning" : formatInstant(start)} to ${formatInstant(end)}`
+
 /** A message of another program with its moments, which are in UTC there, as times of this machine. */
 export const withLocalTimes = (message: string, nowMs: number): string =>
   message.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (instant) => {

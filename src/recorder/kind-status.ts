@@ -142,6 +142,13 @@ export class KindStatuses {
     return this.all().every((kind) => kind.state !== "listing")
   }
 
+  /** The kinds of the server are known, some are recorded, and no other can be before something changes in the server or in the configuration. */
+  get areFirstListsOver(): boolean {
+    const kinds = this.all()
+    const isPending = ({ state }: KindStatus): boolean => state === "listing" || state === "failing"
+    return this.#undiscovered === undefined && kinds.some(isRecorded) && !kinds.some(isPending)
+  }
+
   /** So many kinds that a line for each is not readable any more. */
   get isCrowded(): boolean {
     return this.#kinds.size > mostLines

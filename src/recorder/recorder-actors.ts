@@ -96,7 +96,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
           for (const what of writes.close()) options.notify({ type: "unwritten", what })
         }),
     )
-    const statuses = new KindStatuses(plan.kinds.keys(), clock.wallMicros(), () => keepState())
+    const statuses = new KindStatuses(plan.kinds.keys(), clock.wallMicros(), () => {
+      keepState()
+      noteFirstLists()
+    })
     let isRecalled = false
     /** Reads what earlier recorders of the directory knew, which must happen before it is overwritten. */
     const recalled = Effect.suspend(() => {
@@ -119,6 +122,14 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         return store.call("setRecorderState", encodeRecorderState(state))
       }).pipe((put) => Effect.andThen(recalled, put))
       writes.put("what is being recorded", patiently(store, write))
+    }
+    let hasFirstLists = false
+    /** What is listed from then on was added later, and does not belong to the beginning of the recording. */
+    const noteFirstLists = (): void => {
+      if (system.isStopping || hasFirstLists || !statuses.areFirstListsOver) return
+      hasFirstLists = true
+      const note = store.call("firstLists", clock.wallMicros())
+      writes.put("when the first lists were complete", patiently(store, note))
     }
     const discovered = new Map<string, DiscoveredKind>()
     const keepDiscovered = (kind: DiscoveredKind): void => {
@@ -197,6 +208,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             // The new recording takes nothing from lives that began before it.
             restartSenders(`the recording was damaged: ${report.reason}`)
             // The new recording has none of what was stored in the old one.
+            hasFirstLists = false
             keepState()
             for (const kind of discovered.values()) keepDiscovered(kind)
             return keptCluster === undefined ? undefined : keepClusterUid(keptCluster)

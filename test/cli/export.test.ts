@@ -343,7 +343,7 @@ describe("an export", () => {
     const { code, error } = await run(["-s", url, "-o", path, "--start", "0", "--end", "2026-11-21T10:00:00Z"])
     expect({ code, error }).toEqual({
       code: exitCodes.ok,
-      error: `reel export: from the beginning of the recording to ${at("2026-11-21T10:00:00Z")} (2026-11-21T10:00:00Z)\n${path}: ${simkube.length} B, 1970-01-01T00:00:00Z to 2026-11-21T10:00:00Z\n`,
+      error: `reel export: from the beginning of the recording to ${at("2026-11-21T10:00:00Z")} (2026-11-21T10:00:00Z)\n${path}: ${simkube.length} B, the beginning to 2026-11-21T10:00:00Z\n`,
     })
     await run(["-s", url, "-o", path, "-f", "--format", "ndjson"])
     expect(requests.map(({ body }) => (body as { format: string }).format)).toEqual(["simkube", "ndjson"])

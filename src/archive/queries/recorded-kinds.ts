@@ -3,6 +3,7 @@ import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { hasStatus, recordsStatus } from "../../kube/statuses.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
+import { firstListsOf } from "../reading/first-lists.ts"
 import { decodeDiscovery, discoveryKey } from "../rows/discovery.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
@@ -30,6 +31,8 @@ export interface RecordedKindFacts {
   readonly since: number
   /** Up to and including this moment it is known, apart from gaps. */
   readonly until: number
+  /** It was added later than the recorder had its first lists. Absent: it belongs to the beginning of the recording. */
+  readonly isLater?: true
   /** Whether its objects are in namespaces; `undefined`: discovery was not recorded, and there is no object. */
   readonly namespaced: boolean | undefined
   /** `undefined`: not recorded. */
@@ -45,6 +48,7 @@ export interface RecordedKindFacts {
 export const recordedKinds = (recording: QueriedRecording): ReadonlyArray<RecordedKindFacts> => {
   const metadata = recording.metadata()
   const discovered = new Map(decodeDiscovery(metadata.get(discoveryKey)).map((kind) => [kind.gvk, kind]))
+  const lists = firstListsOf(recording.kinds, metadata)
   const { detectOf, statusOf } = keptSettings(metadata)
   const first = recording.database.prepare("SELECT namespace FROM object WHERE kind = ? LIMIT 1")
   return recording.kinds
@@ -55,6 +59,7 @@ export const recordedKinds = (recording: QueriedRecording): ReadonlyArray<Record
       return {
         ...{ gvk, since: recordedSince, until: recording.knownUntil(gvk), selection, discovered: facts },
         ...{ detect: detectOf(gvk), status: statusOf(gvk) },
+        ...(recordedSince > (lists?.kinds.get(gvk) ?? 0) && { isLater: true as const }),
         namespaced: facts?.namespaced ?? (namespace === undefined ? undefined : namespace !== ""),
       }
     })

@@ -2,7 +2,7 @@
 
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { formatInstant } from "../../local-time.ts"
+import { formatWindow } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { formatCount } from "../terminal/quantities.ts"
 import { describeLateFacts } from "./late-report.ts"
@@ -108,4 +108,4 @@ const held = ({ objects, events }: { readonly objects: number; readonly events: 
 const before = (filters: ReadonlyArray<string>): string =>
   filters.length === 0 ? "" : ` before ${filters.join(" and ")}`
 
-const span = ({ start, end }: typeof Range.Type): string => `${formatInstant(start)} to ${formatInstant(end)}`
+const span = ({ start, end }: typeof Range.Type): string => formatWindow(start, end)

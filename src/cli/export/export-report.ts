@@ -1,5 +1,5 @@
 /** The final report of `reel export`: what was written, and what is missing from it. */
-import { formatInstant, formatLocalTime } from "../../local-time.ts"
+import { formatLocalTime, formatWindow } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
@@ -36,7 +36,7 @@ export const report = (
   const counts = [
     ...(written.contents === undefined ? [] : describeContents(written.contents)),
     ...(written.bytes === undefined ? [] : [formatBytes(written.bytes)]),
-    `${formatInstant(query.startTime)} to ${formatInstant(query.endTime)}`,
+    formatWindow(query.startTime, query.endTime),
   ]
   say(`${written.place}: ${counts.join(", ")}`)
   if (written.unchanged > 0) say(`${name}: ${describeUnchanged(written.unchanged)}`)

@@ -15,7 +15,6 @@ import {
 } from "../../serve/index.ts"
 import type { Action, GapEvent, LateChanges } from "../../trace/event.ts"
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { sameStartMicros } from "../../trace/same-start.ts"
 import type { RecorderAddress } from "../export/connection/recorder-connection.ts"
 import { ExportRefused } from "../export/export-errors.ts"
 import { askPast, type PastParameters } from "../past/past-client.ts"
@@ -80,12 +79,14 @@ export class RecorderPast implements Past {
         found.push(next.value)
         continue
       }
-      const kinds = await this.#readable(found.filter(({ since }) => Number(since) !== 0))
+      const listed = found.filter(({ since }) => Number(since) !== 0)
+      const kinds = await this.#readable(listed)
       if (kinds.length === 0)
         throw new NothingToServe({ source: this.name, reason: "it records no kind that you may read" })
-      const first = Math.min(...kinds.map(({ since }) => since))
+      const all = kinds.map(({ since }) => since)
       // As of a directory: kinds that were added later appear later.
-      const begin = Math.max(...kinds.map(({ since }) => since).filter((since) => since <= first + sameStartMicros))
+      const first = new Set(listed.filter(({ isLater }) => isLater !== true).map(({ gvk }) => gvk))
+      const begin = Math.max(Math.min(...all), ...kinds.filter(({ gvk }) => first.has(gvk)).map(({ since }) => since))
       this.#extent = { begin, end: Math.max(begin, Number(next.value.until)), kinds }
       return
     }

@@ -16,7 +16,6 @@ import { openForReading } from "../../archive/schema.ts"
 import { parseResourceVersion } from "../../kube/resource-version.ts"
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { sameStartMicros } from "../../trace/same-start.ts"
 import { NothingToServe } from "./nothing-to-serve.ts"
 import { batchBytes, type Past, type PastChange, type PastKind, type Shortcomings, statusRemark } from "./past.ts"
 
@@ -190,9 +189,8 @@ const extentOf = (directory: string, reader: ArchiveReader, { remarksOn }: Archi
       names: names.get(kind.gvk),
     }))
   if (kinds.length === 0) throw new NothingToServe({ source: directory, reason: "no kind is recorded in it yet" })
-  const first = Math.min(...kinds.map(({ since }) => since))
-  // When all first lists of its first recorder were complete; kinds that were added later appear later.
-  const begin = Math.max(...kinds.map(({ since }) => since).filter((since) => since <= first + sameStartMicros))
+  // Kinds that were added later appear later.
+  const begin = reader.firstLists()?.whole ?? Math.min(...kinds.map(({ since }) => since))
   return { cut, begin, end: Math.max(begin, lastTime), kinds, statusOf: keptSettings(metadata).statusOf }
 }
 
