@@ -22,7 +22,13 @@ export interface Layer {
 }
 
 /** The modules of `kube` that do not talk to a server, so a trace may use them. */
-const names = ["kube/gvk.ts", "kube/label-selector.ts", "kube/quantity.ts", "kube/resource-version.ts"]
+const names = [
+  "kube/gvk.ts",
+  "kube/label-selector.ts",
+  "kube/quantity.ts",
+  "kube/resource-version.ts",
+  "kube/redaction/redacted-values.ts",
+]
 
 /** From the bottom up: a folder imports only folders above its own line. */
 export const layers: ReadonlyArray<Layer> = [
@@ -36,7 +42,7 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "wire", imports: ["trace", ...names] },
   {
     folder: "archive",
-    imports: ["wire", "trace", ...names, "kube/field-selector.ts"],
+    imports: ["wire", "trace", ...names, "kube/field-selector.ts", "kube/statuses.ts"],
     reason: "A recording is read without actors.",
   },
   { folder: "actors", imports: ["archive", "wire", "trace", "kube", "blob", "runtime"] },

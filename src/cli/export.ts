@@ -45,7 +45,7 @@ const syntax: CommandSyntax<typeof exportOptions> = {
   exitCodes: {
     failed: "nothing was written",
     usage: "the command line is invalid, or FILE exists and --force is not given",
-    incomplete: "written, but something is missing in the window; standard error says what",
+    incomplete: "something is missing in the window, and standard error says what; written, unless --require is given",
     notPermitted: "the recorder or the API server refuses the credentials",
     interrupted: "Ctrl-C; nothing was written",
   },
@@ -159,7 +159,6 @@ const queryOf = (order: Order, { recorder, idleTimeoutMs, userAgent }: OpenPlace
     names: anyOf(order.name),
     excluded_names: anyOf(order.excludeName),
   },
-  isStartDefault: order.start === defaultStart,
   daemonSetOwned: order.daemonsetOwned,
   ownerDeadlineMs: order.ownerTimeout,
   maximumSeconds: order.maximumTime === undefined ? undefined : Math.ceil(order.maximumTime / 1000),

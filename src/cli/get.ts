@@ -151,7 +151,7 @@ const show = async (
     })
     for await (const item of objectsOf(asking, kind, parameters)) {
       count++
-      table.add(objectOf(item))
+      table.add(objectOf(item), item.isStatusUnknown === true)
     }
     if (table.isEmpty) continue
     if (index > 0 && count > 0) asking.print("")

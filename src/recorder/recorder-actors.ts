@@ -40,7 +40,12 @@ import { currentReach } from "./recording/reach.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
 import type { RecorderActorsOptions } from "./recording/recorder-actors-options.ts"
 import { type RecorderClose, type RecorderEnd, RecordingGone } from "./recording/recorder-end.ts"
-import { decodeRecorderState, encodeRecorderState } from "./recording/recorder-state.ts"
+import {
+  decodeRecorderState,
+  encodeRecorderState,
+  statusRecordedBefore,
+  statusRecordedNow,
+} from "./recording/recorder-state.ts"
 import type { Reach } from "./recording/recording.ts"
 import { RedactionKey } from "./redaction/redaction-key.ts"
 import { StoreWatch } from "./store/store-watch.ts"
@@ -71,6 +76,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     const ended = yield* Deferred.make<never, RecorderEnd>()
     let kinds = options.kinds
     let former: ReadonlyArray<TrackedKind> = []
+    let statusRecorded = statusRecordedNow(kinds, {}, clock.wallMicros())
     let plan = watchPlan(kinds)
     let closed: RecorderClose | undefined
     let closedEvents: number | undefined
@@ -100,6 +106,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         if (!isRecalled && before !== undefined) {
           statuses.recall(before)
           former = withoutKinds(before.former ?? [], kinds)
+          statusRecorded = statusRecordedNow(kinds, statusRecordedBefore(before), clock.wallMicros())
         }
         isRecalled = true
       })
@@ -108,7 +115,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       if (system.isStopping) return
       // Read when the store can take it: by then the state may have changed again.
       const write = Effect.suspend(() => {
-        const state = { kinds, former, statuses: statuses.all(), appeared: statuses.appeared }
+        const state = { kinds, former, statusRecorded, statuses: statuses.all(), appeared: statuses.appeared }
         return store.call("setRecorderState", encodeRecorderState(state))
       }).pipe((put) => Effect.andThen(recalled, put))
       writes.put("what is being recorded", patiently(store, write))
@@ -327,6 +334,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       return watchers.change(next, () => {
         former = withoutKinds([...former, ...kinds.filter(({ gvkText }) => ended.has(gvkText))], wanted)
         kinds = wanted
+        statusRecorded = statusRecordedNow(kinds, statusRecorded, clock.wallMicros())
         plan = next
         run(resolution.recordKinds(next.expected.recordedKinds))
       })

@@ -65,6 +65,8 @@ export const parseColumns = (columns: Uint8Array) => {
   let livesLag = false
   let lateness = NO_SPAN
   let lateRanges: Array<number> | undefined
+  let isBehind = false
+  let redacted: Array<number> | undefined
   reading(columns, () => {
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
@@ -155,6 +157,15 @@ export const parseColumns = (columns: Uint8Array) => {
           lateRanges.push(start, start + length)
           break
         }
+        case Tag.behind:
+          isBehind = reader.bool()
+          break
+        case Tag.redacted: {
+          const end = reader.uint32() + reader.pos
+          redacted ??= []
+          while (reader.pos < end) redacted.push(reader.uint32())
+          break
+        }
         default:
           skipUnknown(columns, reader, tag, LAST_FIELD)
       }
@@ -174,6 +185,7 @@ export const parseColumns = (columns: Uint8Array) => {
     newObjects: newObjects ?? NO_SPANS,
     gaps: gaps ?? NO_SPANS,
     completeThrough,
+    isBehind,
     podLives: podLives ?? NO_SPANS,
     tracksPods,
     listReason,
@@ -184,6 +196,7 @@ export const parseColumns = (columns: Uint8Array) => {
     livesLag,
     lateness,
     lateRanges: lateRanges ?? NO_SPANS,
+    redacted: redacted ?? NO_SPANS,
   }
 }
 
@@ -267,7 +280,7 @@ export const expectWidth = (columns: Uint8Array, field: string, column: Span, wi
   }
 }
 
-const LAST_FIELD = Tag.lateRanges >>> 3
+const LAST_FIELD = Tag.redacted >>> 3
 
 const isGapReason = (reason: string): reason is GapReason => (GAP_REASONS as ReadonlyArray<string>).includes(reason)
 

@@ -301,10 +301,10 @@ describe("an export", () => {
         `\nit would be incomplete: v1.Pod is recorded only from ${at("2026-11-21T09:59:30Z")} on\n`,
       ),
     ])
-    // As for the export: with the default window the time before the recording was not requested.
+    // As for the export: the default window is asked for like any other.
     expect(await asked(young, [])).toEqual([
-      exitCodes.ok,
-      expect.stringContaining("\nthe recording is younger than the window\n"),
+      exitCodes.incomplete,
+      expect.stringContaining(`v1.Pod is recorded only from ${at("2026-11-21T09:59:30Z")} on\n`),
     ])
     expect(await asked({ ...young, incomplete: [...young.incomplete, "v1.Secret=forbidden"] }, [])).toEqual([
       exitCodes.incomplete,
@@ -438,16 +438,16 @@ describe("an export", () => {
     )
   })
 
-  test("of the default window is complete if only the recording is younger, and incomplete if a kind is forbidden", async () => {
+  test("of the default window is incomplete if the recording is younger", async () => {
     let state = "v1.Pod=recorded-2026-11-21T09:45:00.000Z/2026-11-21T10:00:00.000Z, v1.Node=unrecorded"
     const { url } = await recorder((response) => {
       response.setHeader("Kubereel-Incomplete", state)
       response.end(small)
     })
     const young = await run(["-s", url, "-o", join(folder, "a")])
-    expect(young.code).toBe(exitCodes.ok)
+    expect(young.code).toBe(exitCodes.incomplete)
     expect(young.error).toContain(
-      `the recording is younger than the window: v1.Pod is recorded only from ${at("2026-11-21T09:45:00Z")} on; v1.Node is not recorded in this window\n`,
+      `the trace is incomplete: v1.Pod is recorded only from ${at("2026-11-21T09:45:00Z")} on; v1.Node is not recorded in this window. The recording does not reach back that far; --start 0 exports all of it\n`,
     )
     state += ", v1.Secret=forbidden"
     const { code, error } = await run(["-s", url, "-f", "-o", join(folder, "a")])

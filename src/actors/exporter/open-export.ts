@@ -6,6 +6,7 @@
  */
 import { tmpdir } from "node:os"
 import { ArchiveReader } from "../../archive/archive-reader.ts"
+import { isStatusKnown, keptSettings } from "../../archive/queries/recorded-kinds.ts"
 import type { LateChanges } from "../../trace/event.ts"
 import { kwokEncoder } from "../../trace/formats/kwok/kwok-encoder.ts"
 import {
@@ -98,7 +99,7 @@ export const openExport = (
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
     const owners = ownersInExport(reader, job, written, filters)
     const window = readWindow(reader, job, kinds, filters, owners.rules)
-    const header = headerOf(job, kinds, late, reader.metadata().get("clusterUid"))
+    const header = headerOf(job, kinds, late, reader.metadata())
     const warnings =
       job.format === "simkube"
         ? driverWarnings(tracked, written, (gvk) => readWindow(reader, job, [gvk], filters, owners.rules))
@@ -178,16 +179,22 @@ const headerOf = (
   job: ExportJob,
   kinds: ReadonlyArray<string>,
   late: ReadonlyArray<LateChanges>,
-  clusterUid: string | undefined,
-) => ({
-  window: { start: job.fromTime, end: job.untilTime },
-  cut: job.cut,
-  kinds,
-  incomplete: job.incomplete,
-  ...(late.length > 0 && { late }),
-  ...(job.times === "received" && { times: job.times }),
-  ...(clusterUid !== undefined && { clusterUid }),
-})
+  metadata: ReadonlyMap<string, string>,
+) => {
+  const clusterUid = metadata.get("clusterUid")
+  const { statusOf } = keptSettings(metadata)
+  const withoutStatus = kinds.filter((gvk) => !isStatusKnown(statusOf(gvk), job.fromTime, job.untilTime))
+  return {
+    window: { start: job.fromTime, end: job.untilTime },
+    cut: job.cut,
+    kinds,
+    incomplete: job.incomplete,
+    ...(late.length > 0 && { late }),
+    ...(job.times === "received" && { times: job.times }),
+    ...(withoutStatus.length > 0 && { withoutStatus }),
+    ...(clusterUid !== undefined && { clusterUid }),
+  }
+}
 
 async function* spooledSimkube(
   reader: ArchiveReader,

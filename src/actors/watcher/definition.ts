@@ -35,7 +35,7 @@ export interface WatcherConfig {
   readonly policy: WatchPolicy
   /** Report each recorded event, for the debug log. Costs a message per event; default off. */
   readonly reportEvents: boolean
-  /** Shared with the other watchers: which version the server had when (late/version-clock.ts). Default: each dates its late changes alone. */
+  /** Shared with the other watchers: which version the server had when (src/kube/watch/liveness/version-clock.ts). Default: each dates its late changes alone. */
   readonly versions?: SharedArrayBuffer | undefined
   /** Shared with the other watchers: the memory for large lines. Default: each line may have 16 MiB. */
   readonly lines?:

@@ -9,6 +9,7 @@ import type { HttpClient } from "../../kube/http/http-client.ts"
 import type { LineBudget } from "../../kube/scanner/line-budget.ts"
 import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
+import { VersionClock } from "../../kube/watch/liveness/version-clock.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
 import type { SessionOptions } from "../../kube/watch/session-options.ts"
@@ -18,7 +19,6 @@ import type { KindResumePoint } from "../../wire/stored-state.ts"
 import type { WatcherConfig } from "./definition.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"
 import type { LoadedState } from "./index/loaded-state.ts"
-import { VersionClock } from "./late/version-clock.ts"
 import { type EventListener, ObjectRecorder, type RecordingRules } from "./object-recorder.ts"
 import { type FollowedPods, followedPods, InterruptedLives } from "./pods/followed-pods.ts"
 import { PodTracker } from "./pods/pod-tracker.ts"
@@ -193,5 +193,6 @@ export const sessionOptions = (
   fieldSelector: config.fieldSelector,
   lists: config.lists,
   lineBudget,
+  versions: versionClock(config),
   clusterUid: resume.clusterUid === "" ? undefined : resume.clusterUid,
 })

@@ -6,6 +6,7 @@
  * Under pressure `isWritable` becomes false and the session stops reading; what is already read always finds room.
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
+import type { Writes } from "../../kube/watch/liveness/written-time.ts"
 import type { ObservedObject } from "../../kube/watch/observed-object.ts"
 import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
 import type { WatchSink } from "../../kube/watch/sink.ts"
@@ -73,6 +74,10 @@ export class RecordingSink implements WatchSink {
     if (!object.fromList) this.#reach(object.version)
   }
 
+  writesBefore(object: Readonly<ObservedObject>): Writes | "new" | "unknown" {
+    return this.#recorder.writesBefore(object)
+  }
+
   readDone(): void {
     this.#frames.readDone()
   }
@@ -101,6 +106,11 @@ export class RecordingSink implements WatchSink {
     this.#reach(version)
     // Bookmarks of many namespaces arrive together, and one frame soon afterwards contains all of them.
     if (!this.#list.isUnderWay && this.#namespace === undefined) this.#frames.progress()
+  }
+
+  behind(isBehind: boolean): void {
+    this.#standing.behind(isBehind)
+    this.#frames.readDone()
   }
 
   epochStarted(detail: string): void {

@@ -51,14 +51,14 @@ export const readForecast = (answer: unknown): Forecast | undefined => {
   return Result.isSuccess(reading) ? reading.success : undefined
 }
 
-/** Whether the export would be complete, incomplete or refused. `isYoung`: the kinds in `incomplete` do not count, because only the default window reaches back before the recording. */
+/** Whether the export would be complete, incomplete, or refused. `isRequired`: it is refused if something is missing, which is then the reason. */
 export const verdictOf = (
   { refusals, kinds, incomplete, unknownOwners }: Forecast,
-  isYoung: boolean,
+  isRequired: boolean,
 ): "whole" | "incomplete" | "refused" => {
-  if (refusals.length > 0) return "refused"
   const gaps = kinds.reduce((sum, kind) => sum + kind.gaps.length, 0)
-  return gaps + (isYoung ? 0 : incomplete.length) + unknownOwners.count === 0 ? "whole" : "incomplete"
+  if (refusals.length > 0) return isRequired && gaps + incomplete.length > 0 ? "incomplete" : "refused"
+  return gaps + incomplete.length + unknownOwners.count === 0 ? "whole" : "incomplete"
 }
 
 /** The forecast in lines, without line breaks at their ends. */

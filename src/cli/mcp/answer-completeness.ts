@@ -6,7 +6,7 @@ import { objectsIn } from "../past/describe-change.ts"
 /** Entries of each list in an answer; how many more there are is said. */
 const mostEntries = 20
 
-const lists = ["gaps", "unrecorded", "late", "selected"] as const
+const lists = ["gaps", "unrecorded", "late", "selected", "withoutStatus"] as const
 
 const times = new Set([
   ...["time", "fromTime", "toTime", "notBefore", "notAfter", "start", "end", "since", "until"],

@@ -71,6 +71,7 @@ export const ask = async (
   let past: OpenPast | undefined
   const nowMs = now() / 1000
   const missing = new Set<string>()
+  const withoutStatus = new Set<string>()
   try {
     past = await openPast(options, { terminal, say, signal: abort.signal })
     const asking: Asking = {
@@ -79,10 +80,11 @@ export const ask = async (
       print: (line) => void standardOutput.write(`${visibleInJson(line)}\n`),
       lacks: (end) => {
         for (const line of shortcomingLines(end, nowMs)) missing.add(line)
+        for (const { gvk } of members(end, "withoutStatus")) withoutStatus.add(String(gvk))
       },
     }
     const code = await run(asking)
-    for (const line of missing) say(line)
+    for (const line of [...missing, ...statusLines([...withoutStatus])]) say(line)
     if (code !== undefined) return code
     return [...missing].some((line) => line.startsWith(incomplete)) ? exitCodes.incomplete : exitCodes.ok
   } catch (cause) {
@@ -103,6 +105,17 @@ const members = (end: JsonObject, name: string): ReadonlyArray<JsonObject> => {
 
 /** How lines begin about what is missing. */
 const incomplete = "incomplete: "
+
+/** Kinds named one by one. */
+const mostNamed = 3
+
+/** One line for all kinds of which changes of status were not recorded. */
+const statusLines = (kinds: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (kinds.length === 0) return []
+  const rest = kinds.length - mostNamed
+  const named = rest > 0 ? [...kinds.slice(0, mostNamed), `${rest} more`] : kinds
+  return [`note: changes of status were not recorded of ${named.join(", ")}: what they had become is unknown`]
+}
 
 /** What an answer lacks, a line each; in those that do not begin with {@link incomplete}, nothing that was asked for is missing. */
 const shortcomingLines = (end: JsonObject, nowMs: number): ReadonlyArray<string> => {

@@ -1,7 +1,8 @@
 /** Values of the command line that all replays have. */
-import { kindWithoutVersion } from "../../simulation/objects/not-replayed.ts"
+
 import { allCustom } from "../../simulation/objects/seeded-status.ts"
 import { type Speed, speedLimits } from "../../simulation/replay/replay-clock.ts"
+import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import { type Reading, refused, value } from "../command-line/arguments.ts"
 import { parseDuration, parseInstant } from "../command-line/instant.ts"
 import { isExactKind, readKind } from "../command-line/kind-option.ts"

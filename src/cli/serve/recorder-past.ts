@@ -5,7 +5,14 @@
  * Methods reject with an ExportError.
  */
 import { parseResourceVersion } from "../../kube/resource-version.ts"
-import { batchBytes, NothingToServe, type Past, type PastChange, type PastKind } from "../../serve/index.ts"
+import {
+  batchBytes,
+  NothingToServe,
+  type Past,
+  type PastChange,
+  type PastKind,
+  statusRemark,
+} from "../../serve/index.ts"
 import type { Action, GapEvent, LateChanges } from "../../trace/event.ts"
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { sameStartMicros } from "../../trace/same-start.ts"
@@ -132,6 +139,7 @@ export class RecorderPast implements Past {
       ...{ gvk, since: Number(since) },
       restarts: restarts.map(({ fromTime, toTime }) => ({ from: fromTime, to: toTime })),
       remarks: [...(String(selection) === "" ? [] : part), ...this.#options.remarksOn(String(detect))],
+      statusRemark,
       names: namesIn(discovered),
     }
   }
@@ -172,13 +180,14 @@ const plain = (value: JsonValue | undefined): ReadonlyArray<unknown> =>
 const actions: Readonly<Record<string, Action>> = { deleted: "deleted", vanished: "vanished" }
 
 const changeOf = (item: JsonObject): PastChange => {
-  const { type, time, uid, namespace, name, resourceVersion, sequence, object } = item
+  const { type, time, uid, namespace, name, resourceVersion, sequence, isStatusUnknown, object } = item
   const version = parseResourceVersion(String(resourceVersion))
   return {
     ...{ time: Number(time), uid: String(uid), namespace: String(namespace), name: String(name) },
     action: actions[String(type)] ?? "applied",
     version: BigInt(version ?? Number(sequence)),
     isNumbered: version === undefined,
+    isStatusUnknown: isStatusUnknown === true,
     object: Buffer.from(object === undefined ? "" : formatExactJson(object)),
   }
 }

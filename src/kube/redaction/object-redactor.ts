@@ -2,21 +2,37 @@
  * Replaces values in the bytes of an object, before anything of it leaves the thread that received it.
  *
  * In an object in which a rule finds a value, every such value is replaced by a keyed hash (value-hash.ts): strings, numbers and literals,
- * also in objects and arrays below the place; `null`, empty strings and keys stay. Such an object also loses `metadata.managedFields` and
- * the annotation with the manifest that was applied, and so does one in which only that manifest contains such a value. A Secret always
- * loses both. If it was the object's only annotation, `annotations` goes too: an empty member, which no API server sends, would count as a
- * change when an annotation is added that is ignored. All other bytes stay as they are; an object without such a value keeps all of them.
+ * also in objects and arrays below the place; `null`, empty strings and keys stay. Of command lines and addresses only the part that is
+ * secret is replaced (secret-text.ts). Such an object also loses the annotation with the manifest that
+ * was applied, and so does one in which only that manifest contains such a value, and every Secret. If it was the object's only annotation,
+ * `annotations` goes too: an empty member, which no API server sends, would count as a change when an annotation is added that is ignored. All
+ * other bytes stay as they are; an object without such a value keeps all of them. Only if letters are spelled as escape sequences, which no API
+ * server does, all strings are spelled anew.
+ *
+ * `metadata.managedFields` of such an object stays, because it says who wrote what, unless it may hold values: it names fields by their keys, which
+ * are no secret, but items of sets by what they are (`v:"…"`), and items of lists by some of their members (`k:{"name":"…"}`).
  *
  * If a key occurs twice, every value is replaced, and the last `name` of an environment variable counts, as in the API server's decoder.
  * Time is linear in the object, whatever its content; nothing in it makes this throw.
  */
+import { decodeString } from "../scanner/json/canonical-json.ts"
 import { JsonBytes } from "../scanner/json/json-bytes.ts"
 import { Candidates, type Places } from "./candidates.ts"
 import { deleted, Edits, kept } from "./edits.ts"
 import { isKey, MemberWalk } from "./member-walk.ts"
 import { NamePatterns, textOf } from "./name-patterns.ts"
 import { eachPlace, type RedactedPlace, redactedPlaces } from "./redacted-places.ts"
+import { type ValueKind, valueKinds } from "./redacted-values.ts"
 import type { RedactionRules } from "./redaction-rules.ts"
+import {
+  type CommandNames,
+  type RedactedTextOf,
+  valueOption,
+  withoutPasswords,
+  withoutValues,
+  withoutWord,
+} from "./secret-text.ts"
+import { TokenMemory } from "./token-memory.ts"
 import { type ValueForm, ValueHash } from "./value-hash.ts"
 
 const QUOTE = 34
@@ -24,6 +40,7 @@ const COMMA = 44
 const MINUS = 45
 const COLON = 58
 const OPEN_BRACKET = 91
+const BACKSLASH = 92
 const CLOSE_BRACKET = 93
 const LETTER_N = 110
 const OPEN_BRACE = 123
@@ -36,11 +53,39 @@ const valueKey = Buffer.from('"value"')
 const metadataKey = Buffer.from('"metadata"')
 const annotationsKey = Buffer.from('"annotations"')
 const managedFieldsKey = Buffer.from('"managedFields"')
+const finalizersKey = Buffer.from('"f:finalizers"')
+const itemOfSet = Buffer.from('"v:')
+const itemOfList = Buffer.from('"k:')
+/** A list whose items are told apart by their values too. */
+const valueInName = Buffer.from('\\"value\\"')
+/** The command line that changed a Deployment, as kubectl notes it. */
+const causeKey = Buffer.from('"kubernetes.io/change-cause"')
 const appliedKey = Buffer.from('"kubectl.kubernetes.io/last-applied-configuration"')
 
-/** What is done with a list of variables, or with annotations. */
-const Action = { variables: 0, annotations: 1, removeManifest: 2, judgeManifest: 3 } as const
+/** Bytes of the longest text, and of all texts together, of which is remembered what becomes of them: scripts and manifests come with every event. */
+const longestText = 64 * 1024
+const mostTexts = 1024 * 1024
+
+/** What is done with a list of variables, of headers or of words, or with annotations. */
+const Action = { variables: 0, headers: 1, words: 2, annotations: 3, removeManifest: 4, judgeManifest: 5 } as const
 type Action = (typeof Action)[keyof typeof Action]
+
+const kindOf = (kind: ValueKind): number => valueKinds.indexOf(kind)
+const kinds = {
+  secret: kindOf("secret"),
+  env: kindOf("env"),
+  annotation: kindOf("annotation"),
+  header: kindOf("header"),
+  argument: kindOf("argument"),
+  address: kindOf("address"),
+  pointer: kindOf("pointer"),
+} as const
+
+/** A string as it is recorded. */
+interface TextEdit {
+  readonly token: Buffer
+  readonly values: number
+}
 
 /** [start, end) in the bytes of an object. */
 interface Span {
@@ -54,6 +99,12 @@ export class ObjectRedactor {
   readonly #hash: ValueHash
   readonly #env: NamePatterns
   readonly #annotations: NamePatterns
+  readonly #headers: NamePatterns
+  readonly #commands: CommandNames
+  readonly #options = new TokenMemory<"value" | "user" | undefined>()
+  readonly #words = new TokenMemory<TextEdit | undefined>(longestText, mostTexts)
+  readonly #addresses = new TokenMemory<TextEdit | undefined>(longestText, mostTexts)
+  readonly #judgements = new TokenMemory<boolean>(longestText, mostTexts)
   readonly #places: ReadonlyArray<RedactedPlace>
   readonly #candidates = new Candidates()
   readonly #edits = new Edits()
@@ -67,7 +118,13 @@ export class ObjectRedactor {
   /** Whether some annotations consist of the manifest alone. */
   #hasOnlyManifest = false
   #form: ValueForm = "text"
+  /** Of the values that are being replaced. */
+  #kind = 0
   #hasFound = false
+  /** What is redacted: the object, or a copy that is spelled as usual. */
+  #bytes: Buffer = Buffer.alloc(0)
+  #start = 0
+  #end = 0
   /** For the manifest in an annotation; it has the same rules. */
   #manifests: ObjectRedactor | undefined
 
@@ -75,7 +132,9 @@ export class ObjectRedactor {
     this.#rules = rules
     this.#hash = key instanceof ValueHash ? key : new ValueHash(key)
     this.#env = new NamePatterns(rules.env)
-    this.#annotations = new NamePatterns([...rules.annotations, ...rules.toolAnnotations])
+    this.#annotations = new NamePatterns([...rules.toolAnnotations, ...rules.annotations])
+    this.#headers = new NamePatterns(rules.headers ?? [])
+    this.#commands = { values: new NamePatterns(rules.arguments ?? []), headers: this.#headers }
     this.#places = redactedPlaces(rules)
   }
 
@@ -88,16 +147,17 @@ export class ObjectRedactor {
     if (!this.#find(bytes, start, end)) return false
     this.#hasOnlyManifest = false
     this.#eachOf(this.#candidates.annotations, Action.removeManifest)
-    if (managedFields !== undefined && !this.#hasOnlyManifest) {
-      if (managedFields.end > managedFields.start) this.#edits.add(managedFields.start, managedFields.end, deleted)
-    } else this.#removeFromMetadata(bytes, start)
+    if (managedFields !== undefined && !this.#hasOnlyManifest && this.#bytes === bytes) {
+      const { start: from, end: to } = managedFields
+      if (to > from && this.#mayHoldValues(from, to)) this.#edits.add(from, to, deleted)
+    } else this.#removeFromMetadata(this.#bytes, this.#start)
     if (this.#edits.isEmpty) return false
-    this.#edits.apply(bytes, start, end)
+    this.#edits.apply(this.#bytes, this.#start, this.#end)
     return true
   }
 
   /** The object after {@link redact} has returned true: `bytes[0, length)`, until the next call. */
-  get result(): Pick<Edits, "bytes" | "length"> {
+  get result(): Pick<Edits, "bytes" | "length" | "replaced"> {
     return this.#edits
   }
 
@@ -106,39 +166,85 @@ export class ObjectRedactor {
     return this.redact(bytes, start, end) ? this.#edits.bytes.subarray(0, this.#edits.length) : undefined
   }
 
-  /** Removes `managedFields`, and annotations of which nothing is left. Takes as long as a scan of the object. */
+  /** Removes `managedFields` that may hold values, and annotations of which nothing is left. Takes as long as a scan of the object. */
   #removeFromMetadata(bytes: Buffer, start: number): void {
     const walk = this.#walk
     walk.each(start, (key, keyEnd, value) => {
       if (bytes[value] === OPEN_BRACE && isKey(bytes, key, keyEnd, metadataKey))
         walk.remove(
           value,
-          managedFieldsKey,
+          (own, ownEnd, inner, innerEnd) =>
+            isKey(bytes, own, ownEnd, managedFieldsKey)
+              ? this.#mayHoldValues(inner, innerEnd)
+              : bytes[inner] === OPEN_BRACE &&
+                isKey(bytes, own, ownEnd, annotationsKey) &&
+                walk.hasOnly(inner, appliedKey),
           this.#edits,
-          (own, ownEnd, inner) =>
-            bytes[inner] === OPEN_BRACE && isKey(bytes, own, ownEnd, annotationsKey) && walk.hasOnly(inner, appliedKey),
         )
     })
   }
 
+  /**
+   * Whether names of fields in managedFields, in `[start, end)`, may hold values that a rule replaces. Metadata is never replaced, so its finalizers, a set,
+   * may stay, and variables are known by their names. Of names with escapes, which no API server writes, nothing is assumed.
+   */
+  #mayHoldValues(start: number, end: number): boolean {
+    const json = this.#json
+    const fields = json.bytes.subarray(start, end)
+    if (fields.includes("\\u") || fields.includes(valueInName)) return true
+    if (this.#rules.addresses === true && fields.includes("://")) return true
+    if (this.#rules.pointers.length > 0) return fields.includes(itemOfList) || fields.includes(itemOfSet)
+    for (let at = fields.indexOf(itemOfSet); at >= 0; at = fields.indexOf(itemOfSet, at)) {
+      const set = fields.lastIndexOf(finalizersKey, at)
+      if (set < 0) return true
+      const value = json.skipColon(start + set + finalizersKey.length)
+      const setEnd = value < 0 ? 0 : json.skipValue(value) - start
+      if (setEnd <= at) return true
+      at = setEnd
+    }
+    return false
+  }
+
   /** Collects replacements; returns whether the object contains a value that a rule finds, or a manifest that does. */
   #find(bytes: Buffer, start: number, end: number): boolean {
-    const { secret } = this.#rules
-    const json = this.#json
     this.#edits.clear()
-    this.#hasFound = secret
-    if (!json.load(bytes, end)) return false
-    const candidates = this.#candidates
-    const hasCandidates = candidates.search(json, start, end)
-    if (!hasCandidates && this.#places.length === 0) return secret
+    this.#hasFound = this.#rules.secret
+    if (!this.#json.load(bytes, end)) return false
+    const hasCandidates = this.#search(bytes, start, end)
+    if (!hasCandidates && this.#places.length === 0) return this.#hasFound
     for (const place of this.#places) {
       this.#form = place.form
-      eachPlace(json, this.#walk, start, place.tokens, (from, to) => this.#replace(from, to))
+      this.#kind = place.isOfSecret ? kinds.secret : kinds.pointer
+      eachPlace(this.#json, this.#walk, this.#start, place.tokens, (from, to) => this.#replace(from, to))
     }
     this.#form = "text"
+    const candidates = this.#candidates
     if (!this.#env.isEmpty) this.#eachOf(candidates.env, Action.variables)
-    if (!this.#annotations.isEmpty) this.#eachOf(candidates.annotations, Action.annotations)
+    if (!this.#headers.isEmpty) this.#eachOf(candidates.headers, Action.headers)
+    this.#eachOf(candidates.annotations, Action.annotations)
+    // After those that replace whole values.
+    if (!this.#commands.values.isEmpty) this.#eachOf(candidates.arguments, Action.words)
+    if (this.#rules.addresses === true) this.#eachAddress(candidates.addresses)
     return this.#hasFound || this.#isInManifest()
+  }
+
+  /** Finds the candidates; an object that is oddly spelled is spelled as usual first. */
+  #search(bytes: Buffer, start: number, end: number): boolean {
+    const json = this.#json
+    const candidates = this.#candidates
+    this.#bytes = bytes
+    this.#start = start
+    this.#end = end
+    const isFound = candidates.search(json, start, end)
+    if (!candidates.isOddlySpelled) return isFound
+    this.#bytes = usuallySpelled(json, start, end)
+    this.#start = 0
+    this.#end = this.#bytes.length
+    json.load(this.#bytes, this.#end)
+    candidates.search(json, 0, this.#end)
+    // In the texts in strings there can still be such letters.
+    candidates.isQuoted ||= candidates.isOddlySpelled
+    return true
   }
 
   /**
@@ -147,13 +253,15 @@ export class ObjectRedactor {
    */
   #eachOf(places: Places, action: Action): void {
     const { bytes } = this.#json
-    const bracket = action === Action.variables ? OPEN_BRACKET : OPEN_BRACE
+    const bracket = action <= Action.words ? OPEN_BRACKET : OPEN_BRACE
     const ends = this.#ends
     let depth = 0
     let replacedEnd = 0
     for (let index = 0; index < places.count; index++) {
       const at = places.at(index)
-      if (bytes[at] !== bracket || at < replacedEnd) continue
+      if (at < replacedEnd) continue
+      if (action === Action.words && bytes[at] === QUOTE) this.#word(at, this.#json.skipString(at + 1), kinds.argument)
+      if (bytes[at] !== bracket) continue
       while (depth > 0 && (ends[depth - 1] as number) <= at) depth--
       if (depth < deepest) ends[depth++] = this.#act(action, at)
       else {
@@ -167,7 +275,13 @@ export class ObjectRedactor {
   #act(action: Action, position: number): number {
     switch (action) {
       case Action.variables:
-        return this.#variables(position)
+        this.#kind = kinds.env
+        return this.#variables(position, this.#env)
+      case Action.headers:
+        this.#kind = kinds.header
+        return this.#variables(position, this.#headers)
+      case Action.words:
+        return this.#commandLine(position)
       case Action.annotations:
         return this.#namedAnnotations(position)
       case Action.removeManifest:
@@ -178,20 +292,20 @@ export class ObjectRedactor {
     }
   }
 
-  /** The array of environment variables whose bracket is at `position`; returns the position after it. */
-  #variables(position: number): number {
+  /** The array of environment variables, or of headers, whose bracket is at `position`; returns the position after it. */
+  #variables(position: number, names: NamePatterns): number {
     const json = this.#json
     const { view } = json
     let at = json.skipSpace(position + 1)
     while (view.getUint8(at) !== CLOSE_BRACKET) {
-      at = json.skipSpace(view.getUint8(at) === OPEN_BRACE ? this.#variable(at) : json.skipValue(at))
+      at = json.skipSpace(view.getUint8(at) === OPEN_BRACE ? this.#variable(at, names) : json.skipValue(at))
       if (view.getUint8(at) === COMMA) at = json.skipSpace(at + 1)
     }
     return at + 1
   }
 
   /** Returns the position after it. */
-  #variable(position: number): number {
+  #variable(position: number, names: NamePatterns): number {
     const json = this.#json
     const { bytes } = json
     const values = this.#values
@@ -215,7 +329,7 @@ export class ObjectRedactor {
       at = json.skipSpace(end)
       if (view.getUint8(at) === COMMA) at = json.skipSpace(at + 1)
     }
-    if (count > 0 && nameEnd > name && this.#env.covers(bytes, name, nameEnd))
+    if (count > 0 && nameEnd > name && names.covers(bytes, name, nameEnd))
       for (let index = 0; index < count; index += 2) this.#replace(values[index] as number, values[index + 1] as number)
     return at + 1
   }
@@ -225,16 +339,95 @@ export class ObjectRedactor {
     const { bytes } = this.#json
     const json = this.#json
     const { view } = json
+    this.#kind = kinds.annotation
     let at = json.skipSpace(position + 1)
     while (view.getUint8(at) === QUOTE) {
       const keyEnd = json.skipString(at + 1)
       const value = json.skipColon(keyEnd)
       const end = json.skipValue(value)
       if (this.#annotations.covers(bytes, at, keyEnd)) this.#replace(value, end)
+      else if (view.getUint8(value) === QUOTE && isKey(bytes, at, keyEnd, causeKey))
+        this.#word(value, end, kinds.annotation)
       at = json.skipSpace(end)
       if (view.getUint8(at) === COMMA) at = json.skipSpace(at + 1)
     }
     return at + 1
+  }
+
+  /** The words of a command line, whose bracket is at `position`; returns the position after it. */
+  #commandLine(position: number): number {
+    const json = this.#json
+    const { bytes, view } = json
+    let option: "value" | "user" | undefined
+    let at = json.skipSpace(position + 1)
+    while (view.getUint8(at) !== CLOSE_BRACKET) {
+      let end = 0
+      if (view.getUint8(at) === QUOTE) {
+        end = json.skipString(at + 1)
+        if (option === undefined) this.#word(at, end, kinds.argument)
+        else this.#edit(at, end, kinds.argument, editOf(withoutWord(textOf(bytes, at, end), option, this.#hash)))
+        option = view.getUint8(at + 1) === MINUS ? this.#option(at, end) : undefined
+      } else {
+        end = json.skipValue(at)
+        option = undefined
+      }
+      at = json.skipSpace(end)
+      if (view.getUint8(at) === COMMA) at = json.skipSpace(at + 1)
+    }
+    return at + 1
+  }
+
+  #option(start: number, end: number): "value" | "user" | undefined {
+    const { bytes } = this.#json
+    const known = this.#options.recall(bytes, start, end)
+    if (known !== undefined) return known.value
+    return this.#options.remember(bytes, start, end, valueOption(textOf(bytes, start, end), this.#commands))
+  }
+
+  /** A word, or a whole command line: the string [start, end). */
+  #word(start: number, end: number, kind: number): void {
+    const { bytes } = this.#json
+    const known = this.#words.recall(bytes, start, end)
+    if (known !== undefined) return this.#edit(start, end, kind, known.value)
+    const text = textOf(bytes, start, end)
+    const found = withoutValues(text, this.#commands, this.#hash)
+    // One edit of the string has to do for both.
+    const more = this.#rules.addresses === true ? withoutPasswords(found?.text ?? text, this.#hash) : undefined
+    const both = more === undefined ? found : { text: more.text, values: more.values + (found?.values ?? 0) }
+    // Not counted as an argument if it is nothing but an address.
+    const edit = this.#words.remember(bytes, start, end, found === undefined ? undefined : editOf(both))
+    this.#edit(start, end, kind, edit)
+  }
+
+  #edit(start: number, end: number, kind: number, edit: TextEdit | undefined): void {
+    if (edit === undefined) return
+    this.#hasFound = true
+    this.#edits.add(start, end, edit.token, kind, edit.values)
+  }
+
+  /** The strings that contain these positions; those that are keys stay. */
+  #eachAddress(places: Places): void {
+    const json = this.#json
+    const { bytes } = json
+    let readTo = 0
+    for (let index = 0; index < places.count; index++) {
+      const at = places.at(index)
+      if (at < readTo) continue
+      const start = stringStart(bytes, at)
+      readTo = json.skipString(start + 1)
+      if (bytes[json.skipSpace(readTo)] === COLON) continue
+      const known = this.#addresses.recall(bytes, start, readTo)
+      const edit =
+        known === undefined
+          ? this.#addresses.remember(
+              bytes,
+              start,
+              readTo,
+              editOf(withoutPasswords(textOf(bytes, start, readTo), this.#hash)),
+            )
+          : known.value
+      this.#edit(start, readTo, kinds.address, edit)
+    }
   }
 
   /** Replaces every scalar in the value at [start, end). */
@@ -268,13 +461,13 @@ export class ObjectRedactor {
         ? this.#hash.replacement(bytes, start, end)
         : this.#hash.encodedReplacement(bytes, start, end, form)
     // Also if it stays as it is: another rule must not replace it.
-    this.#edits.add(start, end, replacement ?? kept)
+    this.#edits.add(start, end, replacement ?? kept, this.#kind, replacement === undefined ? 0 : 1)
   }
 
   /** Whether a manifest in an annotation contains a value that a rule finds: one that the object itself no longer has. */
   #isInManifest(): boolean {
     const { isQuoted, annotations } = this.#candidates
-    if (!isQuoted && this.#places.length === 0 && this.#rules.annotations.length === 0) return false
+    if (!isQuoted && this.#places.length === 0) return false
     if (annotations.count === 0) return false
     this.#isManifestFound = false
     this.#eachOf(annotations, Action.judgeManifest)
@@ -292,14 +485,54 @@ export class ObjectRedactor {
   #hasManifestValue(start: number, end: number): boolean {
     const { bytes } = this.#json
     if (bytes[start] !== QUOTE) return false
+    const known = this.#judgements.recall(bytes, start, end)
+    if (known !== undefined) return known.value
+    return this.#judgements.remember(bytes, start, end, this.#isValueIn(start, end))
+  }
+
+  #isValueIn(start: number, end: number): boolean {
+    const { bytes } = this.#json
     const manifest = Buffer.from(textOf(bytes, start, end).trim())
     if (manifest.length === 0) return false
     const json = new JsonBytes()
     const isObject =
       manifest[0] === OPEN_BRACE && json.load(manifest, manifest.length) && json.skipValue(0) === manifest.length
-    // Of one that is not JSON, nobody can say what is in it.
-    if (!isObject) return this.#rules.annotations.length > 0 || this.#places.length > 0 || manifest.includes('"env')
+    // What is in one that is not JSON cannot be known.
+    if (!isObject) return this.#places.length > 0 || keyBeginnings.some((beginning) => manifest.includes(beginning))
     this.#manifests ??= new ObjectRedactor(this.#rules, this.#hash)
     return this.#manifests.#find(manifest, 0, manifest.length)
+  }
+}
+
+/** With which the keys begin below which values are found. */
+const keyBeginnings = ['"env', '"ann', '"com', '"arg', '"htt']
+
+/** The object in [start, end) with all strings as `JSON.stringify` spells them. */
+const usuallySpelled = (json: JsonBytes, start: number, end: number): Buffer => {
+  const { bytes } = json
+  const parts: Array<Buffer> = []
+  let from = start
+  for (let at = bytes.indexOf(QUOTE, start); at >= 0 && at < end; at = bytes.indexOf(QUOTE, from)) {
+    const behind = json.skipString(at + 1)
+    const token = bytes.subarray(at, behind)
+    parts.push(bytes.subarray(from, at))
+    parts.push(token.includes(BACKSLASH) ? Buffer.from(JSON.stringify(decodeString(bytes, at, behind))) : token)
+    from = behind
+  }
+  parts.push(bytes.subarray(from, end))
+  return Buffer.concat(parts)
+}
+
+const editOf = (redacted: RedactedTextOf | undefined): TextEdit | undefined =>
+  redacted && { token: Buffer.from(JSON.stringify(redacted.text)), values: redacted.values }
+
+/** Position of the quote that begins the string around `position`: the nearest one before it that is not escaped. */
+const stringStart = (bytes: Buffer, position: number): number => {
+  let at = position
+  for (;;) {
+    at = bytes.lastIndexOf(QUOTE, at - 1)
+    let before = at - 1
+    while (bytes[before] === BACKSLASH) before--
+    if ((at - before) % 2 === 1) return at
   }
 }

@@ -23,18 +23,20 @@ interface PlaceToken {
 export interface RedactedPlace {
   readonly tokens: ReadonlyArray<PlaceToken>
   readonly form: ValueForm
+  /** Whether it holds values of a Secret. */
+  readonly isOfSecret: boolean
 }
 
 /** What has to be replaced by its place: the values of a Secret, and what pointers name. */
 export const redactedPlaces = ({ secret, pointers }: RedactionRules): ReadonlyArray<RedactedPlace> => [
   ...(secret ? secretPlaces : []),
-  ...pointers.map((pointer) => placeOf(pointer, "text")),
+  ...pointers.map((pointer) => placeOf(pointer, "text", false)),
 ]
 
-const placeOf = (pointer: string, form: ValueForm): RedactedPlace => {
+const placeOf = (pointer: string, form: ValueForm, isOfSecret = true): RedactedPlace => {
   const tokens = parseJsonPointer(pointer)
   if (tokens === undefined) throw new Error(`not a JSON pointer to a part of an object: ${pointer}`)
-  return { tokens: tokens.map(tokenOf), form }
+  return { tokens: tokens.map(tokenOf), form, isOfSecret }
 }
 
 const tokenOf = (token: string): PlaceToken => ({

@@ -1,13 +1,16 @@
 /**
- * What is replaced in the objects of a kind before they are recorded: the values of Secrets, environment variables and annotations by their
- * names, and places that JSON pointers name.
+ * What is replaced in the objects of a kind before they are recorded: the values of Secrets, environment variables, annotations, headers and
+ * options of command lines by their names, passwords of addresses, and places that JSON pointers name.
  *
- * The default rules cover what is most often leaked. They go by names, so they are no guarantee: a password in a command line or in an
- * environment variable called `COLOUR` is not found. What else is secret, the configuration must name.
+ * The default rules cover what is most often leaked. They go by names, so they are no guarantee: a password in a ConfigMap or in an environment
+ * variable called `COLOUR` is not found. What else is secret, the configuration must name.
  */
 import { formatGvk, type GroupVersionKind } from "../gvk.ts"
 
-/** The rules for one kind; plain data. Names are patterns in which `*` is any text; upper and lower case are the same. */
+/**
+ * The rules for one kind; plain data. Names are patterns in which `*` is any text; upper and lower case are the same. After `!` a pattern excludes
+ * names, after `/` it is compared with what follows the last slash; the last one that matches decides.
+ */
 export interface RedactionRules {
   /** Whether the kind is `v1.Secret`, and its values are to be replaced. */
   readonly secret: boolean
@@ -19,6 +22,12 @@ export interface RedactionRules {
   readonly toolAnnotations: ReadonlyArray<string>
   /** JSON pointers in which `*` is every element of an array or every member of an object. */
   readonly pointers: ReadonlyArray<string>
+  /** Names of HTTP headers: elements with `name` and `value` of any array called `httpHeaders`. Default: none. */
+  readonly headers?: ReadonlyArray<string>
+  /** Names of options and variables in command lines: any array or text called `command` or `args`. Default: none. */
+  readonly arguments?: ReadonlyArray<string>
+  /** Whether passwords of addresses are replaced, in every string. Default false. */
+  readonly addresses?: boolean
 }
 
 /** The rules of a configuration, for all kinds. */
@@ -37,15 +46,37 @@ export const defaultRedaction: RedactionSettings = { env: [], annotations: [], p
 interface DefaultRule {
   readonly env?: ReadonlyArray<string>
   readonly annotations?: ReadonlyArray<string>
+  readonly toolAnnotations?: ReadonlyArray<string>
+  readonly headers?: ReadonlyArray<string>
+  /** In addition to the names of environment variables. */
+  readonly arguments?: ReadonlyArray<string>
+  readonly addresses?: boolean
 }
 
 /** By the name with which a configuration switches one off. */
 export const defaultRules: ReadonlyMap<string, DefaultRule> = new Map<string, DefaultRule>([
+  // First, because a name that another rule covers is secret although it has an author.
+  [
+    "env-auth",
+    { env: ["*AUTH*", "!*AUTHOR", "!*AUTHORS", "!*AUTHORITY", "!*AUTHOR_NAME", "!*AUTHOR_EMAIL", "!*AUTHOR_DATE"] },
+  ],
   ["env-passwords", { env: ["*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*PASSCODE*", "PASS", "*_PASS", "*_PWD"] }],
   ["env-tokens", { env: ["*TOKEN*", "*_JWT", "*_PAT", "*BEARER*"] }],
   [
     "env-keys",
-    { env: ["*SECRET*", "*CREDENTIAL*", "*API_KEY*", "*APIKEY*", "*ACCESS_KEY*", "*PRIVATE_KEY*", "*_KEY", "*_SALT"] },
+    {
+      env: [
+        "*SECRET*",
+        "*CREDENTIAL*",
+        "*API_KEY*",
+        "*APIKEY*",
+        "*ACCESS_KEY*",
+        "*PRIVATE_KEY*",
+        "*_KEY",
+        "*_KEYS",
+        "*_SALT",
+      ],
+    },
   ],
   // Addresses that usually contain a password.
   [
@@ -77,7 +108,7 @@ export const defaultRules: ReadonlyMap<string, DefaultRule> = new Map<string, De
   [
     "annotation-copies",
     {
-      annotations: [
+      toolAnnotations: [
         "objectset.rio.cattle.io/applied",
         "banzaicloud.com/last-applied",
         "kapp.k14s.io/original",
@@ -86,7 +117,89 @@ export const defaultRules: ReadonlyMap<string, DefaultRule> = new Map<string, De
     },
   ],
   // OpenShift writes the token of a ServiceAccount beside the docker configuration that is made from it.
-  ["annotation-tokens", { annotations: ["openshift.io/token-secret.value"] }],
+  ["annotation-tokens", { toolAnnotations: ["openshift.io/token-secret.value"] }],
+  // Many annotations only say which Secret has the value, or are hashes by which charts notice a change.
+  [
+    "annotation-names",
+    {
+      annotations: [
+        ...[
+          "/*PASSWORD*",
+          "/*PASSWD*",
+          "/*PASSPHRASE*",
+          "/*TOKEN*",
+          "/*SECRET*",
+          "/*CREDENTIAL*",
+          "/*BEARER*",
+          "/*JWT",
+        ],
+        ...[
+          "/*API-KEY*",
+          "/*API_KEY*",
+          "/*APIKEY*",
+          "/*ACCESS-KEY*",
+          "/*ACCESS_KEY*",
+          "/*PRIVATE-KEY*",
+          "/*PRIVATE_KEY*",
+        ],
+        ...[
+          "/*-KEY",
+          "/*-KEYS",
+          "/*_KEY",
+          "/*_KEYS",
+          "/*.KEY",
+          "/KEY",
+          "/*AUTHORIZATION*",
+          "/*BASIC-AUTH*",
+          "/*-AUTH",
+          "/AUTH",
+        ],
+        ...[
+          "!checksum/*",
+          "!/*-NAME",
+          "!/*-NAMES",
+          "!/*-NAMESPACE",
+          "!/*-REF",
+          "!/*-TYPE",
+          "!/*-MODE",
+          "!/*-EXPIRATION",
+        ],
+        ...["!/*-PATH", "!/*-FILE", "!/*-AUDIENCE", "!/AUTH-SECRET", "!/AUTH-TLS-SECRET", "!/AGENT-INJECT-SECRET-*"],
+      ],
+    },
+  ],
+  [
+    "headers",
+    {
+      headers: [
+        ...["*AUTH*", "*COOKIE*", "*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*CREDENTIAL*", "*BEARER*", "*JWT*"],
+        ...["*API-KEY*", "*APIKEY*", "*ACCESS-KEY*", "*-KEY", "*SIGNATURE*", "!:AUTHORITY"],
+      ],
+    },
+  ],
+  // Options are compared as variables are spelled, so `--db-password` as DB_PASSWORD. Many only name a file or a mode.
+  [
+    "arguments",
+    {
+      arguments: [
+        ...["AUTH", "*_AUTH", "*AUTHORIZATION", "*AUTH_HEADER", "PASSWORD"],
+        ...[
+          "!*FILE",
+          "!*FILES",
+          "!*PATH",
+          "!*PATHS",
+          "!*DIR",
+          "!*DIRECTORY",
+          "!*_NAME",
+          "!*_NAMES",
+          "!*NAMESPACE",
+          "!*_MODE",
+        ],
+        ...["!*_TTL", "!*_TYPE", "!*_EXPIRATION", "!*_DURATION", "!*_ISSUER", "!*_AUDIENCE", "!*_STDIN", "!*_REF"],
+      ],
+    },
+  ],
+  ["addresses", { addresses: true }],
 ])
 
 /** Kinds of Kubernetes' own groups that have pod templates. Of other groups, any kind may. */
@@ -109,24 +222,38 @@ const isBuiltIn = ({ group }: GroupVersionKind): boolean => !group.includes(".")
 export const isSecretKind = ({ group, kind }: GroupVersionKind): boolean =>
   group === "" && kind.toLowerCase() === "secret"
 
-/**
- * The rules for a kind; `undefined` if nothing in it is replaced, and so nothing has to be looked for.
- *
- * The default annotations count only for kinds in which values are replaced anyway; those of the configuration for every kind.
- */
+/** The rules for a kind; `undefined` if nothing in it is replaced, and so nothing has to be looked for. */
 export const redactionOf = (
   gvk: GroupVersionKind,
   settings: RedactionSettings,
   { secretsInPlainText = false }: { readonly secretsInPlainText?: boolean } = {},
 ): RedactionRules | undefined => {
-  const defaults = [...defaultRules].flatMap(([name, rule]) => (settings.without.includes(name) ? [] : [rule]))
+  const defaults = [...defaultRules].flatMap(([name, rule]) =>
+    settings.without.includes(name) ? [] : [{ name, ...rule }],
+  )
   const secret = isSecretKind(gvk) && !secretsInPlainText
-  const hasEnv = !isBuiltIn(gvk) || withPodTemplates.has(gvk.kind)
-  const env = hasEnv ? [...defaults.flatMap((rule) => rule.env ?? []), ...settings.env] : []
+  const hasPods = !isBuiltIn(gvk) || withPodTemplates.has(gvk.kind)
+  const env = [...defaults.flatMap((rule) => rule.env ?? []), ...settings.env]
+  const headers = defaults.flatMap((rule) => rule.headers ?? [])
+  const options = defaults.flatMap((rule) => rule.arguments ?? [])
+  // `--authorization-mode` is no secret, as little as most options with such names.
+  const variables = [...defaults.flatMap((rule) => (rule.name === "env-auth" ? [] : (rule.env ?? []))), ...settings.env]
   const pointers = [...(settings.pointers.get("*") ?? []), ...(settings.pointers.get(formatGvk(gvk)) ?? [])]
-  const isReplaced = secret || env.length > 0 || pointers.length > 0
-  const { annotations } = settings
-  if (!isReplaced && annotations.length === 0) return undefined
-  const toolAnnotations = isReplaced ? defaults.flatMap((rule) => rule.annotations ?? []) : []
-  return { secret, env, annotations, toolAnnotations, pointers }
+  const annotations = [...defaults.flatMap((rule) => rule.annotations ?? []), ...settings.annotations]
+  const toolAnnotations = defaults.flatMap((rule) => rule.toolAnnotations ?? [])
+  // Definitions describe what addresses look like.
+  const addresses = gvk.kind !== "CustomResourceDefinition" && defaults.some((rule) => rule.addresses)
+  const names = annotations.length + toolAnnotations.length + pointers.length
+  if (!secret && !addresses && names === 0 && !(hasPods && env.length + headers.length + options.length > 0))
+    return undefined
+  return {
+    secret,
+    env: hasPods ? env : [],
+    annotations,
+    toolAnnotations,
+    pointers,
+    headers: hasPods ? headers : [],
+    arguments: hasPods && options.length > 0 ? [...variables, ...options] : [],
+    addresses,
+  }
 }

@@ -17,7 +17,8 @@ import { TokenMemory } from "./token-memory.ts"
 export type ValueForm = "text" | "encoded" | "encoded-object"
 
 const prefix = "redacted:"
-const redactedForm = /^redacted:[0-9a-f]{16}$/
+/** What stands for a value, as text. */
+export const redactedForm = /^redacted:[0-9a-f]{16}$/
 const objectForm = /^\{"redacted":"[0-9a-f]{16}"\}$/
 const redactedLength = prefix.length + 16
 
@@ -52,7 +53,11 @@ export class ValueHash {
    * hash is that of the same value anywhere else.
    */
   encodedReplacement(bytes: Buffer, start: number, end: number, form: Exclude<ValueForm, "text">): Buffer | undefined {
-    const given = bytes[start] === 34 ? textOf(bytes, start, end) : bytes.toString("latin1", start, end)
+    // The API server's decoder passes over line breaks, with which `base64` wraps long values.
+    const given = (bytes[start] === 34 ? textOf(bytes, start, end) : bytes.toString("latin1", start, end)).replace(
+      /[\r\n]/g,
+      "",
+    )
     const isEncoded = base64.test(given)
     const value = isEncoded ? Buffer.from(given, "base64") : Buffer.from(given)
     const isObject = form === "encoded-object"

@@ -216,7 +216,10 @@ const lackingAtEnd = (
   const isRecordedThrough = row !== undefined && row.completeTime >= untilTime
   if (isRecordedThrough || (state === "watching" && knownUntil === undefined)) return undefined
   if (knownUntil === undefined || (row === undefined && state !== "watching"))
-    return { state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }
+    return {
+      state,
+      fault: `is ${state === "catching-up" ? "catching up" : state}${detail === "" ? "" : ` (${detail})`}`,
+    }
   if (row === undefined) return { state: "unrecorded", fault: "is not recorded" }
   const until = state === "watching" ? knownUntil : row.completeTime + 1
   if (untilTime <= Math.max(fromTime, until)) return undefined

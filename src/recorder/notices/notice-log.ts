@@ -184,6 +184,8 @@ export class NoticeLog {
     this.#settling.delete(gvk)
     if (state !== "forbidden") this.#forbidden.delete(gvk)
     const logged = this.#logged.get(gvk)
+    // After a restart it may take minutes; otherwise it is over in a moment.
+    if (state === "catching-up" && logged !== undefined) return this.#log.debug(`${gvk} ${state}: ${detail}`)
     // Durations and sizes differ each time.
     const shared = isTrouble(state) ? serverTrouble(detail) : undefined
     const reason = isTrouble(state) ? (shared?.cause ?? detail.replace(/\d+/g, "#")) : ""

@@ -41,12 +41,17 @@ const seesAll = (pods: TrackedKind, wanted: ReadonlyArray<string> | undefined): 
 }
 
 /**
- * A lifecycle has a hash of the pod's spec, which must be that of the pod as its owner's template would make it: with the same environment
- * variables replaced. The patterns for them are the same for every kind that has any.
+ * A lifecycle has a hash of the pod's spec, which must be that of the pod as its owner's template would make it: with the same values replaced.
+ * The rules for what a spec contains are the same for every kind that has pods.
  */
 export const redactionOfPods = (owners: ReadonlyArray<TrackedKind>): TrackedKind["redaction"] => {
-  const env = owners.flatMap(({ redaction }) => (redaction === undefined ? [] : [redaction.env]))[0] ?? []
-  return env.length === 0 ? undefined : { secret: false, env, annotations: [], toolAnnotations: [], pointers: [] }
+  const rules = owners.flatMap(({ redaction }) => redaction ?? [])
+  const { env, headers, arguments: words, addresses } = rules.find((each) => each.env.length > 0) ?? rules[0] ?? {}
+  if (!addresses && [env, headers, words].every((names) => (names ?? []).length === 0)) return undefined
+  return {
+    ...{ secret: false, annotations: [], toolAnnotations: [], pointers: [] },
+    ...{ env: env ?? [], headers: headers ?? [], arguments: words ?? [], addresses: addresses ?? false },
+  }
 }
 
 const livesOnly = (

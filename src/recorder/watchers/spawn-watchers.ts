@@ -17,10 +17,10 @@ import {
   type WatcherReport,
   watcherDefinition,
 } from "../../actors/watcher/definition.ts"
-import { VersionClock } from "../../actors/watcher/late/version-clock.ts"
 import type { Clock } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { LineBudget } from "../../kube/scanner/line-budget.ts"
+import { VersionClock } from "../../kube/watch/liveness/version-clock.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { ListManner } from "../../kube/watch/session-options.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"

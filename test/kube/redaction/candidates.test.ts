@@ -11,6 +11,7 @@ const listed = (places: Places): ReadonlyArray<number> =>
 const pieces = fc.array(
   fc.oneof(
     fc.constantFrom('"env', '"env"', '"ann', '"annotations"', '\\"env', "\\u00", "\\u0065", '"', "\\", "e", "n"),
+    fc.constantFrom('"com', '"command"', '"arg', '"args"', '"htt', '"httpHeaders"', "://", ":\\/\\/", ":", "/", "@"),
     fc.string({ maxLength: 20 }),
   ),
   { maxLength: 30 },
@@ -40,9 +41,37 @@ test("finds keys beyond the memory of the search with SIMD", () => {
 })
 
 test.each([
+  ['{"args":[]}', [8], [], []],
+  ['{"command" : 1,"arg":2,"commands":3}', [13], [], []],
+  ['{"httpHeaders":[]}', [], [15], []],
+  ['{"a":"https://u@b","b":"http://c/","c":"d:\\/\\/e@f"}', [], [], [11, 41]],
+  ['{"a":"http://b c@d"}', [], [], []],
+])("finds command lines, headers and addresses with a user in %s", (text, words, headers, addresses) => {
+  const bytes = Buffer.from(text)
+  const json = new JsonBytes()
+  json.load(bytes, bytes.length)
+  const candidates = new Candidates()
+  candidates.search(json, 0, bytes.length)
+  const { arguments: found } = candidates
+  expect([listed(found), listed(candidates.headers), listed(candidates.addresses)]).toEqual([words, headers, addresses])
+})
+
+test.each([
+  ['{"\\u0065nv":1}', true],
+  ['{"a":"\\u003a\\u002F"}', true],
+  ['{"a":"\\u0026\\u003c\\u0000"}', false],
+])("reports letters, quotes, colons and slashes that are spelled as escape sequences: %s", (text, isOdd) => {
+  const bytes = Buffer.from(text)
+  const json = new JsonBytes()
+  json.load(bytes, bytes.length)
+  const candidates = new Candidates()
+  candidates.search(json, 0, bytes.length)
+  expect(candidates.isOddlySpelled).toBe(isOdd)
+})
+
+test.each([
   ['{"env":1}', [7], []],
   ['{"env" : 1}', [9], []],
-  ['{"\\u0065nv":1}', [12], []],
   ['{"annotations":{}}', [], [15]],
   ['{"annotation":{},"environment":1,"a":"env"}', [], []],
   ['{"a":"\\"env\\":"}', [], []],

@@ -65,10 +65,10 @@ describe("every kind", () => {
     ])
     expect(wanted.kinds.find(({ gvkText }) => gvkText === "apps/v1.Deployment")).toMatchObject({
       podSpecTemplatePaths: ["/spec/template"],
-      detect: "content",
+      detect: "all",
       trackLifecycle: false,
     })
-    expect(wanted.kinds.find(({ gvkText }) => gvkText === "v1.Pod")?.detect).toBe("all")
+    expect(wanted.kinds.find(({ gvkText }) => gvkText === "v1.ConfigMap")?.detect).toBe("content")
   })
 
   test("is redacted by the rules of the file, whenever it is discovered", () => {
@@ -80,7 +80,7 @@ trackedObjects: {"*": {}}`
     expect(redactionOf("v1.ConfigMap")).toMatchObject({ secret: false, pointers: ["/data/password"] })
     expect(redactionOf("example.com/v1.Widget")).toMatchObject({ pointers: ["/spec/key"] })
     expect(redactionOf("v1.Pod")?.env).toContain("*PASSWORD*")
-    expect(redactionOf("v1.Namespace")).toBeUndefined()
+    expect(redactionOf("v1.Namespace")).toMatchObject({ secret: false, env: [], addresses: true })
     expect(redactionOf("v1.Secret", { secretsInPlainText: true })?.secret ?? false).toBe(false)
   })
 

@@ -1,5 +1,6 @@
 import * as Result from "effect/Result"
 import { describe, expect, test } from "vitest"
+import { defaultRules } from "../../../src/kube/redaction/redaction-rules.ts"
 import {
   type ParsedConfiguration,
   parseConfiguration,
@@ -227,11 +228,11 @@ trackedObjects:
       accept(text, secretsInPlainText).configuration.kinds.map(({ redaction }) => redaction?.secret)
     for (const kind of ["v1.Secret", "/v1.Secret"]) {
       expect(redactions(`trackedObjects: {${kind}: {}}`, false)).toEqual([true])
-      expect(redactions(`trackedObjects: {${kind}: {}}`, true)).toEqual([undefined])
+      expect(redactions(`trackedObjects: {${kind}: {}}`, true)).toEqual([false])
     }
   })
 
-  test("redaction rules are those of the kind, and of no kind that needs none", () => {
+  test("redaction rules are those of the kind: only kinds with pods have variables, headers and command lines", () => {
     const kinds = kindsOf(`
 redact:
   env: ["*_DSN2"]
@@ -249,7 +250,12 @@ trackedObjects: {v1.ConfigMap: {}, v1.Pod: {}, example.com/v1.Thing: {}}
     expect(kinds.some(({ redaction }) => redaction?.env.includes("*TOKEN*"))).toBe(false)
     expect(kinds.every(({ redaction }) => redaction?.annotations.includes("example.com/key"))).toBe(true)
     const plain = kindsOf("trackedObjects: {v1.ConfigMap: {}, v1.Node: {}, apps/v1.Deployment: {}}")
-    expect(plain.map(({ redaction }) => redaction !== undefined)).toEqual([false, false, true])
+    const { env, headers, arguments: words, annotations, addresses } = plain[0]?.redaction ?? {}
+    expect([env, headers, words, addresses, (annotations ?? []).length > 0]).toEqual([[], [], [], true, true])
+    expect(plain.map(({ redaction }) => (redaction?.headers ?? []).length > 0)).toEqual([false, false, true])
+    const names = [...defaultRules.keys()]
+    const none = kindsOf(`redact: {without: [${names.join(", ")}]}\ntrackedObjects: {v1.Pod: {}, v1.ConfigMap: {}}`)
+    expect(none.map(({ redaction }) => redaction)).toEqual([undefined, undefined])
   })
 
   test("mistakes in redaction rules are reported with their positions", () => {
@@ -271,7 +277,7 @@ redact: {}
       'tracer.yml:5:49: pointers.v1.Pod[1] of redact is "/metadata/name": it names metadata other than annotations, without which the object cannot be told from others; it must be a JSON pointer such as /data/password or /spec/users/*/token',
       'tracer.yml:5:65: pointers.v1.Pod[2] of redact is "/*": it names the object as a whole; it must be a JSON pointer such as /data/password or /spec/users/*/token',
       'tracer.yml:5:69: pointers.v1.Pod[3] of redact is "/kind": it names what kind of object it is; it must be a JSON pointer such as /data/password or /spec/users/*/token',
-      'tracer.yml:6:13: without[0] of redact is "env-token": it is not a default rule; they are env-passwords, env-tokens, env-keys, env-connections, env-docker, annotation-copies, annotation-tokens; did you mean "env-tokens"?',
+      'tracer.yml:6:13: without[0] of redact is "env-token": it is not a default rule; they are env-auth, env-passwords, env-tokens, env-keys, env-connections, env-docker, annotation-copies, annotation-tokens, annotation-names, headers, arguments, addresses; did you mean "env-tokens"?',
       'tracer.yml:8:1: the key "redact" appears twice in the file, first in line 2; remove one of them',
     ])
   })
@@ -287,15 +293,12 @@ redact: {}
   })
 })
 
-test("settings without effect cause a warning", () => {
+test("a pointer with a wildcard causes a warning, and fields can be ignored with any detect", () => {
   expect(
     warningsOf(
       "trackedObjects: {v1.Pod: {ignore: [/a]}, v1.Node: {detect: all, ignore: []}, v1.Event: {ignore: ['/a/*/b']}}",
     ),
-  ).toEqual([
-    "tracer.yml:1:18: ignore of v1.Pod has no effect with detect: all, which counts every new resourceVersion; set detect to content or spec",
-    'tracer.yml:1:98: ignore[0] of v1.Event is "/a/*/b"; * is not a wildcard here, but the name of a member',
-  ])
+  ).toEqual(['tracer.yml:1:98: ignore[0] of v1.Event is "/a/*/b"; * is not a wildcard here, but the name of a member'])
 })
 
 describe("files that are not configurations", () => {

@@ -101,6 +101,6 @@ const itemsOf = async (
   return (found) => ({
     ...(isKindNamed && { kind }),
     ...namesOf(found),
-    ...namedCells(resource, objectOf(found), view),
+    ...namedCells(resource, objectOf(found), { ...view, isStatusUnknown: found.isStatusUnknown === true }),
   })
 }
