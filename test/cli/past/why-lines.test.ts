@@ -68,7 +68,7 @@ test("the end of the object is the last line, whatever its owner did later", () 
     "1  apps/v1.StatefulSet shop/db  is first recorded",
     "2  v1.Pod shop/db-0  is first recorded; created 2026-03-02T03:00:00Z",
     "3  apps/v1.StatefulSet shop/db  is changed",
-    "4  v1.Pod shop/db-0  is deleted",
+    "4  v1.Pod shop/db-0  is deleted  by ?",
   ])
 })
 
@@ -83,7 +83,7 @@ test("what the owner did between two objects of the name is told with the second
     ]),
   ).toEqual([
     "1  v1.Pod shop/db-0  is first recorded; created 2026-03-02T03:00:00Z",
-    "2  v1.Pod shop/db-0  was gone when the kind was listed again",
+    "2  v1.Pod shop/db-0  was gone when the kind was listed again  by ?",
     "3  apps/v1.StatefulSet shop/db  is changed",
     "4  v1.Pod shop/db-0  is first recorded; created 2026-03-02T03:00:00Z",
     "5  apps/v1.StatefulSet shop/db  is changed",
