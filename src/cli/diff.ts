@@ -75,7 +75,7 @@ const syntax: CommandSyntax<typeof options> = {
   summary: "Shows what is different between two moments, or between two traces: objects and changes, field by field.",
   description: [
     "With --at, two moments of a recording: objects created, deleted and changed. What happened in between and was undone is not shown; reel events shows it.",
-    "Without --at, two traces in files, of any format: objects in one of them only, different states at the end, changes that the other has not, and the same changes at other times.",
+    "Without --at, two traces in files, of any format: objects in one of them only, different states at the end, changes in only one of them, and the same changes at other times.",
   ],
   options,
   operand: {

@@ -84,7 +84,7 @@ B  FOLDER/b.ndjson.gz: 3 objects, 4 changes, from 2026-03-02T03:00:00Z
   apps/v1.Deployment shop/web
       spec.replicas: 2 → 3
 
-1 object with changes that the other has not:
+1 object changed in only one trace:
   apps/v1.Deployment shop/web: 1 in A only (+10 s), 1 in B only (+12 s)
 
 2 changes in both, of which 1 later in B and 0 earlier; by how much: median 0 s, 90 % 5 s, 99 % 5 s, largest 5 s

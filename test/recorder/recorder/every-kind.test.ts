@@ -106,7 +106,7 @@ test("--all and --except are refused where they have no meaning", async () => {
   for (const [words, message] of [
     [["--all", "--config", config], '--all cannot be combined with --config: write "*": {}'],
     [["--except", "events"], "--except is for --all"],
-    [["--all", "--except", "no such"], "is no kind that is known here"],
+    [["--all", "--except", "no such"], "unknown kind"],
   ] as const) {
     const process = place.reel("record", ...words)
     const { code } = await process.ended
