@@ -14,6 +14,7 @@
 
 import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
+import { RedactedSums } from "../kube/redaction/redacted-values.ts"
 import { podLivesKind } from "../trace/pods/pod-lives-kind.ts"
 import type { Gap, PodLife } from "../wire/observations.ts"
 import { DiskFullError, toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
@@ -30,7 +31,7 @@ import { type DirectoryLock, lockDirectory } from "./directory/directory-lock.ts
 import { makeLeases } from "./leases/lease.ts"
 import { Retention } from "./retention/retention.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
-import { INCARNATIONS_KEY, Metadata, readMetadata, WRITER_KEY } from "./rows/metadata.ts"
+import { INCARNATIONS_KEY, Metadata, REDACTED_KEY, readMetadata, WRITER_KEY } from "./rows/metadata.ts"
 import { type NamedOwner, OwnerSets } from "./rows/owner-sets.ts"
 import { PendingRows } from "./rows/pending-rows.ts"
 import { type LivingPod, PodTable } from "./rows/pod-table.ts"
@@ -45,6 +46,8 @@ import type { AppendResult, ArchiveWriterOptions, CommitResult } from "./writing
 export class ArchiveWriter {
   readonly directory: string
   readonly metadata: Metadata
+  /** How many values were replaced in what was recorded, since the recording was begun. Retention subtracts nothing. */
+  readonly redacted: RedactedSums
   readonly #database: TrustedDatabase
   readonly #lock: DirectoryLock
   readonly #now: () => number
@@ -103,6 +106,7 @@ export class ArchiveWriter {
     this.#now = options.now ?? (() => Date.now() * 1000)
     this.#isSynchronous = options.fsync === "always"
     this.metadata = new Metadata(database, directory)
+    this.redacted = new RedactedSums(this.metadata.get(REDACTED_KEY))
     const { incarnationsAbove } = options
     if (incarnationsAbove !== undefined) this.metadata.set(INCARNATIONS_KEY, String(incarnationsAbove))
     this.#senders = new SenderLedger(database, Number(this.metadata.get(INCARNATIONS_KEY) ?? 0))
@@ -206,6 +210,7 @@ export class ArchiveWriter {
       const sequence = Math.min(firstSequence, this.#nextSequence - 1)
       this.#rows.late.add({ sequence, kind, range: events.lateRange(index) })
     }
+    if (events.redacted.length > 0) this.redacted.add(events.gvk, events.redacted)
     this.#kinds.advance(
       events,
       { lastTime: lastKnownTime, lastReceived },
@@ -293,6 +298,7 @@ export class ArchiveWriter {
         this.#ownerSets.save()
         this.#owners.save()
         this.#kinds.save()
+        if (this.redacted.all.length > 0) this.metadata.set(REDACTED_KEY, this.redacted.text)
         this.#senders.save()
         countCheckpoints = this.#checkpoints.save(this.#rows.summaries, (id) => this.#kinds.byId(id))
       })

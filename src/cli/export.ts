@@ -1,6 +1,6 @@
 /** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
 import { backgroundClock } from "../clock.ts"
-import { formatLocalTime, withLocalTimes } from "../local-time.ts"
+import { formatInstant, formatLocalTime, withLocalTimes } from "../local-time.ts"
 import { clockTolerance } from "../recorder/export/window-coverage.ts"
 import type { OutputFileSystem } from "../trace/files/output-file.ts"
 import { openTraceFile } from "../trace/files/trace-input.ts"
@@ -9,7 +9,7 @@ import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/format
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { describeInstant, formatInstant, parseInstant } from "./command-line/instant.ts"
+import { describeInstant } from "./command-line/instant.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/variables.ts"
 import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
@@ -27,6 +27,8 @@ import { type Destination, defaultStart, exportOptions } from "./export/export-o
 import { type ExportProgress, expectedLines, showProgress } from "./export/export-progress.ts"
 import { report, reportForecast } from "./export/export-report.ts"
 import { exportTrace } from "./export/export-trace.ts"
+import { Misasked } from "./past/asking.ts"
+import { readMoment } from "./past/moments.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { openOutput, terminalFault } from "./trace/output.ts"
@@ -36,7 +38,7 @@ const syntax: CommandSyntax<typeof exportOptions> = {
   summary: "Exports a time window of a recording, of a running recorder or in a directory, to a file.",
   description: [
     "The file appears only when it is complete and verified; a failed export leaves nothing behind.",
-    "TIME is a time of day here (03:12, yesterday 03:12), an RFC 3339 time (2026-11-21T10:00:00Z), Unix seconds, now, or a duration such as -10m, 2h or 1h30m.",
+    "TIME is a time as any command prints it (03:12:05.482 UTC, 2026-11-21T10:00:00Z), a date or time of day here (2026-11-21, 03:12, yesterday 03:12), Unix seconds, start, end, now, now-5m, or a duration such as -10m, 2h or 1h30m.",
   ],
   options: exportOptions,
   exitCodes: {
@@ -106,7 +108,7 @@ interface Present {
   readonly isEnd: boolean
 }
 
-/** Checks that involve more than one option. */
+/** Checks that involve more than one option. @throws Misasked */
 const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Present): Order | UsageError => {
   const { output, dryRun } = given
   if (output === undefined && !dryRun) return wrong("--output FILE is required; - means standard output")
@@ -115,11 +117,10 @@ const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Presen
   const { compression } = withoutCompressionExtension(name)
   const fault = dryRun ? undefined : terminalFault(name, { format, isText: factsOf(format).isText }, terminal)
   if (fault !== undefined) return wrong(fault)
-  const end = parseInstant(given.end, { now: moment, before: moment })
-  if (end._tag === "Refused") return wrong(`--end ${JSON.stringify(given.end)}: ${end.reason}`)
-  const start = parseInstant(given.start, { now: moment, before: end.value })
-  if (start._tag === "Refused") return wrong(`--start ${JSON.stringify(given.start)}: ${start.reason}`)
-  const [startTime, endTime] = [start.value, end.value]
+  // The window is said as a whole, so its ends need not be.
+  const reference = { moment, say: () => undefined }
+  const endTime = readMoment("--end", given.end, reference)
+  const startTime = readMoment("--start", given.start, reference, endTime)
   if (startTime > moment + clockTolerance && startTime !== endTime)
     return wrong(
       isEnd
@@ -180,7 +181,7 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
     const { offline } = place.recorder
     const order = early ?? readOrder(given, terminal, { moment: offline?.knownUntil ?? 0, isEnd: true })
     if (order instanceof UsageError) return refuse(order, terminal)
-    if (order.start !== defaultStart || order.end !== "now" || offline !== undefined)
+    if (order.start !== defaultStart || !isOpenEnd(order.end) || offline !== undefined)
       say(describeWindow(order, nowMs * 1000, offline !== undefined))
     const query = await withKinds({ ...queryOf(order, place), transform: program?.text }, abort.signal)
     if (query instanceof UsageError) return refuse(query, terminal)
@@ -208,6 +209,7 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
     progress.close()
     return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal, nowMs)
   } catch (cause) {
+    if (cause instanceof Misasked) return refuse(wrong(cause.message), terminal)
     if (!isExportError(cause)) throw cause
     progress?.close()
     // The recorder's reasons are for programs too, so its times are in UTC.
@@ -232,9 +234,11 @@ const readTransform = async (file: string): Promise<{ readonly text: string } | 
 const describeWindow = ({ startTime, endTime, end }: Order, moment: number, isOffline: boolean): string =>
   [
     `from ${startTime <= 0 ? "the beginning of the recording" : describeInstant(startTime, moment)}`,
-    `to ${end === "now" && !isOffline ? "now" : describeInstant(endTime, moment)}`,
-    ...(end === "now" && isOffline ? ["(the end of the recording)"] : []),
+    `to ${isOpenEnd(end) && !isOffline ? "now" : describeInstant(endTime, moment)}`,
+    ...(isOpenEnd(end) && isOffline ? ["(the end of the recording)"] : []),
   ].join(" ")
+
+const isOpenEnd = (end: string): boolean => end === "now" || end === "end"
 
 /** The query with exact names of kinds. */
 const withKinds = async (query: ExportQuery, signal: AbortSignal): Promise<ExportQuery | UsageError> => {

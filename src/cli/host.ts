@@ -73,12 +73,12 @@ const options = {
   from: optional({
     placeholder: "TIME",
     help: "with --replay: the first moment; default: the start of the trace",
-    parse: parseMoment,
+    parse: parseMoment("start"),
   }),
   to: optional({
     placeholder: "TIME",
     help: "with --replay: the moment at which it ends, exclusive; default: the end of the trace",
-    parse: parseMoment,
+    parse: parseMoment("end"),
   }),
   speed: withDefault("max", {
     placeholder: "NUMBER",

@@ -84,7 +84,12 @@ test("what a suite leaves behind is ended, removed and named, and troubles no ot
   mkdirSync(temporary)
   symlinkSync(join(project, "node_modules"), join(directory, "node_modules"))
   const files = { "vitest.config.mjs": config, "start.js": start, "package.json": '{"type":"module"}' }
-  const tests = { "a-failing.test.js": failing, "b-careless.test.js": careless, "c-secret.test.js": secret, "d-skipped.test.js": skipped }
+  const tests = {
+    "a-failing.test.js": failing,
+    "b-careless.test.js": careless,
+    "c-secret.test.js": secret,
+    "d-skipped.test.js": skipped,
+  }
   for (const [name, text] of Object.entries({ ...files, ...tests })) writeFileSync(join(directory, name), text)
 
   const { [runDirectoryVariable]: _, VITEST: __, ...environment } = process.env

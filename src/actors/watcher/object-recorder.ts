@@ -250,6 +250,8 @@ export class ObjectRecorder {
       event.end = end
     }
     this.#frames.event(event, observed, streamNamespace)
+    const replaced = this.#redacted?.replaced
+    if (replaced !== undefined) this.#frames.redacted(replaced)
     // The recorder outlives the connection that owns the buffer.
     event.bytes = noBytes
     this.#recorded?.(action === deletedAction ? "deleted" : "applied", object, this.#frames.lastTime)

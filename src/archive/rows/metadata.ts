@@ -1,6 +1,7 @@
 /** A few facts about a recording as a whole, by key: `clusterUid` (UID of namespace kube-system), `writer`, `recorder` (its settings and states, as JSON) and those that its user adds. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { RedactedSums, type RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import { toArchiveError } from "../archive-errors.ts"
 
 /** `open` from when a writer opens the recording until it closes it in order; then `closed`, and everything is in the database file. */
@@ -11,6 +12,13 @@ export const INCARNATIONS_KEY = "incarnationsAbove"
 
 /** Names of the recordings that were set aside in the directory and whose gaps this one has, separated by spaces. */
 export const SET_ASIDE_KEY = "setAside"
+
+/** How many values were replaced in what is recorded: the text of `RedactedSums`; absent: none, or an earlier version recorded it. */
+export const REDACTED_KEY = "redacted"
+
+/** What {@link REDACTED_KEY} says. */
+export const readRedacted = (database: DatabaseSync): ReadonlyArray<RedactedValues> =>
+  new RedactedSums(readMetadata(database).get(REDACTED_KEY)).all
 
 /** Reads the stored value; returns `undefined` for an unknown key. */
 export const readMetadata = (database: DatabaseSync): ReadonlyMap<string, string> =>

@@ -1,4 +1,5 @@
 /** What is different between two traces, as lines for people. */
+import { formatInstant } from "../../local-time.ts"
 import type { ComparedName } from "../../trace/comparison/change-log.ts"
 import type {
   ChangedObject,
@@ -6,7 +7,6 @@ import type {
   DifferentChanges,
   TraceComparison,
 } from "../../trace/comparison/compare-traces.ts"
-import { formatInstant } from "../command-line/instant.ts"
 import { differenceLines, objectName } from "../past/describe-change.ts"
 import { formatCount } from "../terminal/quantities.ts"
 

@@ -1,8 +1,9 @@
 /** The output of `reel export --dry-run`: the recorder's forecast of an export's contents. */
+
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { formatInstant } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
-import { formatInstant } from "../command-line/instant.ts"
 import { formatCount } from "../terminal/quantities.ts"
 import { describeLateFacts } from "./late-report.ts"
 

@@ -1,6 +1,6 @@
 /** What answers lack, for programs: the same as the other commands print, with times in RFC 3339. */
+import { formatInstant } from "../../local-time.ts"
 import { formatExactJson, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { formatInstant } from "../command-line/instant.ts"
 import { objectsIn } from "../past/describe-change.ts"
 
 /** Entries of each list in an answer; how many more there are is said. */

@@ -1,6 +1,6 @@
 /** Changes and differences as assistants read them: times in RFC 3339, who made a change as names, and nothing that only programs need. */
+import { formatInstant } from "../../local-time.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
-import { formatInstant } from "../command-line/instant.ts"
 import { writersOf } from "../past/describe-change.ts"
 
 /** What a recorder says of a change or a difference, for an answer. */

@@ -71,6 +71,7 @@ export const ask = async (
   let past: OpenPast | undefined
   const nowMs = now() / 1000
   const missing = new Set<string>()
+  const withoutStatus = new Set<string>()
   try {
     past = await openPast(options, { terminal, say, signal: abort.signal })
     const asking: Asking = {
@@ -79,10 +80,11 @@ export const ask = async (
       print: (line) => void standardOutput.write(`${visibleInJson(line)}\n`),
       lacks: (end) => {
         for (const line of shortcomingLines(end, nowMs)) missing.add(line)
+        for (const { gvk } of members(end, "withoutStatus")) withoutStatus.add(String(gvk))
       },
     }
     const code = await run(asking)
-    for (const line of missing) say(line)
+    for (const line of [...missing, ...statusLines([...withoutStatus])]) say(line)
     if (code !== undefined) return code
     return [...missing].some((line) => line.startsWith(incomplete)) ? exitCodes.incomplete : exitCodes.ok
   } catch (cause) {
@@ -136,7 +138,6 @@ const shortcomingLines = (end: JsonObject, nowMs: number): ReadonlyArray<string>
     ...members(end, "selected").map(
       (each) => `note: of ${each.gvk} only these objects are recorded: ${each.selection}`,
     ),
-    ...statusLines(members(end, "withoutStatus").map(({ gvk }) => String(gvk))),
     ...(end.isRestricted === true ? ["note: only what you may read in the cluster now is shown"] : []),
   ]
 }

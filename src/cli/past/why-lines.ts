@@ -6,7 +6,7 @@ import { visible } from "../../recorder/configuration/quoted.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { conditionMicros } from "../../trace/views/lives/conditions.ts"
 import { objectOf } from "./changes-of.ts"
-import { differenceLines, objectName, objectsIn, writersText } from "./describe-change.ts"
+import { differenceLines, eventText, objectName, objectsIn, writersText } from "./describe-change.ts"
 
 const member = (value: JsonValue | undefined, ...path: ReadonlyArray<string>): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>(
@@ -44,7 +44,7 @@ export class WhyLines {
   of(change: JsonObject): ReadonlyArray<string> {
     const object = objectOf(change)
     const facts = isKubernetesEvent(change)
-      ? eventFacts(object)
+      ? [eventText(change)].filter((each) => each !== "")
       : change.gvk === this.#gvk
         ? this.#ownFacts(change, object)
         : ownerFacts(change)
@@ -122,17 +122,6 @@ export class WhyLines {
 }
 
 const isKubernetesEvent = ({ gvk }: JsonObject): boolean => gvk === "v1.Event" || gvk === "events.k8s.io/v1.Event"
-
-const eventFacts = (event: JsonObject): ReadonlyArray<string> => {
-  const about = member(event, "involvedObject") ?? member(event, "regarding")
-  const message = textAt(event, "message") || textAt(event, "note")
-  const source = textAt(event, "source", "component") || textAt(event, "reportingComponent")
-  return message === "" && textAt(event, "reason") === ""
-    ? []
-    : [
-        `${textAt(event, "type")} ${textAt(event, "reason")} of ${textAt(about, "kind")} ${textAt(about, "name")}: ${message} (${source})`,
-      ]
-}
 
 /** What users and controllers want is in the spec, and in what is deleted; status follows from it. */
 const ownerFacts = (change: JsonObject): ReadonlyArray<string> => {

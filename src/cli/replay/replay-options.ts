@@ -104,9 +104,9 @@ export const replayOptions = {
   from: optional({
     placeholder: "TIME",
     help: "start at this moment of the trace, from the state that it has there",
-    parse: parseMoment,
+    parse: parseMoment("start"),
   }),
-  to: optional({ placeholder: "TIME", help: "end before this moment of the trace", parse: parseMoment }),
+  to: optional({ placeholder: "TIME", help: "end before this moment of the trace", parse: parseMoment("end") }),
   duration: optional({
     placeholder: "DURATION",
     help: "end after this part of the trace, in the trace's time",

@@ -7,6 +7,7 @@ import { PlayClock } from "../play/play-clock.ts"
 import { PlayedKind } from "../play/played-kind.ts"
 import { KindState } from "../state/kind-state.ts"
 import type { RecordedResource } from "../state/recorded-resource.ts"
+import type { RecordedState } from "../state/recorded-state.ts"
 import type { StateCache } from "../state/state-cache.ts"
 import type { LoadedKind, MomentKinds } from "./history-backend.ts"
 
@@ -99,12 +100,29 @@ export class RunningMoment implements MomentKinds {
   }
 }
 
-const warningsAt = async (
-  past: Past,
-  { recorded: { kind }, hasUnknownStatus }: KindState,
-  time: number,
-  clock: Clock,
-): Promise<ReadonlyArray<string>> => {
+const warningsAt = async (past: Past, state: KindState, time: number, clock: Clock): Promise<ReadonlyArray<string>> => {
+  const { kind } = state.recorded
   const lacks = await past.shortcomings(kind.gvk, time)
-  return shortcomingTexts(kind, time, { ...lacks, hasUnknownStatus }, clock.wallMicros())
+  return shortcomingTexts(kind, time, { ...lacks, state: remarksOnState(state) }, clock.wallMicros())
 }
+
+const remarksOnState = (state: KindState): ReadonlyArray<string> => {
+  const { gvk, statusRemark } = state.recorded.kind
+  return [
+    ...(state.hasUnknownStatus && statusRemark !== undefined ? [statusRemark] : []),
+    ...(gvk === "v1.Secret" && state.some(isRedactedRelease) ? [releasesRemark] : []),
+  ]
+}
+
+/**
+ * Helm reads its releases from the values of Secrets, passes over those that it cannot decode, and lists nothing. Their names, revisions and statuses are
+ * in the Secrets' names and labels, which are recorded as they are.
+ */
+const isRedactedRelease = ({ name, object }: RecordedState): boolean =>
+  name.startsWith("sh.helm.release.v1.") && object.includes(encodedMark)
+
+/** How every hash in the data of a Secret begins. */
+const encodedMark = Buffer.from("redacted:").toString("base64")
+
+const releasesRemark =
+  "values were replaced by hashes, so helm list is empty; names, revisions and statuses of releases: kubectl get secrets -l owner=helm --show-labels"

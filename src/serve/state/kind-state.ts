@@ -64,6 +64,11 @@ export class KindState {
     return this.#unknownStatuses > 0
   }
 
+  /** Whether that is true of any object. */
+  some(isTrue: (state: RecordedState) => boolean): boolean {
+    return Array.from(this.#states.values()).some(isTrue)
+  }
+
   get(namespace: string, name: string): RecordedState | undefined {
     return this.#states.get(keyOf(namespace, name))
   }
