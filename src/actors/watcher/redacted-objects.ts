@@ -54,6 +54,8 @@ export class RedactedObjects {
     redacted.created = observed.created
     redacted.written = observed.written
     redacted.writes = observed.writes
+    redacted.fields = observed.fields
+    redacted.isTerminating = observed.isTerminating
     if (this.#scanner.scan(bytes, 0, length)) {
       redacted.bytes = bytes
       redacted.start = 0
