@@ -105,10 +105,10 @@ const compare = async (
       say(`${name}: ${leftOut} of ${leftOut + indexes.length} repetitions ended early; only --output json has them`)
   }
   const { isOfTrace, factorOf } = comparedTime(runs)
-  if (isOfTrace)
-    say(`the speeds are different: durations are in the trace's time, punctuality is in real time`)
+  if (isOfTrace) say(`the speeds are different: durations are in the trace's time, punctuality is in real time`)
   for (const run of runs)
-    if (factorOf(run) === null) say(`${run.name} has no time of the trace, because of its speed: its durations are left out`)
+    if (factorOf(run) === null)
+      say(`${run.name} has no time of the trace, because of its speed: its durations are left out`)
   const groups = compareReports(runs)
   const sink: OutputSink | undefined =
     html === undefined ? undefined : await openOutputFile(html, { force, token: randomBytes(8).toString("hex") })

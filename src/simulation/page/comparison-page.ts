@@ -64,10 +64,7 @@ const formatValue = (value: Value, unit: Row["unit"]): string => {
   return unit === "ms" ? formatMs(value) : unit === "share" ? formatShare(value) : formatCount(value)
 }
 
-const charts = (
-  runs: ReadonlyArray<ComparedReport>,
-  { factorOf }: ComparedTime,
-): ReadonlyArray<Chart> => {
+const charts = (runs: ReadonlyArray<ComparedReport>, { factorOf }: ComparedTime): ReadonlyArray<Chart> => {
   const measured = runs.flatMap((run, index) => {
     const { name, report, fidelity } = run
     const factor = factorOf(run)
