@@ -14,6 +14,7 @@
 
 import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
+import { RedactedSums } from "../kube/redaction/redacted-values.ts"
 import { podLivesKind } from "../trace/pods/pod-lives-kind.ts"
 import type { Gap, PodLife } from "../wire/observations.ts"
 import { DiskFullError, toArchiveError, UncommittedFramesError } from "./archive-errors.ts"
@@ -37,6 +38,7 @@ import {
   type LostBeginning,
   lostBeginningIn,
   Metadata,
+  REDACTED_KEY,
   readMetadata,
   WRITER_KEY,
 } from "./rows/metadata.ts"
@@ -54,6 +56,8 @@ import type { AppendResult, ArchiveWriterOptions, CommitResult } from "./writing
 export class ArchiveWriter {
   readonly directory: string
   readonly metadata: Metadata
+  /** How many values were replaced in what was recorded, since the recording was begun. Retention subtracts nothing. */
+  readonly redacted: RedactedSums
   readonly #database: TrustedDatabase
   readonly #lock: DirectoryLock
   readonly #now: () => number
@@ -113,6 +117,7 @@ export class ArchiveWriter {
     this.#now = options.now ?? (() => Date.now() * 1000)
     this.#isSynchronous = options.fsync === "always"
     this.metadata = new Metadata(database, directory)
+    this.redacted = new RedactedSums(this.metadata.get(REDACTED_KEY))
     const { incarnationsAbove, lostBeginning } = options
     if (lostBeginning !== undefined) this.metadata.set(LOST_BEGINNING_KEY, JSON.stringify(lostBeginning))
     this.#lostBeginning = lostBeginningIn(this.metadata)
@@ -224,6 +229,7 @@ export class ArchiveWriter {
       const sequence = Math.min(firstSequence, this.#nextSequence - 1)
       this.#rows.late.add({ sequence, kind, range: events.lateRange(index) })
     }
+    if (events.redacted.length > 0) this.redacted.add(events.gvk, events.redacted)
     this.#kinds.advance(
       events,
       { lastTime: lastKnownTime, lastReceived },
@@ -322,6 +328,7 @@ export class ArchiveWriter {
         this.#ownerSets.save()
         this.#owners.save()
         this.#kinds.save()
+        if (this.redacted.all.length > 0) this.metadata.set(REDACTED_KEY, this.redacted.text)
         this.#senders.save()
         countCheckpoints = this.#checkpoints.save(this.#rows.summaries, (id) => this.#kinds.byId(id))
       })

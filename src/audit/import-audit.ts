@@ -62,7 +62,9 @@ const transfer = async (given: AuditImport, sink: OutputSink, openSpool: () => S
   const progress: ImportProgress = { bytesRead: 0, changes: 0, isWriting: false }
   const events = new EventSpool(openSpool())
   const kinds = new Set<string>()
-  const lives = new ObjectLives(spooledInto(events, kinds, given), given.isExcluded)
+  const { redactionKey, secretsInPlainText, redaction: settings = defaultRedaction } = given
+  const redaction = new ObjectRedaction(redactionKey, settings, secretsInPlainText)
+  const lives = new ObjectLives(spooledInto(events, kinds, redaction), given.isExcluded)
   const { record } = lives
   const seen = new SeenTexts((bytes) => {
     progress.bytesRead += bytes
@@ -119,18 +121,14 @@ const transfer = async (given: AuditImport, sink: OutputSink, openSpool: () => S
     changes,
     gaps,
     losses,
+    redacted: redaction.sums.all,
     texts: seen.texts,
     unknown: seen.unknown,
   }
 }
 
 /** Where the lives of objects go: into the spool, without secret values. */
-const spooledInto = (
-  events: EventSpool,
-  kinds: Set<string>,
-  { redactionKey, secretsInPlainText, redaction: settings = defaultRedaction }: AuditImport,
-): LivesOutput => {
-  const redaction = new ObjectRedaction(redactionKey, settings, secretsInPlainText)
+const spooledInto = (events: EventSpool, kinds: Set<string>, redaction: ObjectRedaction): LivesOutput => {
   return {
     changed: (event, object) => {
       kinds.add(event.gvk)

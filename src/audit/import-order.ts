@@ -1,6 +1,7 @@
 /** The request for an import of audit logs, its result, and its progress. */
 import * as Schema from "effect/Schema"
 import type { GroupVersionKind } from "../kube/gvk.ts"
+import type { RedactedValues } from "../kube/redaction/redacted-values.ts"
 import type { RedactionSettings } from "../kube/redaction/redaction-rules.ts"
 import { ExportInterrupted, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
 import type { OutputSink } from "../trace/files/output-file.ts"
@@ -68,6 +69,8 @@ export interface ImportSummary extends Readonly<LivesCounts> {
   readonly losses: ReadonlyMap<string, LossCounts>
   readonly unknown: { readonly count: number; readonly first: ReadonlyArray<UnknownText> }
   readonly leftOut: LeftOut
+  /** How many values were replaced. */
+  readonly redacted: ReadonlyArray<RedactedValues>
 }
 
 /** What can fail, with a message for people. Nothing was kept. */

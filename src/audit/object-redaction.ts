@@ -1,11 +1,14 @@
 /** Replaces secret values in the objects of a log, as a recorder does before anything of an object is kept. */
 import { formatGvk, parseGvk } from "../kube/gvk.ts"
 import { ObjectRedactor } from "../kube/redaction/object-redactor.ts"
+import { RedactedSums } from "../kube/redaction/redacted-values.ts"
 import { type RedactionSettings, redactionOf } from "../kube/redaction/redaction-rules.ts"
 import { ValueHash } from "../kube/redaction/value-hash.ts"
 
 /** Memory: one redactor for each kind. */
 export class ObjectRedaction {
+  /** How many values were replaced. */
+  readonly sums = new RedactedSums()
   readonly #hash: ValueHash
   readonly #settings: RedactionSettings
   readonly #secretsInPlainText: boolean
@@ -21,7 +24,11 @@ export class ObjectRedaction {
   /** The object without secret values: the bytes themselves, or others that are valid until the next call. `gvk`: as a trace writes it. */
   redacted(gvk: string, object: Buffer): Buffer {
     if (!this.#redactors.has(gvk)) this.#redactors.set(gvk, this.#redactorOf(gvk))
-    return this.#redactors.get(gvk)?.redacted(object, 0, object.length) ?? object
+    const redactor = this.#redactors.get(gvk)
+    const redacted = redactor?.redacted(object, 0, object.length)
+    if (redactor === undefined || redacted === undefined) return object
+    this.sums.add(gvk, redactor.result.replaced)
+    return redacted
   }
 
   #redactorOf(gvk: string): ObjectRedactor | undefined {

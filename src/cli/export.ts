@@ -1,6 +1,7 @@
 /** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
 import { backgroundClock } from "../clock.ts"
 import { formatInstant, formatLocalTime, withLocalTimes } from "../local-time.ts"
+import { quoted } from "../recorder/configuration/quoted.ts"
 import { clockTolerance } from "../recorder/export/window-coverage.ts"
 import type { OutputFileSystem } from "../trace/files/output-file.ts"
 import { openTraceFile } from "../trace/files/trace-input.ts"
@@ -113,7 +114,9 @@ const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Presen
   const { output, dryRun } = given
   if (output === undefined && !dryRun) return wrong("--output FILE is required; - means standard output")
   const name = output?.kind === "store" ? output.url : (output?.path ?? "")
-  const format = given.format ?? formatOfFileName(name) ?? "ndjson"
+  const format = given.format ?? formatOfFileName(name) ?? (dryRun || isWithoutExtension(name) ? "ndjson" : undefined)
+  if (format === undefined)
+    return wrong(`--format FORMAT is required (ndjson, simkube, kwok): ${quoted(name)} does not imply a format`)
   const { compression } = withoutCompressionExtension(name)
   const fault = dryRun ? undefined : terminalFault(name, { format, isText: factsOf(format).isText }, terminal)
   if (fault !== undefined) return wrong(fault)
@@ -130,6 +133,12 @@ const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Presen
   if (startTime > endTime)
     return wrong(`the window ends at ${formatInstant(endTime)}, before its start at ${formatInstant(startTime)}`)
   return { ...given, output, format, compression, startTime, endTime }
+}
+
+/** `-`, `trace`, `trace.zst`, but not `trace.bar`. */
+const isWithoutExtension = (name: string): boolean => {
+  const { base } = withoutCompressionExtension(name)
+  return !base.slice(base.lastIndexOf("/") + 1).includes(".")
 }
 
 /** An empty list would match nothing. */

@@ -1,5 +1,6 @@
 /** `reel get`: objects as they were at a moment, printed as kubectl prints them. */
 import { parseGvk } from "../kube/gvk.ts"
+import { visible } from "../recorder/configuration/quoted.ts"
 import {
   type CommandSyntax,
   flag,
@@ -137,7 +138,7 @@ const show = async (
     if (output === "name") {
       for await (const item of objectsOf(asking, kind, parameters)) {
         count++
-        asking.print(`${qualifiedName(kind)}/${item.name}`)
+        asking.print(visible(`${qualifiedName(kind)}/${item.name}`))
       }
       continue
     }

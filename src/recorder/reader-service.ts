@@ -28,6 +28,7 @@ const startMs = 5000
 const deadlineMs: Readonly<Record<Question, number>> = {
   coverage: 30_000,
   recordedSince: 30_000,
+  redacted: 30_000,
   askedKinds: 30_000,
   count: 120_000,
 }

@@ -34,7 +34,7 @@ import { type KindStatus, KindStatuses } from "./kind-status.ts"
 import { memoryLimitsOf } from "./memory/memory-shares.ts"
 import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
-import { recordStop } from "./record-stop.ts"
+import { recordStop, recordUnlisted, type UnlistedLife } from "./record-stop.ts"
 import { firstLists } from "./recording/first-lists.ts"
 import { currentReach } from "./recording/reach.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
@@ -300,6 +300,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         discovered.set(kind.gvk, kind)
         keepDiscovered(kind)
       },
+      onDefinition: (definition) => options.onDefinition?.(definition),
+      unseenSince: (gvk) => options.unseenSince?.(gvk),
       onUnauthorized: () => credentials.refresh(),
       onGaveUp: (gvk, error) => {
         options.notify({ type: "stopped-kind", gvk, error })
@@ -391,6 +393,13 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         )
         lastChange = change
         return change
+      },
+      /** Has a kind looked for at once that is not installed. */
+      retry: (gvk: string): void => watchers.retry(gvk),
+      /** A kind was installed and is gone. If its objects were not listed meanwhile, that is a gap. */
+      noteGone: (life: UnlistedLife): void => {
+        if (!system.isStopping)
+          writes.put(`whether ${life.gvk} could be listed before it was gone`, recordUnlisted(store, life))
       },
       /** How much is kept from now on. */
       setRetention: (settings: RetentionSettings): void => {

@@ -66,6 +66,7 @@ export const parseColumns = (columns: Uint8Array) => {
   let lateness = NO_SPAN
   let lateRanges: Array<number> | undefined
   let isBehind = false
+  let redacted: Array<number> | undefined
   reading(columns, () => {
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
@@ -159,6 +160,12 @@ export const parseColumns = (columns: Uint8Array) => {
         case Tag.behind:
           isBehind = reader.bool()
           break
+        case Tag.redacted: {
+          const end = reader.uint32() + reader.pos
+          redacted ??= []
+          while (reader.pos < end) redacted.push(reader.uint32())
+          break
+        }
         default:
           skipUnknown(columns, reader, tag, LAST_FIELD)
       }
@@ -189,6 +196,7 @@ export const parseColumns = (columns: Uint8Array) => {
     livesLag,
     lateness,
     lateRanges: lateRanges ?? NO_SPANS,
+    redacted: redacted ?? NO_SPANS,
   }
 }
 
@@ -272,7 +280,7 @@ export const expectWidth = (columns: Uint8Array, field: string, column: Span, wi
   }
 }
 
-const LAST_FIELD = Tag.behind >>> 3
+const LAST_FIELD = Tag.redacted >>> 3
 
 const isGapReason = (reason: string): reason is GapReason => (GAP_REASONS as ReadonlyArray<string>).includes(reason)
 

@@ -129,6 +129,7 @@ export const Tag = {
   lateness: (23 << 3) | 2,
   lateRanges: (24 << 3) | 2,
   behind: (25 << 3) | 0,
+  redacted: (26 << 3) | 2,
 } as const
 
 /** Wire tags of `NewObject`. */

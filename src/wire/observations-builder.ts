@@ -11,6 +11,7 @@
 
 import protobuf from "protobufjs/minimal.js"
 import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
+import { valueKinds } from "../kube/redaction/redacted-values.ts"
 import type { FrameEvent } from "./frame-event.ts"
 import { FrameTimes } from "./frame-times.ts"
 import { type NamespaceProgress, namespaceProgressBytes, writeNamespaceProgress } from "./namespace-progress.ts"
@@ -30,8 +31,8 @@ import {
 
 /** Largest tag and length of one length-delimited field. */
 const FIELD_HEADER_BYTES = 6
-/** Field headers of the seven columns, of gvk and complete_through, plus epoch (6), time_base (9) and three booleans (3 each). */
-const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 9 * FIELD_HEADER_BYTES + 6 + 9 + 4 * 3
+/** Field headers of the seven columns, of gvk and complete_through, plus epoch (6), time_base (9), four booleans (3 each) and redacted (3, 5 each). */
+const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 9 * FIELD_HEADER_BYTES + 6 + 9 + 4 * 3 + 3 + 5 * valueKinds.length
 /** UTF-8 needs at most three bytes for one UTF-16 unit. */
 const UTF8_BYTES_PER_UNIT = 3
 const TWO_POW_32 = 0x1_0000_0000
@@ -73,6 +74,8 @@ export class ObservationsBuilder {
   #completeThrough = ""
   #isBehind = false
   #keptBytes = 0
+  readonly #redacted = new Uint32Array(valueKinds.length)
+  #hasRedacted = false
   /** Fields 10, 12, 13, 15, 17 to 22 and 24 in the order of the calls; rare, so encoded at once. */
   readonly #rare = protobuf.Writer.create()
   readonly #columns = protobuf.Writer.create()
@@ -107,7 +110,7 @@ export class ObservationsBuilder {
     return this.#payloadEnd - PAYLOAD_HEADER_BYTES
   }
 
-  /** Upper bound of the result of {@link finish}: at most 70 bytes too high, and 8 per event if none is late. */
+  /** Upper bound of the result of {@link finish}: at most 110 bytes too high, and 8 per event if none is late. */
   get byteLength(): number {
     return (
       this.#payloadEnd -
@@ -150,6 +153,8 @@ export class ObservationsBuilder {
     this.#completeThrough = ""
     this.#isBehind = false
     this.#keptBytes = 0
+    this.#redacted.fill(0)
+    this.#hasRedacted = false
     this.#rare.reset()
     if (!this.#fits(0)) throw new RangeError(`a frame of ${this.#gvk} does not fit into ${target.length} bytes`)
   }
@@ -307,6 +312,13 @@ export class ObservationsBuilder {
     return true
   }
 
+  /** Counts values that were replaced in the last event, in the order of `valueKinds`. There is always room. */
+  redacted(counts: Uint32Array): void {
+    this.#hasRedacted = true
+    for (let index = 0; index < counts.length; index++)
+      this.#redacted[index] = (this.#redacted[index] as number) + (counts[index] as number)
+  }
+
   /** Completes the frame; returns the bytes used at the front of the target. Call `begin` first. */
   finish(): number {
     const target = this.#target
@@ -338,6 +350,11 @@ export class ObservationsBuilder {
       if (this.#isBehind) columns.uint32(Tag.behind).bool(true)
     }
     if (this.#tracksPods) columns.uint32(Tag.tracksPods).bool(true)
+    if (this.#hasRedacted) {
+      columns.uint32(Tag.redacted).fork()
+      for (const count of this.#redacted) columns.uint32(count)
+      columns.ldelim()
+    }
     columns.finishInto(target, this.#payloadEnd)
     return this.#payloadEnd + columns.pos
   }

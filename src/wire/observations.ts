@@ -102,6 +102,8 @@ export class Observations {
   readonly livesLag: boolean
   /** Whether any event was received later than it happened. */
   readonly hasLateEvents: boolean
+  /** How many values of its objects were replaced, in the order of `valueKinds`; empty: none. */
+  readonly redacted: ReadonlyArray<number>
 
   readonly #columns: Uint8Array
   readonly #view: DataView
@@ -169,6 +171,7 @@ export class Observations {
     this.#namespaceSpans = fields.namespaces
     this.#lateRangeSpans = fields.lateRanges
     this.tracksPods = fields.tracksPods
+    this.redacted = fields.redacted
     this.#opaqueVersions = fields.opaqueVersions
   }
 

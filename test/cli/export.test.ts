@@ -201,7 +201,7 @@ describe("an export", () => {
     const right = await recorder(answers(sum))
     const whole = await run(["-s", right.url, "-o", join(folder, "a")])
     expect(whole.code).toBe(exitCodes.ok)
-    expect(whole.error).toContain("33 changes left out that change nothing for a replay")
+    expect(whole.error).toContain("skipped 33 changes that do not affect a replay")
     const wrong = await recorder(answers(sum.replace(/^./, (first) => (first === "A" ? "B" : "A"))))
     const { code, error } = await run(["-s", wrong.url, "-o", join(folder, "b")])
     expect(code).toBe(exitCodes.failed)
@@ -526,7 +526,7 @@ describe("an export", () => {
     const wrong = async (kind: string) => await run([...words, kind])
     expect(await wrong("deploymnet")).toMatchObject({
       code: exitCodes.usage,
-      error: expect.stringContaining('"deploymnet" is no kind that is known here; did you mean apps/v1.Deployment?'),
+      error: expect.stringContaining('unknown kind "deploymnet"; did you mean apps/v1.Deployment?'),
     })
     expect((await wrong("cactsu")).error).toContain("; did you mean example.com/v1.Cactus?")
     expect((await wrong("zzzzzz")).error).toContain("write it as GROUP/VERSION.KIND")

@@ -96,7 +96,7 @@ describe("what it prints", () => {
       ...{ trace: "FOLDER/day.yaml", format: "kwok", bytes: expect.any(Number), entries: 5, writes: 3 },
       ...{ repeatedWrites: 1, changes: 1, gaps: 1, asSent: [], foundObjects: 0, unseenDeletions: 0 },
       lost: [{ kind: "v1.Secret", reason: "metadata-level", changes: 2 }],
-      ...{ supersededChanges: 0, lateChanges: 0, isComplete: false },
+      ...{ supersededChanges: 0, lateChanges: 0, isComplete: false, redacted: [] },
       unknownEntries: { count: 1, first: [{ log: "FOLDER/audit.log", line: 5, found: expect.any(String) }] },
       leftOut: { gaps: 1, incomplete: 0, objects: [], unchanged: 0, warnings: [] },
     })

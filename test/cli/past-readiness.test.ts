@@ -6,7 +6,7 @@ import { historyCommand } from "../../src/cli/history.ts"
 import { openPast } from "../../src/cli/serve/served-past.ts"
 import { whyCommand } from "../../src/cli/why.ts"
 import { LocalCluster } from "../../src/sandbox/index.ts"
-import { type RecorderProcess, until, Workplace } from "../recorder/recorder/recorder-command.ts"
+import { everything, type RecorderProcess, until, Workplace } from "../recorder/recorder/recorder-command.ts"
 import { serve } from "../serve/served.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
 
@@ -103,11 +103,11 @@ test("a crash-looping Deployment was ready before it crashed, and not while its 
 })
 
 test("kubectl's table of the past shows the same", async () => {
-  const { url } = await serve(
-    await openPast(place.path("data"), { environment: {}, signal: new AbortController().signal }),
-  )
+  const past = await openPast(place.path("data"), { environment: {}, signal: new AbortController().signal })
+  const { url } = await serve(past)
   const ready = async (moment: string): Promise<unknown> => {
-    const micros = Date.parse(moment) * 1000
+    // The directory ends with its last change.
+    const micros = Math.min(Date.parse(moment) * 1000, past.end)
     const table = await tableOf(`${url}/at/${micros}/apis/apps/v1/namespaces/default/deployments`)
     expect(table.warning).toBeNull()
     return table.rows.map(({ cells }) => cells.slice(0, 4))
@@ -130,7 +130,7 @@ const tableOf = async (url: string) => {
   return { rows, warning: response.headers.get("warning") }
 }
 
-const note = "changes of status were not recorded of apps/v1.ReplicaSet: what they had become is unknown\n"
+const note = "status changes were not recorded for apps/v1.ReplicaSet, so the status of these objects may be unknown\n"
 
 test("of a kind without changes of status readiness is unknown, which every command says once", async () => {
   const from = await server()
@@ -154,9 +154,24 @@ test("of a kind without changes of status readiness is unknown, which every comm
   const table = await tableOf(`${url}/apis/apps/v1/replicasets`)
   expect(table.rows[0]?.cells.slice(1, 4)).toEqual([2, "<unknown>", "<unknown>"])
   expect(table.warning).toBe(
-    '299 - "apps/v1.ReplicaSet: changes of status were not recorded: the status of its objects at this moment is unknown"',
+    '299 - "apps/v1.ReplicaSet: status changes were not recorded, so the status of objects at this moment may be unknown"',
   )
   expect((await tableOf(`${url}/api/v1/configmaps`)).warning).toBeNull()
+})
+
+test("a trace names the kinds whose status it does not know", async () => {
+  const text = await (await recorder.post(everything("ndjson"))).text()
+  expect(JSON.parse(text.slice(0, text.indexOf("\n")))).toMatchObject({ withoutStatus: ["apps/v1.ReplicaSet"] })
+  const trace = ["--trace", place.write("trace.ndjson", text), "--at", moments.crashing]
+  expect(await readiness("web", ...trace)).toBe("0/2 2 0")
+  const sets = await shown(getCommand, ["rs", ...trace])
+  expect(sets.cells[1]?.slice(3, 5)).toEqual(["<unknown>", "<unknown>"])
+  const { url } = await serve(await openPast(trace[1] ?? "", { environment: {}, signal: new AbortController().signal }))
+  expect((await tableOf(`${url}/apis/apps/v1/replicasets`)).rows[0]?.cells.slice(2, 4)).toEqual([
+    "<unknown>",
+    "<unknown>",
+  ])
+  expect((await tableOf(`${url}/apis/apps/v1/deployments`)).warning).toBeNull()
 })
 
 test("a recorder that begins to record status knows that of the objects that change from then on", async () => {

@@ -71,9 +71,9 @@ test("get says what is not there: no such object, before the beginning, after th
   expect([none.code, none.error]).toEqual([exitCodes.failed, expect.stringContaining('"nothing"')])
   const before = await run(getCommand(), "deploy --at 2026-03-02T02:00:00Z")
   expect(before.code).toBe(exitCodes.incomplete)
-  expect(before.error).toMatch(/apps\/v1\.Deployment is recorded from .*03:00:00 UTC on/)
+  expect(before.error).toMatch(/apps\/v1\.Deployment is recorded only from .*03:00:00 UTC on/)
   const after = await run(getCommand(), "deploy --at 2026-03-02T04:00:00Z")
-  expect(after.error).toMatch(/apps\/v1\.Deployment is known up to .*03:12:00 UTC/)
+  expect(after.error).toMatch(/apps\/v1\.Deployment is known only up to .*03:12:00 UTC/)
   const kind = await run(getCommand(), "secrets")
   expect([kind.code, kind.error]).toEqual([exitCodes.incomplete, expect.stringContaining("v1.Secret is not recorded")])
   const unknown = await run(getCommand(), "nonsenses")
@@ -150,6 +150,27 @@ test("events are filtered by kind, label and field", async () => {
     "appeared  apps/v1.Deployment shop/api  by kubectl",
   ])
   expect((await run(eventsCommand(), "--since 30s")).output).toMatch(/deleted +v1\.Pod shop\/web-1-a/)
+})
+
+test("Kubernetes Events show what they say, and kinds can be left out", async () => {
+  const said = "    Warning BackOff of Pod web-1-a: Back-off restarting failed container (kubelet)\n"
+  const { output } = await run(eventsCommand(), "--since 0 -k events,deploy")
+  expect(output).toMatch(/v1\.Event shop\/web-1-a\.17.*\n {4}Warning BackOff of Pod web-1-a: Back-off restarting/)
+  const rest = await run(eventsCommand(), "--since 0 --except events,deploy")
+  expect(rest.output).toContain("v1.Pod shop/web-1-a")
+  expect(rest.output).not.toMatch(/v1\.Event|Deployment/)
+  const within = "--at 2026-03-02T03:01:00Z..03:12"
+  expect((await run(diffCommand(), `${within} --except pods,events`)).output).not.toMatch(/v1\.Pod|v1\.Event/)
+  expect((await run(diffCommand(), "--at 2026-03-02T03:00:00Z..03:12 -k events")).output).toContain(said)
+  const none = await run(eventsCommand(), "--since 0 -k deploy --except deploy")
+  expect([none.code, none.error]).toEqual([exitCodes.usage, expect.stringContaining("--except leaves no kind")])
+})
+
+test("what nobody knows is said once, with where it is known", async () => {
+  const { error } = await run(historyCommand(), "deploy/api -n shop")
+  expect(error).toContain("by ?: who deleted 1 object is not known")
+  expect(error).toContain("audit-logs.md#who-did-it")
+  expect((await run(historyCommand(), "deploy/web --since 03:05")).error).not.toContain("by ?")
 })
 
 test("diff shows what two moments differ in: created, changed and deleted", async () => {

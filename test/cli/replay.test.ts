@@ -280,6 +280,19 @@ describe("a replay into a cluster", { timeout: patient(30_000) }, () => {
     expect(metadata.annotations?.["simkube.io/kwok-stage-create-delay"]).toBe(delay)
   })
 
+  test("exits with 3 if the API server stops asking the webhook that tells pods their lives, and says so", async () => {
+    writeFileSync(path("pods.ndjson"), traceWithPod())
+    const { sandbox } = cluster
+    const run = replay(path("pods.ndjson"), "--kubeconfig", path("kubeconfig"), "--name", "mine", "--speed", "0.2")
+    await expect.poll(() => sandbox.get("v1.Pod", "virtual-shop", "p"), { timeout: patient(20_000) }).toBeDefined()
+    sandbox.delete("admissionregistration.k8s.io/v1.MutatingWebhookConfiguration", "", "kubereel-replay-mine")
+    const { code, output, error } = await run
+    expect(code).toBe(exitCodes.incomplete)
+    expect(output).toMatch(/^lives +1 pod got that of a recorded pod; 1 in the trace$/m)
+    expect(output).toMatch(/^lives +the API server stopped asking the webhook between/m)
+    expect(error).toContain("pods live as the cluster decides: the API server stopped asking the webhook")
+  })
+
   test("exits with 3 if the cluster refused something, and names it", async () => {
     cluster.sandbox.faults.respond("configmaps", 403, { verb: "patch", times: 1 })
     const { code, output } = await replay(path("trace.ndjson"), "--kubeconfig", path("kubeconfig"), "--speed", "max")

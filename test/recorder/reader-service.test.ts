@@ -15,7 +15,7 @@ import { ManualClock } from "../runtime/manual-clock.ts"
 import { turn, until } from "../runtime/until.ts"
 
 const window = { fromTime: 0, untilTime: 1 }
-const empty = { cut: 0, kinds: [] }
+const empty = { cut: 0, kinds: [], redacted: [] }
 
 const closing: Array<() => Promise<void>> = []
 afterEach(async () => {
@@ -38,6 +38,7 @@ const start = async (coverage: (life: number) => Effect.Effect<typeof empty> = (
             asked++
             return Effect.onInterrupt(coverage(life), () => Effect.sync(() => void interrupted++))
           },
+          redacted: () => Effect.succeed([]),
           recordedSince: () => Effect.succeed([]),
           count: () => Effect.succeed({}),
           askedKinds: () => Effect.succeed({ named: [], others: [] }),

@@ -328,6 +328,7 @@ describe("the wire of observations", () => {
       "23 bytes lateness",
       "24 repeated LateRange late_ranges",
       "25 bool behind",
+      "26 repeated uint32 redacted",
     ])
     expect(shape(schema.lookupType("kubereel.LateRange"))).toEqual([
       "1 double not_before",

@@ -12,6 +12,8 @@ import { KnownIntact } from "../../archive/damage/known-intact.ts"
 import { readCoverage } from "../../archive/reading/recorded-coverage.ts"
 import { readRecordedSince } from "../../archive/reading/recorded-since.ts"
 import { countWindow } from "../../archive/reading/window-counts.ts"
+import { readRedacted } from "../../archive/rows/metadata.ts"
+import { openForReading } from "../../archive/schema.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import { cedeCore } from "../../runtime/thread/thread-priority.ts"
@@ -30,6 +32,7 @@ export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ conf
     )
     return {
       coverage: (window) => Effect.try({ try: () => readCoverage(directory, window, intact), catch: failed }),
+      redacted: () => Effect.try({ try: () => redactedIn(directory), catch: failed }),
       recordedSince: () => Effect.try({ try: () => readRecordedSince(directory), catch: failed }),
       count: (question) =>
         queue(Effect.tryPromise({ try: (signal) => count({ directory, intact }, question, signal), catch: failed })),
@@ -39,6 +42,15 @@ export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ conf
         Effect.try({ try: () => answering.start(question, stream), catch: (cause) => asFailure(cause) }),
     }
   })
+
+const redactedIn = (directory: string) => {
+  const database = openForReading(directory)
+  try {
+    return readRedacted(database)
+  } finally {
+    database.close()
+  }
+}
 
 const count = async (
   { directory, intact }: ReaderConfig & { readonly intact: KnownIntact },

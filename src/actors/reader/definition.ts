@@ -1,5 +1,6 @@
 /** The reader's interface: queries about the recording, which change nothing and can be repeated. */
 import * as Schema from "effect/Schema"
+import { RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import { GivenFilters } from "../../trace/selection/filters.ts"
 import { EventTimes, LateChanges } from "../late-changes.ts"
@@ -62,6 +63,8 @@ const ReadCoverage = Schema.Struct({
   /** Sequence number of the last event on disk. */
   cut: Schema.Number,
   kinds: Schema.Array(ReadKind),
+  /** How many values were replaced in the whole recording. */
+  redacted: Schema.Array(RedactedValues),
 })
 export type ReadCoverage = typeof ReadCoverage.Type
 
@@ -109,6 +112,8 @@ export const readerNice = 5
 const answerWindowBytes = 512 * 1024
 
 const readerControl = {
+  /** How many values were replaced in the whole recording, by kind and place. */
+  redacted: { payload: Schema.Void, success: Schema.Array(RedactedValues), error: ReadingFailed },
   /** The recorded parts of each kind within a window, from rows and tables of contents: some ms for a recording of any size. */
   coverage: { payload: ReadWindow, success: ReadCoverage, error: ReadingFailed },
   /** From when and up to when each kind and namespace is recorded; excludes those whose first list is in progress. */

@@ -1,5 +1,6 @@
 /** The store's interface: its configuration, its control calls and its reports. */
 import * as Schema from "effect/Schema"
+import { RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import { DiscoveredKind } from "../../wire/discovered-kind.ts"
 
@@ -111,6 +112,8 @@ const StoreStatistics = Schema.Struct({
   removedBlocks: Schema.Number,
   removedEvents: Schema.Number,
   carriedEvents: Schema.Number,
+  /** How many values were replaced in what is recorded. */
+  redacted: Schema.Array(RedactedValues),
   /** Whether a reader's lease keeps what is to be removed. */
   isRetentionHeldUp: Schema.Boolean,
   /** ms of the longest turn of retention in this life. */

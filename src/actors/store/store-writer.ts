@@ -255,6 +255,7 @@ export class StoreWriter {
       pendingBytes: this.#archive.pendingBytes,
       lagMs: this.#pendingSince === undefined ? 0 : this.#context.clock.monotonicMs() - this.#pendingSince,
       sequence: this.#archive.cut(),
+      redacted: this.#archive.redacted.all,
       ...this.#retained(),
       syncingMs: this.#syncingSince === undefined ? 0 : this.#context.clock.monotonicMs() - this.#syncingSince,
     }

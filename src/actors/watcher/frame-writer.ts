@@ -136,6 +136,11 @@ export class FrameWriter {
     this.#lastTime = received
   }
 
+  /** Counts the values that were replaced in the object of the last event, in the order of `valueKinds`. */
+  redacted(counts: Uint32Array): void {
+    this.#builder.redacted(counts)
+  }
+
   #lateEvent(event: FrameEvent, observed: Observed, received: number, namespace: string): void {
     this.#makeLateRoom(observed, namespace)
     this.#late.decide(observed, namespace, this.#builder)

@@ -154,6 +154,7 @@ export class ObjectRecorder {
       known.epoch = this.#frames.epoch
       known.written = observed.written
       known.writes = observed.writes
+      known.fields = observed.fields
       this.statistics.unchanged++
     }
   }
@@ -228,6 +229,7 @@ export class ObjectRecorder {
     object.epoch = this.#frames.epoch
     object.written = observed.written
     object.writes = observed.writes
+    object.fields = observed.fields
     object.fingerprintLow = fingerprintLow | 0
     object.fingerprintHigh = fingerprintHigh | 0
     this.#index.mark(object)
@@ -248,6 +250,8 @@ export class ObjectRecorder {
       event.end = end
     }
     this.#frames.event(event, observed, streamNamespace)
+    const replaced = this.#redacted?.replaced
+    if (replaced !== undefined) this.#frames.redacted(replaced)
     // The recorder outlives the connection that owns the buffer.
     event.bytes = noBytes
     this.#recorded?.(action === deletedAction ? "deleted" : "applied", object, this.#frames.lastTime)

@@ -22,6 +22,8 @@ export class RedactedObjects {
   readonly #scanner: ObjectScanner
   readonly #redacted: ObservedObject
   readonly #managedFields = { start: 0, end: 0 }
+  /** How many values were replaced in the last object, in the order of `valueKinds`; `undefined`: none. */
+  replaced: Uint32Array | undefined
 
   constructor(rules: DetectRules, redaction: KindRedaction) {
     this.#redactor = new ObjectRedactor(redaction.rules, redaction.key)
@@ -37,8 +39,10 @@ export class RedactedObjects {
     this.#managedFields.start = scanned.managedFieldsStart
     this.#managedFields.end = scanned.managedFieldsEnd
     const redactor = this.#redactor
+    this.replaced = undefined
     if (!redactor.redact(observed.bytes, start, end, isUsual ? this.#managedFields : undefined)) return observed
-    const { bytes, length } = redactor.result
+    const { bytes, length, replaced } = redactor.result
+    this.replaced = replaced
     const redacted = this.#redacted
     redacted.action = observed.action
     redacted.fromList = observed.fromList
@@ -50,6 +54,8 @@ export class RedactedObjects {
     redacted.created = observed.created
     redacted.written = observed.written
     redacted.writes = observed.writes
+    redacted.fields = observed.fields
+    redacted.isTerminating = observed.isTerminating
     if (this.#scanner.scan(bytes, 0, length)) {
       redacted.bytes = bytes
       redacted.start = 0

@@ -4,6 +4,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite"
+import type { RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import type { EventTimes, GapEvent, LateChanges } from "../../trace/event.ts"
 import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
@@ -13,6 +14,7 @@ import { WindowDamage } from "../damage/window-damage.ts"
 import { readGaps } from "../rows/gap-rows.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
 import { readLateRanges } from "../rows/late-rows.ts"
+import { readRedacted } from "../rows/metadata.ts"
 import { lastSequenceOf, openForReading } from "../schema.ts"
 
 /** Times are µs since the Unix epoch. */
@@ -54,6 +56,8 @@ interface RecordedCoverage {
   readonly cut: number
   /** In the order in which they were first recorded, including pod lifecycles, which have no events. */
   readonly kinds: ReadonlyArray<RecordedKind>
+  /** How many values were replaced in the whole recording, not in the window. */
+  readonly redacted: ReadonlyArray<RedactedValues>
 }
 
 /** `intact`: blocks that need not be checked again. @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
@@ -89,7 +93,7 @@ export const readCoverage = (
         late: late.filter(({ gvk }) => gvk === kind.gvk),
       }
     })
-    return { cut, kinds }
+    return { cut, kinds, redacted: readRedacted(database) }
   } catch (error) {
     throw toArchiveError(directory, "read", error)
   } finally {

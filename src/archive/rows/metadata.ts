@@ -3,6 +3,7 @@
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { RedactedSums, type RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import { toArchiveError } from "../archive-errors.ts"
 import { DATABASE_FILE } from "../reading-access.ts"
 
@@ -14,6 +15,13 @@ export const INCARNATIONS_KEY = "incarnationsAbove"
 
 /** Names of the recordings that were set aside in the directory and whose gaps this one has, separated by spaces. */
 export const SET_ASIDE_KEY = "setAside"
+
+/** How many values were replaced in what is recorded: the text of `RedactedSums`; absent: none, or an earlier version recorded it. */
+export const REDACTED_KEY = "redacted"
+
+/** What {@link REDACTED_KEY} says. */
+export const readRedacted = (database: DatabaseSync): ReadonlyArray<RedactedValues> =>
+  new RedactedSums(readMetadata(database).get(REDACTED_KEY)).all
 
 /**
  * What is known of a recording that was lost, without its kinds, and that this one follows: the beginning of each kind of its first lists is a gap then.

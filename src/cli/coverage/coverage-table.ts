@@ -1,6 +1,7 @@
 /** What is recorded, for people: a line for each kind, and below it each namespace that differs, each gap and each late range. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { describeRedacted, RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { describeLate, Late } from "../export/export-forecast.ts"
@@ -38,6 +39,8 @@ const CoverageAnswer = Schema.Struct({
       isComplete: Schema.Boolean,
     }),
   ),
+  /** Absent in the response of an earlier version. */
+  redacted: Schema.optionalKey(Schema.Array(RedactedValues)),
 })
 export type CoverageAnswer = typeof CoverageAnswer.Type
 type Kind = CoverageAnswer["kinds"][number]
@@ -48,15 +51,15 @@ export const readCoverageAnswer = (answer: unknown): CoverageAnswer | undefined 
   return Result.isSuccess(reading) ? reading.success : undefined
 }
 
-/** Whether nothing is missing of any kind that is, or was to be, recorded. Kinds that are no longer recorded are not looked at. */
+/** Whether nothing is missing of any kind that is, or was to be, recorded. Of kinds that are no longer recorded, only gaps count: they may be gone. */
 export const isWhole = ({ kinds }: CoverageAnswer): boolean =>
-  kinds.every(({ isComplete, state }) => isComplete || state === "untracked")
+  kinds.every(({ isComplete, state, gaps }) => isComplete || (state === "untracked" && gaps.length === 0))
 
 const head = ["KIND", "EVENTS", "SINCE", "UNTIL", "COMPLETE", "STATE"]
 const rightAligned = 1
 
 /** Lines without line breaks. `nowMs` decides which times need a date. */
-export const coverageLines = ({ kinds }: CoverageAnswer, nowMs: number): ReadonlyArray<string> => {
+export const coverageLines = ({ kinds, redacted = [] }: CoverageAnswer, nowMs: number): ReadonlyArray<string> => {
   const time = (micros: number): string => formatLocalTime(micros / 1000, nowMs)
   const blocks = kinds.map((kind) => ({ rows: rowsOf(kind, time), notes: notesOf(kind, time, nowMs) }))
   const all = [head, ...blocks.flatMap(({ rows }) => rows)]
@@ -69,7 +72,8 @@ export const coverageLines = ({ kinds }: CoverageAnswer, nowMs: number): Readonl
       })
       .join("   ")
       .trimEnd()
-  return [line(head), ...blocks.flatMap(({ rows, notes }) => [...rows.map(line), ...notes])].map(visible)
+  const replaced = redacted.length === 0 ? [] : [`values replaced in the recording: ${describeRedacted(redacted)}`]
+  return [line(head), ...blocks.flatMap(({ rows, notes }) => [...rows.map(line), ...notes]), ...replaced].map(visible)
 }
 
 type Time = (micros: number) => string

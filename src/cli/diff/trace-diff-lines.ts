@@ -28,7 +28,7 @@ export const traceDiffLines = (
     ...part("only in A", onlyInFirst, (object) => [`  - ${nameOf(object)}`]),
     ...part("only in B", onlyInSecond, (object) => [`  + ${nameOf(object)}`]),
     ...part("different at the end", changed, changedLines),
-    ...part("with changes that the other has not", changes, (each) => [changesLine(each)]),
+    ...part("changed in only one trace", changes, (each) => [changesLine(each)]),
     ...(times.pairs === 0 ? [] : ["", ...timesLines(comparison)]),
   ]
 }

@@ -81,6 +81,8 @@ export interface ExportShortcomings {
   readonly warnings: string | undefined
   /** The number of unknown owners and the first of them; whether the objects they own belong in the trace is a guess. */
   readonly unknownOwners: string | undefined
+  /** How many values were replaced before they were recorded, `v1.Secret: 12 secret; …`. */
+  readonly redacted: string | undefined
 }
 
 /** A trace that has begun to arrive. */
@@ -217,6 +219,7 @@ const shortcomingsOf = (response: IncomingMessage): ExportShortcomings => ({
   leftOut: headerOf(response, "kubereel-left-out"),
   warnings: headerOf(response, "kubereel-warnings"),
   unknownOwners: headerOf(response, "kubereel-unknown-owners"),
+  redacted: headerOf(response, "kubereel-redacted"),
 })
 
 /** bytes. A forecast is about a page of text plus some for each kind. */

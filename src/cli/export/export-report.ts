@@ -40,7 +40,7 @@ export const report = (
   ]
   say(`${written.place}: ${counts.join(", ")}`)
   if (written.unchanged > 0) say(`${name}: ${describeUnchanged(written.unchanged)}`)
-  const { incomplete, future, gaps, late, unknownOwners, leftOut, warnings } = written
+  const { incomplete, future, gaps, late, unknownOwners, redacted, leftOut, warnings } = written
   if (incomplete !== undefined) {
     const sentences = describeIncompleteness(incomplete, nowMs, (until) => endsEarly(query, until))
     say(`${name}: the trace is incomplete: ${sentences.join("; ")}. ${reasonOf(query, incomplete, nowMs)}`)
@@ -59,6 +59,7 @@ export const report = (
   // Not a reason for exit code 3: every export of this recording in this format lacks them.
   if (leftOut !== undefined)
     say(`${name}: SimKube's format cannot represent ${leftOut}; --format ndjson includes everything`)
+  if (redacted !== undefined) say(`${name}: values replaced in the recording: ${visible(redacted)}`)
   for (const warning of warnings?.split("; ") ?? []) say(`${name}: ${warning}`)
   const isComplete = incomplete === undefined && gaps === 0 && unknownOwners === undefined && !lacksLog(query)
   return isComplete ? exitCodes.ok : exitCodes.incomplete

@@ -61,7 +61,7 @@ const transfer = async (options: ExportTraceOptions, sink: OutputSink): Promise<
     throw cut("it came without a checksum, and a trace in this format does not show whether it is complete; use ndjson")
   const verdict = await check?.finish()
   if (verdict?._tag === "Cut") throw cut(verdict.reason)
-  const { incomplete, future, gaps, late, leftOut, warnings, unknownOwners } = response
+  const { incomplete, future, gaps, late, leftOut, warnings, unknownOwners, redacted } = response
   return {
     bytes,
     contents: verdict?.contents,
@@ -73,5 +73,6 @@ const transfer = async (options: ExportTraceOptions, sink: OutputSink): Promise<
     leftOut,
     warnings,
     unknownOwners,
+    redacted,
   }
 }

@@ -1,6 +1,7 @@
 /** What an import says at its end: what was written, and what the logs did not have, by kind and reason. */
 import type { ImportSummary } from "../../audit/import-order.ts"
 import { describeLosses } from "../../audit/lives/losses.ts"
+import { describeRedacted } from "../../kube/redaction/redacted-values.ts"
 import type { TraceFormatName } from "../../trace/formats/names.ts"
 import { formatBytes, formatCount, formatInteger } from "../terminal/quantities.ts"
 import { describeLeftOut } from "../trace/left-out.ts"
@@ -32,6 +33,7 @@ export const reportLines = (summary: ImportSummary, format: TraceFormatName): Re
     lines.push(`${formatCount(superseded, "change")} left out that the logs have after a newer one of the same object`)
   if (late > 0)
     lines.push(`${formatCount(late, "change")} more than 5 s out of order: they have the time of the one before`)
+  if (summary.redacted.length > 0) lines.push(`values replaced: ${describeRedacted(summary.redacted)}`)
   lines.push(...unknownLines(summary))
   return [...lines, ...describeLeftOut(leftOut, format)]
 }
@@ -48,6 +50,7 @@ export const reportJson = (
   asSent: [...sent].map(([kind, states]) => ({ kind, states })),
   ...{ foundObjects: summary.found, unseenDeletions: summary.unseenDeletions },
   ...{ supersededChanges: summary.superseded, lateChanges: summary.late },
+  redacted: summary.redacted,
   unknownEntries: unknown,
   leftOut: { ...leftOut, objects: [...leftOut.objects].map(([kind, count]) => ({ kind, count })) },
   isComplete: !isIncomplete({ ...summary, losses, sent, unknown, leftOut }),

@@ -84,10 +84,23 @@ const shown = (difference: JsonObject, name: "before" | "after"): string | undef
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text
 }
 
+/** What a Kubernetes Event says: `Warning BackOff of Pod web-0: Back-off restarting failed container (kubelet)`; empty for every other object. */
+export const eventText = ({ event }: JsonObject): string => {
+  if (!isJsonObject(event)) return ""
+  const { type, reason, about, message, source } = event
+  return `${`${type} ${reason}`.trim()} of ${about}: ${message}${source === "" ? "" : ` (${source})`}`
+}
+
+/** The lines below the head of a change: what an Event says, and the fields that differ. */
+export const detailLines = (change: JsonObject): ReadonlyArray<string> => {
+  const said = eventText(change)
+  return [...(said === "" ? [] : [`    ${said}`]), ...differenceLines(change)]
+}
+
 /** The lines of a change, without line breaks. */
 export const changeLines = (change: JsonObject, nowMs: number): ReadonlyArray<string> => {
   const { type, time, received } = change
   const about = received === undefined ? "" : "about "
   const head = `${about}${formatLocalTime(Number(time) / 1000, nowMs)}  ${String(type).padEnd(8)}  ${objectName(change)}${writersText(change)}`
-  return [head, ...differenceLines(change)].map(visible)
+  return [head, ...detailLines(change)].map(visible)
 }

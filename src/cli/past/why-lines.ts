@@ -6,7 +6,7 @@ import { visible } from "../../recorder/configuration/quoted.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { conditionMicros } from "../../trace/views/lives/conditions.ts"
 import { objectOf } from "./changes-of.ts"
-import { differenceLines, objectName, objectsIn, writersText } from "./describe-change.ts"
+import { differenceLines, eventText, objectName, objectsIn, writersText } from "./describe-change.ts"
 
 const member = (value: JsonValue | undefined, ...path: ReadonlyArray<string>): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>(
@@ -18,6 +18,9 @@ const textAt = (value: JsonValue | undefined, ...path: ReadonlyArray<string>): s
   const found = member(value, ...path)
   return found === undefined || found === null || typeof found === "object" ? "" : String(found)
 }
+
+/** Lines between the end of an object and its successor. */
+const mostAfterEnd = 500
 
 /** A fact that is older than the change which tells it. */
 interface EarlierFact {
@@ -31,6 +34,11 @@ export class WhyLines {
   readonly #timeText: (micros: number) => string
   /** By UID and condition, how it was last told. */
   readonly #told = new Map<string, string>()
+  /** UIDs of the objects of the kind that were not deleted yet. */
+  readonly #living = new Set<string>()
+  #hasEnded = false
+  /** What owners did since the last of them ended: it explains the next object of the name, if there is one, and not this one. */
+  readonly #afterEnd: string[] = []
   /** Of the change that is looked at. */
   readonly #earlier: Array<EarlierFact> = []
 
@@ -42,10 +50,26 @@ export class WhyLines {
 
   /** The lines for a change; none if it explains nothing. */
   of(change: JsonObject): ReadonlyArray<string> {
+    const isOwn = change.gvk === this.#gvk
+    const lines = this.#linesOf(change, isOwn)
+    if (!isOwn) {
+      if (!this.#hasEnded || this.#living.size > 0) return lines
+      this.#afterEnd.push(...lines)
+      if (this.#afterEnd.length > mostAfterEnd) this.#afterEnd.splice(0, this.#afterEnd.length - mostAfterEnd)
+      return []
+    }
+    const isEnd = change.type === "deleted" || change.type === "vanished"
+    if (isEnd) this.#living.delete(String(change.uid))
+    else this.#living.add(String(change.uid))
+    this.#hasEnded ||= isEnd
+    return [...this.#afterEnd.splice(0), ...lines]
+  }
+
+  #linesOf(change: JsonObject, isOwn: boolean): ReadonlyArray<string> {
     const object = objectOf(change)
     const facts = isKubernetesEvent(change)
-      ? eventFacts(object)
-      : change.gvk === this.#gvk
+      ? [eventText(change)].filter((each) => each !== "")
+      : isOwn
         ? this.#ownFacts(change, object)
         : ownerFacts(change)
     const earlier = this.#earlier.splice(0).toSorted((one, other) => one.micros - other.micros)
@@ -122,17 +146,6 @@ export class WhyLines {
 }
 
 const isKubernetesEvent = ({ gvk }: JsonObject): boolean => gvk === "v1.Event" || gvk === "events.k8s.io/v1.Event"
-
-const eventFacts = (event: JsonObject): ReadonlyArray<string> => {
-  const about = member(event, "involvedObject") ?? member(event, "regarding")
-  const message = textAt(event, "message") || textAt(event, "note")
-  const source = textAt(event, "source", "component") || textAt(event, "reportingComponent")
-  return message === "" && textAt(event, "reason") === ""
-    ? []
-    : [
-        `${textAt(event, "type")} ${textAt(event, "reason")} of ${textAt(about, "kind")} ${textAt(about, "name")}: ${message} (${source})`,
-      ]
-}
 
 /** What users and controllers want is in the spec, and in what is deleted; status follows from it. */
 const ownerFacts = (change: JsonObject): ReadonlyArray<string> => {

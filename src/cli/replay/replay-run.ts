@@ -99,6 +99,13 @@ const exitCodeOf = (reports: ReadonlyArray<ReplayReport>, isCut: boolean): ExitC
   if (stops.some((stopped) => stopped !== null)) return exitCodes.failed
   // Ctrl-C during the removal between two of them.
   if (isCut) return exitCodes.interrupted
-  const isIncomplete = reports.some(({ seed, events, gaps }) => seed.refused + events.refused + gaps > 0)
+  const isIncomplete = reports.some(
+    ({ seed, events, gaps, lives, fidelity }) =>
+      seed.refused + events.refused + gaps > 0 || (lives?.unasked ?? null) !== null || hasUnasked(fidelity),
+  )
   return isIncomplete ? exitCodes.incomplete : exitCodes.ok
 }
+
+/** The recording shows pods of which the webhook was not told although it was asked at every look. */
+const hasUnasked = (fidelity: ReplayReport["fidelity"]): boolean =>
+  fidelity !== undefined && !("unknown" in fidelity) && (fidelity.pods?.unasked ?? 0) > 0

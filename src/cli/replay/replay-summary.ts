@@ -38,10 +38,11 @@ export const describeReplay = (report: ReplayReport): ReadonlyArray<string> => {
   if (events.sent > 0)
     lines.push(`sent       ${spread(dispatchErrorMs)} after due`, `answered   ${spread(lagMs)} after due`)
   const { lives } = report
-  if (lives !== undefined && lives.created > 0)
+  if (lives !== undefined && lives.recorded + lives.created > 0)
     lines.push(
-      `lives      ${formatInteger(lives.told)} of ${formatCount(lives.created, "pod")} got that of a recorded pod`,
+      `lives      ${formatCount(lives.told, "pod")} got that of a recorded pod; ${formatInteger(lives.recorded)} in the trace`,
     )
+  if (lives !== undefined && lives.unasked !== null) lines.push(`lives      ${lives.unasked}`)
   if (report.fidelity !== undefined) lines.push(...describeFidelity(report.fidelity, stopped !== null))
   if (gaps > 0) lines.push(`gaps       ${formatCount(gaps, "gap")} in the trace: what happened in them is not replayed`)
   lines.push(...describeIncomplete(report))

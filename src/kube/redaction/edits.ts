@@ -1,4 +1,4 @@
-import { valueKinds } from "./redaction-rules.ts"
+import { valueKinds } from "./redacted-values.ts"
 
 /** Replacements and deletions in a span of bytes, collected in any order and made at once. Reused for every object; allocates nothing per object. */
 export class Edits {

@@ -22,7 +22,8 @@ import { deleted, Edits, kept } from "./edits.ts"
 import { isKey, MemberWalk } from "./member-walk.ts"
 import { NamePatterns, textOf } from "./name-patterns.ts"
 import { eachPlace, type RedactedPlace, redactedPlaces } from "./redacted-places.ts"
-import { type RedactionRules, type ValueKind, valueKinds } from "./redaction-rules.ts"
+import { type ValueKind, valueKinds } from "./redacted-values.ts"
+import type { RedactionRules } from "./redaction-rules.ts"
 import {
   type CommandNames,
   type RedactedTextOf,

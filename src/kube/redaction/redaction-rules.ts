@@ -7,10 +7,6 @@
  */
 import { formatGvk, type GroupVersionKind } from "../gvk.ts"
 
-/** Where a replaced value was: what is counted of redaction. The order is that of the counts in frames; add at the end only. */
-export const valueKinds = ["secret", "env", "annotation", "header", "argument", "address", "pointer"] as const
-export type ValueKind = (typeof valueKinds)[number]
-
 /**
  * The rules for one kind; plain data. Names are patterns in which `*` is any text; upper and lower case are the same. After `!` a pattern excludes
  * names, after `/` it is compared with what follows the last slash; the last one that matches decides.

@@ -45,7 +45,7 @@ export const caughtUp = (step: Transition): void => {
   if (step.memory.catchUp === undefined) return
   catchUpEnds(step)
   const { phase } = step
-  if (phase.tag === "watching" && phase.answered) step.report("watching", `from version ${phase.from}`)
+  if (phase.tag === "watching" && phase.answered) step.report("watching", `from version ${step.moment.delivered}`)
 }
 
 /** Nothing is to come any more that is not known, also because a list has replaced it. */

@@ -36,6 +36,9 @@ export class ObservedObject {
   created = 0
   written = 0
   writes = 0
+  fields = 0
+  /** Whether its deletion was requested and had to wait, for a grace period or for finalizers; if times are read. */
+  isTerminating = false
   /** Its positions refer to `bytes`; some are outside [start, end). */
   readonly scanned: ScannedObject
 

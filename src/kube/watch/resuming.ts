@@ -77,7 +77,10 @@ export const probeFailed = (step: Transition, status: ApiStatus): void => {
 export const absent = (step: Transition): void => {
   step.phase = { tag: "absent" }
   step.report("waiting", "the kind is not installed; checking for it regularly")
-  step.commands.push({ type: "retry-after", ms: step.policy.absentPollMs * (1 + 0.2 * step.moment.random()) })
+  const { hurriedLooks } = step.memory
+  if (hurriedLooks > 0) step.remember({ hurriedLooks: hurriedLooks - 1 })
+  const ms = hurriedLooks > 0 ? step.policy.expectedPollMs : step.policy.absentPollMs
+  step.commands.push({ type: "retry-after", ms: ms * (1 + 0.2 * step.moment.random()) })
 }
 
 /** Closes every stream; no later input has any effect. */

@@ -143,7 +143,8 @@ export class WatchSession {
 
   start(): void {
     const { resumeVersion, clusterUid, sink } = this.#options
-    const manner = { listsInPages: this.#options.lists?.inPages === true, tellsCatchUp: sink.behind !== undefined }
+    const { lists, isExpected = false } = this.#options
+    const manner = { listsInPages: lists?.inPages === true, tellsCatchUp: sink.behind !== undefined, isExpected }
     this.#input({ type: "start", resumeVersion, clusterUid, ...manner })
   }
 
@@ -167,9 +168,10 @@ export class WatchSession {
     for (const command of this.#deferred.splice(0)) this.#carryOut(command)
   }
 
-  /** Retries at once instead of waiting for the back-off; for fresh credentials. */
+  /** Retries at once instead of waiting for the back-off, or for the next look for a kind that is not installed. */
   retryNow(): void {
-    if (this.#state.phase.tag !== "backing-off") return
+    const { tag } = this.#state.phase
+    if (tag !== "backing-off" && tag !== "absent") return
     this.#retryTimer?.cancel()
     this.#input({ type: "retry" })
   }
@@ -281,6 +283,7 @@ export class WatchSession {
         listener.alarm(command.detail)
         return
       case "state":
+        if (command.state === "waiting") sink.absent?.()
         listener.stateChanged(command.state, this.#detailOf(command))
         return
     }

@@ -27,6 +27,8 @@ export interface WatchSink {
   progressed(version: string): void
   /** Until it is false again, what arrives happened before now, and more of it is to come. Absent: it does not matter. */
   behind?(isBehind: boolean): void
+  /** The kind is not installed now. Absent: it does not matter. */
+  absent?(): void
   /** A new history starts; versions of the old and the new history cannot be compared. */
   epochStarted(detail: string): void
   /** False: stop reading. The sink calls the session's `resume` when it becomes true again. */

@@ -70,7 +70,7 @@ export const forecastExport = (
     const requestedParts = fromTime < untilTime ? request.selects : compileFilters(filtersOf(request))
     const reach = yield* recording.reach()
     const terms = { requested: requestedParts, times, reach }
-    const { cut, kinds } = yield* askCoverage(recording, window, nowMicros, terms)
+    const { cut, kinds, redacted } = yield* askCoverage(recording, window, nowMicros, terms)
     // A trace contains pod lifecycles as part of their owners; `incomplete` says so if they are not being tracked.
     const isInTrace = (gvk: string): boolean => gvk !== podLivesKind && wanted(gvk)
     const podStreams = podStreamsOf(request, configuration)
@@ -104,6 +104,7 @@ export const forecastExport = (
     return {
       window,
       cut,
+      redacted: redacted.filter(({ gvk }) => isInTrace(gvk)),
       kinds: requested.map((kind) => ({
         ...kind,
         ...(counts[kind.gvk] ?? { objects: 0, events: 0 }),

@@ -72,7 +72,7 @@ export const finishClient = async (
 
 /** Sets the headers that name what is missing from the trace and from its objects. */
 export const setFacts = (response: ServerResponse, facts: ExportFacts): void => {
-  const { incomplete, future, gaps, late, leftOut, warnings, unknownOwners, removed } = facts
+  const { incomplete, future, gaps, late, leftOut, warnings, unknownOwners, removed, redacted } = facts
   if (incomplete !== undefined) response.setHeader("Kubereel-Incomplete", incomplete)
   if (future !== undefined) response.setHeader("Kubereel-Future", future)
   if (gaps > 0) response.setHeader("Kubereel-Gaps", String(gaps))
@@ -80,6 +80,7 @@ export const setFacts = (response: ServerResponse, facts: ExportFacts): void => 
   if (leftOut.length > 0) response.setHeader("Kubereel-Left-Out", leftOut.join(", "))
   if (warnings.length > 0) response.setHeader("Kubereel-Warnings", headerText(warnings.join("; ")))
   if (unknownOwners !== undefined) response.setHeader("Kubereel-Unknown-Owners", unknownOwners)
+  if (redacted !== undefined) response.setHeader("Kubereel-Redacted", redacted)
   if (removed.length > 0) response.setHeader("Kubereel-Removed", removed.join(", "))
 }
 

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import type { ExportRefused } from "../../actors/exporter/definition.ts"
 import type { Settled } from "../../actors/owner-resolver/definition.ts"
+import { describeRedacted } from "../../kube/redaction/redacted-values.ts"
 import type { CallError } from "../../runtime/errors.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
@@ -44,6 +45,8 @@ export interface StartedExport extends Omit<RunningExport, "late"> {
   readonly incomplete: string | undefined
   /** The part of the window that is still to come, as text for a header; `undefined` if it has ended. */
   readonly future: string | undefined
+  /** How many values of the requested kinds were replaced in the recording, as text for a header; `undefined`: none. */
+  readonly redacted: string | undefined
   /** Owners that could not be looked up, as text for a header; `undefined` if all are known. */
   readonly unknownOwners: string | undefined
   /** The fields removed from the objects; empty: none. */
@@ -115,6 +118,10 @@ export const startExport = (
     const started = yield* recording.exports
       .start(job, reader)
       .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
+    const redacted = yield* recording.reader.ask("redacted", undefined).pipe(
+      Effect.map((all) => all.filter(({ gvk }) => wantsKind(request)(gvk))),
+      Effect.tapError(() => Effect.sync(started.cancel)),
+    )
     const late = started.late.map((range) => lateFactsOf(range, { fromTime, untilTime }, request.times ?? "happened"))
     yield* refuseIncomplete(request, { incomplete, gaps: started.gaps, late }, clockMicros).pipe(
       Effect.tapError(() => Effect.sync(started.cancel)),
@@ -124,6 +131,7 @@ export const startExport = (
       late: describeLate(late),
       incomplete: describeIncomplete(incomplete),
       future: futureOf({ fromTime, untilTime }, clockMicros),
+      redacted: redacted.length === 0 ? undefined : headerText(describeRedacted(redacted)),
       unknownOwners: describeUnknown(settled),
       removed: removedFrom(request),
     }

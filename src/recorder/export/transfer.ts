@@ -20,7 +20,7 @@ import type { StartedExport } from "./start.ts"
 /** The facts that an export announces before its first byte. */
 export type ExportFacts = Pick<
   StartedExport,
-  "incomplete" | "future" | "gaps" | "late" | "leftOut" | "warnings" | "unknownOwners" | "removed"
+  "incomplete" | "future" | "gaps" | "late" | "leftOut" | "warnings" | "unknownOwners" | "removed" | "redacted"
 >
 
 /** Takes the bytes of one export. */

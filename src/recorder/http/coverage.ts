@@ -68,6 +68,8 @@ export interface Coverage {
   /** Sequence number up to which events were counted. */
   readonly cut: number
   readonly kinds: ReadonlyArray<KindCoverage>
+  /** How many values were replaced before objects were recorded, by kind and place, in the whole recording. */
+  readonly redacted: ReadCoverage["redacted"]
 }
 
 /** Which namespaces, and gaps of them, are requested. */
@@ -84,7 +86,7 @@ interface KnownPart {
 
 /** Combines the content of the recording and the states of its kinds into a coverage. */
 export const coverageOf = (
-  { cut, kinds: all }: ReadCoverage,
+  { cut, kinds: all, redacted }: ReadCoverage,
   statuses: ReadonlyArray<KindStatus>,
   window: TimeRange,
   nowMicros: number,
@@ -108,7 +110,7 @@ export const coverageOf = (
     // The completeness of pod lifecycles is stored even if they are tracked on the stream of recorded Pods, and says nothing more then.
     .filter(({ gvk, gaps, late }) => !states.has(gvk) && (gvk !== podLivesKind || gaps.length + late.length > 0))
     .map((kind) => kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "", namespaces: [] }, kind, window, times))
-  return { window, cut, kinds: [...tracked, ...former] }
+  return { window, cut, kinds: [...tracked, ...former], redacted }
 }
 
 /** From when and up to when all requested namespaces of a kind are recorded. */

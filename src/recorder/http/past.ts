@@ -164,5 +164,6 @@ const noFacts = {
   incomplete: undefined,
   future: undefined,
   unknownOwners: undefined,
+  redacted: undefined,
   removed: [],
 } as const

@@ -225,6 +225,11 @@ const metricsOf = (
           gauge("kubereel_store_lag_seconds", "How long the oldest uncommitted frame has waited.", [
             { value: store.lagMs / 1000 },
           ]),
+          counter(
+            "kubereel_redacted_values_total",
+            "Values replaced before objects were recorded, since the recording was begun.",
+            store.redacted.map(({ gvk, place, values }) => ({ labels: { kind: gvk, place }, value: values })),
+          ),
           counter("kubereel_store_commits_total", "Transactions committed.", [{ value: store.commits }]),
           gauge("kubereel_store_longest_commit_seconds", "Longest transaction since the last scrape.", [
             { value: (longestCommitMs ?? 0) / 1000 },

@@ -130,7 +130,7 @@ export class NoticeLog {
       case "redaction-key":
         if ("made" in notice)
           return log.warn(
-            `values are redacted with a new key in ${notice.made}: whoever has this directory can test guesses of them. ` +
+            `values are redacted with a new key in ${notice.made}: anyone with this directory can test guesses. ` +
               "A key outside of it is given with --redact-key-file",
           )
         if (notice.trouble === undefined) return this.#relief("redaction-key", "there is a key for redacted values")

@@ -82,7 +82,7 @@ export interface Past {
 }
 
 /** Of a kind whose changes of status were not recorded at all times. */
-export const statusRemark = "changes of status were not recorded: the status of its objects at this moment is unknown"
+export const statusRemark = "status changes were not recorded, so the status of objects at this moment may be unknown"
 
 /** Bytes of objects in one batch, unless a single object is larger. */
 export const batchBytes = 1024 * 1024

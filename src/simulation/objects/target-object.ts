@@ -21,6 +21,9 @@ export const replayLabel = "kubereel.dev/replay"
 /** SimKube's label on what it replays; its own tools select by it. */
 const virtualLabel = "simkube.io/virtual"
 
+/** Of the replay of that name: by default the root of all that it creates; nothing else is written into it. */
+export const rootNamespace = (replay: string): string => `kubereel-replay-${replay}`
+
 /** The owner of everything that a replay creates: when it is deleted, the garbage collector deletes the rest. */
 export interface ReplayRoot {
   readonly apiVersion: string

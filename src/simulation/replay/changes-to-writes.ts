@@ -24,8 +24,8 @@ import type { TraceChange } from "./trace-changes.ts"
 /** What to do about one change. */
 export type PlannedWrite =
   | { readonly tag: "skip"; readonly reason: string }
-  /** It cannot be written. */
-  | { readonly tag: "refuse"; readonly reason: string; readonly message: string }
+  /** It cannot be written. `place`: where it would be; no cluster may be able to have it. */
+  | { readonly tag: "refuse"; readonly place: TargetPlace; readonly reason: string; readonly message: string }
   | {
       readonly tag: "apply"
       readonly place: TargetPlace
@@ -150,7 +150,8 @@ export class ChangesToWrites {
     const place = targetPlace(gvk, namespace, name, this.#rewriting)
     if (place === undefined) {
       const message = `${namespace === "" ? name : namespace} would have more than 63 characters with the prefix; choose a shorter --namespace-prefix`
-      return { tag: "refuse", reason: "NameTooLong", message }
+      const impossible = { gvk, namespace: namespace && `${this.#rewriting.namespacePrefix}-${namespace}`, name }
+      return { tag: "refuse", place: impossible, reason: "NameTooLong", message }
     }
     return change.object === undefined
       ? this.#planDeletion(change, place)
@@ -195,7 +196,7 @@ export class ChangesToWrites {
   ): PlannedWrite {
     const key = keyOf(place)
     const object = exactJsonIn(bytes)
-    if (!isJsonObject(object)) return { tag: "refuse", reason: "Unreadable", message: "its JSON cannot be read" }
+    if (!isJsonObject(object)) return { tag: "refuse", place, reason: "Unreadable", message: "its JSON cannot be read" }
     const reason = reasonNotToReplay(gvk, object, name, this.#recordedKinds)
     if (reason !== undefined) {
       // One that was replayed before, such as a bare pod that is adopted, is deleted when the trace deletes it.

@@ -207,13 +207,13 @@ export class Replay {
       const warnings = [...planner.warnings]
       const facts = { start: time, seedMs, startedAt, warnings, incomplete: header?.incomplete ?? [] }
       const report = this.#report(dispatcher, upcoming, facts)
+      const lives = await pods?.count(report.trace.end)
       if (witness !== undefined) {
         this.#phase = "settling"
         this.#tell()
         const [unread] = await Promise.all([upcoming.readLives(signal), witness.end(report.trace.end, signal)])
         if (unread !== undefined) warnings.push(unread)
       }
-      const lives = pods?.count
       return { ...report, ...(lives !== undefined && { lives }), stopped: this.#stopped, warnings }
     } finally {
       // After an error of the source, what was sent settles before it is removed.

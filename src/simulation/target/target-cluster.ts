@@ -136,7 +136,7 @@ export class TargetCluster {
       try {
         await client.delete(kind, place, { propagationPolicy: "Background", ...grace, signal })
       } catch (error) {
-        if (error instanceof NotFoundError) return { tag: "skipped", reason: "did not exist in the target" }
+        if (error instanceof NotFoundError) return { tag: "skipped", reason: absentReason }
         throw error
       }
       return accepted()
@@ -282,6 +282,8 @@ interface DefinitionSpec {
 
 /** Nothing is written: a name that is prescribed says what the object is, so one that exists serves as well. */
 export const existsReason = "exists in the target"
+/** A deletion had nothing to delete. */
+export const absentReason = "did not exist in the target"
 
 const isDefinition = ({ gvk }: Kind): boolean => gvk.kind === "CustomResourceDefinition"
 

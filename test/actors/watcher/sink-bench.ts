@@ -150,7 +150,7 @@ export class SinkBench {
     if (read instanceof Error) throw read
     const version = read.bytes.toString("utf8", scanner.resourceVersionStart, scanner.resourceVersionEnd)
     const value = parseResourceVersion(version) ?? version
-    const times = { sinceMicros: 0, created: 0, written: 0, writes: 0, ...this.late }
+    const times = { sinceMicros: 0, created: 0, written: 0, writes: 0, fields: 0, isTerminating: false, ...this.late }
     this.sink.observed({ action, fromList, version: value, ...times, ...read, scanned: scanner })
     // The bytes belong to the connection: they are overwritten by the next read.
     bytes.fill(0x21)

@@ -210,7 +210,7 @@ const mayHoldValues = (entries: JsonText, rules: RedactionRules, isFinalizers = 
   if (Array.isArray(entries)) return entries.some((entry) => mayHoldValues(entry, rules, isFinalizers))
   return entries.members.some(([name, inner]) => {
     const key = textOf(name)
-    if (name.includes("\\u") || key.includes('"value"')) return true
+    if (JSON.stringify(key).includes("\\u") || key.includes('"value"')) return true
     if (key.startsWith("v:") && !isFinalizers) return true
     if (key.startsWith("k:") && rules.pointers.length > 0) return true
     return mayHoldValues(inner, rules, isFinalizers || (key === "f:finalizers" && rules.pointers.length === 0))

@@ -44,7 +44,7 @@ export class Notebook implements WatchSink, SessionListener {
   onObserved: (() => void) | undefined
 
   observed(object: Readonly<ObservedObject>): void {
-    const { action, fromList, version, bytes, start, end, scanned, timing, stretch, written, writes } = object
+    const { action, fromList, version, bytes, start, end, scanned, timing, stretch, written, writes, fields } = object
     const text = (from: number, until: number): string => bytes.toString("utf8", from, until)
     const observed: Observed = {
       action: action === 2 ? "deleted" : "applied",
@@ -55,7 +55,7 @@ export class Notebook implements WatchSink, SessionListener {
       json: text(start, end),
       timing,
       stretch,
-      writes: { written, writes },
+      writes: { written, writes, fields },
     }
     this.objects.push(observed)
     this.story.push(`${observed.action} ${observed.name}@${observed.version}`)

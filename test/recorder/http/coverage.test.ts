@@ -33,6 +33,7 @@ test("a kind is recorded up to now only as far as what its open watch brings can
   const rows = { events: 3, since: 10, completeTime: 20, gaps: [], late: [] }
   const recorded = {
     cut: 3,
+    redacted: [],
     kinds: [{ gvk: "v1.Pod", ...rows, namespaces: [{ namespace: "shop", since: 10, completeTime: 20 }] }],
   }
   const kindAt = (knownUntil: number | undefined) =>

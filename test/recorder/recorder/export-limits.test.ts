@@ -37,6 +37,7 @@ class Exports {
             incomplete: undefined,
             future: undefined,
             unknownOwners: undefined,
+            redacted: undefined,
             removed: [],
             gaps: 0,
             late: undefined,

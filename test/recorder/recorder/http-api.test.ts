@@ -24,6 +24,7 @@ const sources: HttpApiSources = {
         incomplete: "v1.Pod=forbidden",
         future: "2026-11-21T10:30:00.000Z/2030-01-01T00:00:00.000Z",
         unknownOwners: undefined,
+        redacted: undefined,
         removed: [],
         gaps: 2,
         late: undefined,

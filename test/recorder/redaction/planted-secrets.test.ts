@@ -18,6 +18,14 @@ const planted = {
   annotation: "planted-annotation-Vb2nM5",
   configMap: "planted-configmap-Jd9sK3",
   owner: "planted-owner-Pc6xG7",
+  namedAnnotation: "planted-annotation-Yq2wE4",
+  header: "planted-header-Ur6tI8",
+  argument: "planted-argument-Oa3sD5",
+  nextArgument: "planted-next-argument-Fg7hJ9",
+  script: "planted-script-Kl1zX3",
+  address: "planted-address-Cv5bN7",
+  keys: "planted-keys-Mq9wE1",
+  auth: "planted-auth-Rt3yU5",
 }
 /** Not secret, so it must be found: else the search finds nothing. */
 const visible = "visible-marker-Rf1uD4"
@@ -25,7 +33,7 @@ const visible = "visible-marker-Rf1uD4"
 const appliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 const configuration = `
 redact:
-  annotations: ["example.com/*-token"]
+  annotations: ["example.com/*-code"]
   pointers: {v1.ConfigMap: [/data/password, /data/*.json]}
 trackedObjects:
   v1.Secret: {}
@@ -65,7 +73,14 @@ const podSpec = (value: string) => ({
     {
       name: "app",
       image: "app",
+      command: ["server", `--password=${planted.argument}`, "--token", planted.nextArgument, "--verbose"],
+      args: ["sh", "-c", `PGPASSWORD='${planted.script}' psql && curl -H 'Authorization: Bearer ${planted.script}'`],
+      livenessProbe: { httpGet: { port: 80, httpHeaders: [{ name: "Authorization", value: planted.header }] } },
+      lifecycle: { preStop: { httpGet: { port: 80, httpHeaders: [{ name: "X-Api-Key", value: planted.header }] } } },
       env: [
+        { name: "DB", value: `postgres://app:${planted.address}@db/` },
+        { name: "SIGNING_KEYS", value: planted.keys },
+        { name: "BASIC_AUTH", value: planted.auth },
         { name: "DB_PASSWORD", value },
         { name: "COLOUR", value: visible },
       ],
@@ -77,8 +92,12 @@ const podSpec = (value: string) => ({
 const plant = (value: string): void => {
   sandbox.put("v1.Secret", secretWith(value))
   sandbox.put("v1.ConfigMap", {
-    metadata: { namespace: "shop", name: "settings", annotations: { "example.com/ci-token": planted.annotation } },
-    data: { password: planted.configMap, colour: visible },
+    metadata: {
+      namespace: "shop",
+      name: "settings",
+      annotations: { "example.com/ci-code": planted.annotation, "other.example.com/api-keys": planted.namedAnnotation },
+    },
+    data: { password: planted.configMap, colour: visible, address: `https://a:${planted.address}@b/` },
   })
   // Not recorded, so the owner-resolver asks for it.
   const owner = { namespace: "shop", name: "owner" }
@@ -232,6 +251,24 @@ test("no planted value is anywhere, a rotation is an event, and a restart is non
   expect(after?.password).not.toBe(before?.password)
   expect(secrets[0]?.metadata.annotations).toEqual({ note: visible })
 
+  // Four objects with pods, a Secret in two versions, and what the ConfigMap has.
+  const answered = (path: string): string =>
+    first.answers.find(([where]) => where.startsWith(path))?.[1].toString() ?? ""
+  const { redacted } = JSON.parse(answered("/v1/coverage")) as { readonly redacted: ReadonlyArray<unknown> }
+  expect(redacted).toEqual(
+    expect.arrayContaining([
+      { gvk: "v1.Secret", place: "secret", values: 4 },
+      { gvk: "v1.ConfigMap", place: "annotation", values: 2 },
+      { gvk: "v1.ConfigMap", place: "address", values: 1 },
+      { gvk: "v1.ConfigMap", place: "pointer", values: 1 },
+      { gvk: "v1.Pod", place: "env", values: 4 },
+      { gvk: "v1.Pod", place: "header", values: 2 },
+      { gvk: "v1.Pod", place: "argument", values: 4 },
+      { gvk: "v1.Pod", place: "address", values: 1 },
+    ]),
+  )
+  expect(answered("/metrics")).toContain('kubereel_redacted_values_total{kind="v1.Secret",place="secret"} 4')
+
   const key = join(place.path("recording"), redactionKeyFile)
   expect(statSync(key).mode & 0o777).toBe(0o600)
   expect(first.said.filter((line) => line.includes(key))).toHaveLength(1)
@@ -243,7 +280,7 @@ test("no planted value is anywhere, a rotation is an event, and a restart is non
 
 test("a changed rule, and a changed key, list the kinds again that they concern, with a gap; others go on", async () => {
   plant(planted.applied)
-  const without = configuration.replace("example.com/*-token", "example.com/none")
+  const without = configuration.replace("example.com/*-code", "example.com/none")
   const first = await record("rules", without)
   expect(leaksOf("rules", first, [planted.annotation])).not.toEqual([])
   const gapsOf = ({ lines }: Run): ReadonlyArray<string> =>

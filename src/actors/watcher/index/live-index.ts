@@ -26,6 +26,7 @@ export interface LiveObject extends Writes {
   /** Of the version that was seen last. */
   written: number
   writes: number
+  fields: number
 }
 
 export class LiveIndex {
@@ -117,6 +118,7 @@ export class LiveIndex {
       list: this.#list,
       written: 0,
       writes: 0,
+      fields: 0,
     }
     this.#byUid.set(uid, object)
     this.#byName.set(`${namespace}/${name}`, object)

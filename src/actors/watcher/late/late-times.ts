@@ -39,6 +39,8 @@ interface Settled {
   readonly micros: number
 }
 
+/** The version of what follows a frame: other kinds may know of versions between, of its own nothing is known. */
+const beyondAll = Number.MAX_SAFE_INTEGER
 /** µs between two samples of live changes: neighbours of late ones of other kinds. */
 const noteEveryMicros = 50_000
 
@@ -89,13 +91,9 @@ export class LateTimes {
     if (this.#waiting.length > 0) this.#settle({ version, micros: received }, frame)
     this.#last.version = version
     this.#last.micros = received
-    this.#note(version, received)
-  }
-
-  #note(version: ResourceVersion | string, micros: number): void {
-    if (micros - this.#noted < noteEveryMicros) return
-    this.#noted = micros
-    this.#versions?.note(version, micros)
+    if (received - this.#noted < noteEveryMicros) return
+    this.#noted = received
+    this.#versions?.note(version, received)
   }
 
   /** Call before a late change is added: undecided ones before it were late as well. */
@@ -109,9 +107,9 @@ export class LateTimes {
   }
 
   /** The time of a late or undecided change, as far as it is known when it arrives, µs. */
-  estimate({ timing, stretch, happenedMicros, sinceMicros }: Observed, received: number): number {
+  estimate({ timing, stretch, happenedMicros }: Observed, received: number): number {
     if (timing !== "late" || stretch === undefined) return received
-    return this.#within(stretch, received, happenedMicros === 0 ? sinceMicros : happenedMicros)
+    return this.#within(stretch, received, happenedMicros === 0 ? this.#last.micros : happenedMicros)
   }
 
   /** A late or undecided change has been added to the frame, at `index`, with its {@link LateTimes.estimate}. */
@@ -131,7 +129,8 @@ export class LateTimes {
     const micros = frame.time(index)
     this.#settle({ version, micros }, frame)
     this.#last = { version, micros }
-    this.#note(version, micros)
+    // The first and the last of a second tell most, and which is the last is not known.
+    this.#versions?.note(version, micros)
   }
 
   /** A late change that is in no event of the frame, such as one of a pod's life. */
@@ -148,8 +147,8 @@ export class LateTimes {
       const end = Math.min(this.#stretch?.notAfter ?? this.#received, this.#received)
       const soFar = this.#waiting.reduce((latest, { since }) => Math.max(latest, since), this.#last.micros)
       const micros = isFull ? Math.min(soFar, Math.max(end, this.#last.micros)) : end
-      const version = this.#waiting.at(-1)?.version ?? 0
-      this.#settle({ version: typeof version === "number" ? version + 1 : version, micros }, frame)
+      const isNumber = typeof this.#last.version === "number"
+      this.#settle({ version: isNumber ? beyondAll : "", micros }, frame)
     }
     const range = this.#range
     this.#range = undefined
@@ -202,7 +201,8 @@ export class LateTimes {
     if (typeof version !== "number" || typeof next.version !== "number" || known === next) return next
     if (typeof known.version === "number" && known.version > version) return known
     const sample = this.#versions?.after(version, next.version)
-    return sample !== undefined && sample.micros >= this.#last.micros && sample.micros <= next.micros ? sample : next
+    if (sample === undefined || sample.micros < this.#last.micros) return next
+    return { version: sample.version, micros: Math.min(sample.micros, next.micros) }
   }
 
   /** Undecided changes were live, unless the server had a later version, of another kind, long before they were received. */
@@ -212,7 +212,7 @@ export class LateTimes {
       const { index, version, received, since, stretch, namespace } = each
       let micros = received
       if (position <= lastLate) {
-        const end = { version: Number.MAX_SAFE_INTEGER, micros: this.#overtakenAt(each) ?? this.#last.micros }
+        const end = { version: beyondAll, micros: this.#overtakenAt(each) ?? this.#last.micros }
         const right = this.#rightOf(version, this.#last, end)
         micros = this.#within(stretch, received, Math.max(since, this.#between(version, right) ?? end.micros))
         frame.retime(index, micros)
@@ -234,7 +234,7 @@ export class LateTimes {
   #between(version: ResourceVersion | string, right: Settled): number | undefined {
     const { version: before, micros } = this.#last
     if (typeof version !== "number" || typeof before !== "number" || typeof right.version !== "number") return undefined
-    if (!(before < version && version < right.version)) return undefined
+    if (!(before < version && version < right.version) || right.version === beyondAll) return undefined
     const earlier = this.#versions?.before(version, before)
     const left =
       earlier !== undefined && earlier.micros >= micros && earlier.micros <= right.micros ? earlier : undefined

@@ -45,6 +45,7 @@ interface TrackedPod extends Writes {
   list: number
   written: number
   writes: number
+  fields: number
 }
 
 /** The state from earlier lives of the watcher. */
@@ -103,6 +104,7 @@ export class PodTracker {
       known.list = this.#list
       known.written = observation.written
       known.writes = observation.writes
+      known.fields = observation.fields
     }
     const object = new PodObject(bytes, start, end)
     const observed = object.lifetime(known?.containers)
@@ -174,8 +176,9 @@ export class PodTracker {
     if (!isDeleted) {
       const { uid, namespace } = identity
       const containers = object.mainContainers()
-      const { written = 0, writes = 0 } = this.#observation ?? {}
-      this.#pods.set(uid, { number, uid, namespace, life, owners, containers, list: this.#list, written, writes })
+      const { written = 0, writes = 0, fields = 0 } = this.#observation ?? {}
+      const known = { uid, namespace, life, owners, containers, list: this.#list }
+      this.#pods.set(uid, { number, ...known, written, writes, fields })
     }
     const ownerReferences = owners === noOwners ? undefined : ownersOf(bytes, scanned)
     this.#record(number, life, isDeleted, object.byteLength + (ownerReferences?.length ?? 0), identity, ownerReferences)

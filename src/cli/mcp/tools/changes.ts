@@ -2,7 +2,7 @@
 import { formatInstant } from "../../../local-time.ts"
 import { changesOf } from "../../past/changes-of.ts"
 import { readMoment } from "../../past/moments.ts"
-import { exactKinds } from "../../past/object-name.ts"
+import { chosenKinds, exactKinds } from "../../past/object-name.ts"
 import type { PastParameters } from "../../past/past-client.ts"
 import { WhyLines } from "../../past/why-lines.ts"
 import { pastTool, type ToolAnswering } from "../past-tool.ts"
@@ -72,11 +72,12 @@ export const events = pastTool({
   name: "events",
   title: "What changed in a stretch of time",
   description:
-    "What changed in a stretch of time, of all recorded kinds or some, oldest first. These are changes of objects; Kubernetes Events are among them as objects of kind v1.Event, if they are recorded.",
+    "What changed in a stretch of time, of all recorded kinds or some, oldest first. These are changes of objects; Kubernetes Events are among them as objects of kind v1.Event, if they are recorded, with their reason and message (event).",
   parameters: {
     since: since("10m"),
     until,
     kind: optionalText("only these kinds, with commas: pods,deploy; default: all"),
+    except: optionalText("leave out these kinds, with commas: events,leases"),
     namespace,
     name: optionalText("only objects of this name"),
     labels,
@@ -84,8 +85,7 @@ export const events = pastTool({
     field: changedField,
   },
   answer: async (given, answering) => {
-    const named = kindsIn(given.kind ?? "")
-    const kind = named.length === 0 ? undefined : await exactKinds(answering, named)
+    const kind = await chosenKinds(answering, kindsIn(given.kind ?? ""), kindsIn(given.except ?? ""))
     const { namespace: within, name, labels: selector, fields: fieldSelector, field } = given
     await offerChanges(answering, {
       ...{ kind, namespace: within, name, labels: selector, fields: fieldSelector, field },

@@ -27,7 +27,7 @@ export const explainedByTrace = async (order: ReplayOrder, source: ReplaySource)
   if (first === undefined) return order
   // It would be used up by then.
   if (source.isReadOnce) {
-    const message = `${quoted(first)} is no kind that is known here, and a pipe cannot be read twice to find it in the trace; write it as GROUP/KIND, such as coordination.k8s.io/Lease`
+    const message = `unknown kind ${quoted(first)}, and a pipe cannot be read twice to find it in the trace; write it as GROUP/KIND, such as coordination.k8s.io/Lease`
     throw new UnknownKind({ message })
   }
   const meanings = await kindsNamed(names, () => source.open())

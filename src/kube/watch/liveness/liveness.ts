@@ -24,7 +24,7 @@ import type { ObservedObject } from "../observed-object.ts"
 import { ServerClock } from "./server-clock.ts"
 import { type LateCause, type LateStretch, liveWithinMicros, type Timing } from "./timing.ts"
 import type { VersionClock } from "./version-clock.ts"
-import { hasMoved, type Writes, WrittenTimes, writesOfEarlierLife } from "./written-time.ts"
+import { hasMoved, mayBeRewritten, type Writes, WrittenTimes, writesOfEarlierLife } from "./written-time.ts"
 
 /** As {@link WatchSink.writesBefore}. */
 export type WritesBefore = (object: Readonly<ObservedObject>) => Writes | "new" | "unknown"
@@ -40,8 +40,8 @@ export interface LivenessOptions {
 }
 
 /**
- * Whether the time that an object says is that of the change. `sure`: it moved. `likely`: it is later than what was received before, but the version
- * before is not known. `no`: the change left no time.
+ * Whether the time that an object says is that of the change. `sure`: it moved. `likely`, good enough for an estimate: nothing has been written later so
+ * far, and the object was written again in the same second, or the version before is not known. `no`: the change left no time.
  */
 type Dating = "sure" | "likely" | "no"
 
@@ -200,7 +200,10 @@ export class Liveness {
     if (through === undefined || !this.isStale) return
     this.#currentOnConnecting = through
     this.#probedMs = this.#clock.monotonicMs()
-    this.#stretch = this.#stretchUntil(this.#cause, this.#clock.wallMicros())
+    const now = this.#clock.wallMicros()
+    this.#stretch = this.#stretchUntil(this.#cause, now)
+    // What left no time lies between the last change that did and this, in proportion to the versions, which even a quiet server counts.
+    this.#versions?.note(through, now)
   }
 
   /** Whether what arrives is known to be late. */
@@ -266,7 +269,12 @@ export class Liveness {
     if (before === "new") return object.action === deleted ? "no" : "sure"
     if (before === "unknown")
       return object.action !== deleted && this.#isWrittenAfter(object, this.#provenMicros()) ? "likely" : "no"
-    if (before.written !== writesOfEarlierLife.written) return hasMoved(object, before) ? "sure" : "no"
+    if (before.written !== writesOfEarlierLife.written) {
+      if (hasMoved(object, before)) return "sure"
+      const isLatest = object.written * 1000 === this.#newestWrite
+      const isSoon = object.action === deleted ? object.isTerminating : mayBeRewritten(object, before)
+      return isLatest && isSoon ? "likely" : "no"
+    }
     return this.#recordedUntil > 0 && this.#isWrittenAfter(object, this.#recordedUntil) ? "sure" : "no"
   }
 

@@ -19,14 +19,22 @@ export interface Writes {
   readonly written: number
   /** The sum of all, s since 2020, modulo 2^32: it grows when any of them moves. */
   readonly writes: number
+  /** Bytes of its managedFields. */
+  readonly fields: number
 }
 
 /** Whether the version with `writes` was written at the time that it says, rather than by a write that left no time; if not, it cannot be told. */
 export const hasMoved = ({ written, writes }: Writes, before: Writes): boolean =>
   written > before.written || (before.writes !== 0 && ((writes - before.writes) | 0) > 0)
 
+/**
+ * Whether the version was written again in the second of the version before, by the same manager, if it was written then at all: what is only removed makes
+ * managedFields shorter. A deletion does not, and neither does the second write of subresource `scale`.
+ */
+export const mayBeRewritten = ({ fields }: Writes, before: Writes): boolean => fields === before.fields
+
 /** Of an object that is known from an earlier life: any times, up to the end of that life. */
-export const writesOfEarlierLife: Writes = { written: Number.POSITIVE_INFINITY, writes: 0 }
+export const writesOfEarlierLife: Writes = { written: Number.POSITIVE_INFINITY, writes: 0, fields: 0 }
 
 const sumsFrom = 1_577_836_800
 
@@ -51,7 +59,7 @@ export class WrittenTimes {
   /** From the resource version of the last object to its creation, bytes. */
   #distance = 0
 
-  /** Sets `created`, `written` and `writes` of the object. Never throws. */
+  /** Sets what the object says about times. Never throws. */
   read(object: ObservedObject): void {
     const { bytes, start, end, scanned } = object
     let written = 0
@@ -75,6 +83,8 @@ export class WrittenTimes {
     if (requested !== 0) sum = (sum + requested - sumsFrom) | 0
     object.written = Math.max(written, requested)
     object.writes = sum
+    object.fields = managedFieldsEnd - managedFieldsStart
+    object.isTerminating = requested !== 0
   }
 
   #placeOfCreation(bytes: Buffer, start: number, end: number, version: number): number {

@@ -39,6 +39,7 @@ const take = (step: Transition, input: Input): void => {
       if (tag !== "idle") return
       step.remember({ clusterUid: input.clusterUid, suspicious: input.resumeVersion !== undefined })
       step.remember({ tellsCatchUp: input.tellsCatchUp === true })
+      if (input.isExpected === true) step.remember({ hurriedLooks: step.policy.expectedLooks })
       if (input.listsInPages === true) step.remember({ pagesUntilMs: Number.POSITIVE_INFINITY })
       return discover(step)
     case "stop":

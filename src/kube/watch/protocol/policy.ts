@@ -76,6 +76,9 @@ export interface WatchPolicy {
   }
   /** ms between checks for a kind that is not installed: as soon as `kubectl` users expect a new CRD to be noticed. */
   readonly absentPollMs: number
+  /** ms between the first looks for a kind that has just been defined, and how many they are: discovery may have it later than the server serves it. */
+  readonly expectedPollMs: number
+  readonly expectedLooks: number
 }
 
 export const defaultWatchPolicy: WatchPolicy = {
@@ -96,4 +99,6 @@ export const defaultWatchPolicy: WatchPolicy = {
   relistPauseMs: 30_000,
   catchUp: { lookMs: 250, quietLooks: 2, briefEveryLooks: 16, provenLooks: 8, enoughLooks: 240, briefSeconds: 3 },
   absentPollMs: 10_000,
+  expectedPollMs: 200,
+  expectedLooks: 50,
 }

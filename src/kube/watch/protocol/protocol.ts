@@ -79,6 +79,8 @@ export type Input =
       readonly listsInPages?: boolean
       /** Whether it matters that a resumed stream has to catch up. Default false. */
       readonly tellsCatchUp?: boolean
+      /** The kind may be installed in a moment. Default false. */
+      readonly isExpected?: boolean
     }
   | { readonly type: "stop" }
   /** The kind is installed; the UID of kube-system if it may be read. */
@@ -223,6 +225,8 @@ export interface Memory {
   /** The state last reported. */
   readonly reported: KindState
   readonly tellsCatchUp: boolean
+  /** How often the kind is still to be looked for in a hurry. */
+  readonly hurriedLooks: number
   /** `undefined`: everything has arrived that was current when the stream was resumed. */
   readonly catchUp: CatchUp | undefined
   /** The last stream that was opened for some seconds only. */
@@ -255,6 +259,7 @@ export const initialState: WatchState = {
     suspicious: false,
     reported: "listing",
     tellsCatchUp: false,
+    hurriedLooks: 0,
     catchUp: undefined,
     brief: undefined,
   },

@@ -156,7 +156,19 @@ describe("the time of a late change", () => {
     expect(frames.end().happened).toEqual([0, 10, 17.25, 18])
   })
 
-  test("goes by the version that the server named at the end, if nothing follows", () => {
+  test("goes by later versions of other kinds, and the one that the server named at the end, if nothing of its own follows", () => {
+    const versions = new VersionClock(VersionClock.memory())
+    const frames = new Frames(versions)
+    frames.clock.advance(30_000)
+    versions.note(130, begin + 12 * second)
+    versions.note(150, begin + 31 * second)
+    frames.late(120, stretch(0, 30), 10)
+    frames.late(125, stretch(0, 30))
+    frames.late(140, stretch(0, 30))
+    expect(frames.end().happened).toEqual([0, 10, 11, 21])
+  })
+
+  test("is between its predecessor and the end if nothing is known of what follows", () => {
     const frames = new Frames()
     frames.clock.advance(30_000)
     frames.late(120, stretch(0, 30), 10)

@@ -15,10 +15,19 @@ export interface Written {
   readonly action?: 1 | 2
   /** ms since the Unix epoch of the last write; absent: the object has no times. */
   readonly writtenMs?: number | undefined
+  /** What the manager of the last write has; default one field. */
+  readonly fields?: object
   readonly metadata?: object
 }
 
-export const observed = ({ version = 1, uid = "u", action = 1, writtenMs, metadata = {} }: Written): ObservedObject => {
+export const observed = ({
+  version = 1,
+  uid = "u",
+  action = 1,
+  writtenMs,
+  fields,
+  metadata = {},
+}: Written): ObservedObject => {
   const managedFields =
     writtenMs === undefined
       ? undefined
@@ -29,7 +38,12 @@ export const observed = ({ version = 1, uid = "u", action = 1, writtenMs, metada
             time: secondsText(writtenMs - 86_400_000),
             fieldsV1: { "f:time": {} },
           },
-          { manager: "kubectl", operation: "Apply", time: secondsText(writtenMs), fieldsV1: { "f:data": {} } },
+          {
+            manager: "kubectl",
+            operation: "Apply",
+            time: secondsText(writtenMs),
+            fieldsV1: fields ?? { "f:data": {} },
+          },
         ]
   const object = { metadata: { name: "a", uid, resourceVersion: String(version), managedFields, ...metadata } }
   const bytes = Buffer.from(JSON.stringify(object))
