@@ -184,3 +184,11 @@ const startStrictServer = async (): Promise<{ readonly port: number } & AsyncDis
     },
   }
 }
+
+test("any certificate of a bundle is trusted, as Go does it: also the server's own, which another authority signed", async () => {
+  await using server = await startServer()
+  const endpoint = { server: `https://localhost:${server.port}`, certificateAuthority: certificates.server.certificate }
+  expect((await fetchFrom(endpoint)).outcome).toEqual({ tag: "complete" })
+  const others = makeCertificates().server.certificate
+  expect((await fetchFrom({ ...endpoint, certificateAuthority: others })).outcome).toMatchObject({ tag: "connection" })
+})
